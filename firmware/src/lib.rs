@@ -1,0 +1,2 @@
+//! The tuning application, generic over a board.
+#![cfg_attr(not(test), no_std)]

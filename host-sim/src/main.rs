@@ -1,0 +1,3 @@
+//! `foretune`: the host simulator.
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! Messages and frames between the tuner and its base station.
+#![no_std]
