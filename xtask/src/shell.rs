@@ -1,0 +1,121 @@
+//! Running other programs: visibly, with a time limit where one may hang.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::step::Trouble;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the repository").to_path_buf()
+}
+
+/// Where cargo builds, as the user or the environment chose.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(chosen) => root().join(chosen),
+        None => root().join("target"),
+    }
+}
+
+/// The cargo that started us, working in the repository's root.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Whether this is continuous integration, where a step that could not run is a failure.
+pub fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// Looks for a program in `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// Whether we may install packages without asking anybody.
+pub fn is_root() -> bool {
+    read(Command::new("id").arg("-u")).is_some_and(|uid| uid == "0")
+}
+
+/// The command as one would type it.
+pub fn typed(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    std::iter::once(program)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Runs a command, its output in the terminal; anything but success is a failed step.
+pub fn run(command: &mut Command) -> Result<(), Trouble> {
+    println!("$ {}", typed(command));
+    let status = command.status().map_err(|error| Trouble::failed(format!("{}: {error}", typed(command))))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Trouble::failed(format!("`{}` ended with {status}", typed(command)))),
+    }
+}
+
+/// Like [`run`], but kills the command when it takes longer than `limit`.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Trouble> {
+    println!("$ {}  (at most {} s)", typed(command), limit.as_secs());
+    let failed = |why: String| Trouble::failed(format!("`{}` {why}", typed(command)));
+    let mut child = Command::new(command.get_program())
+        .args(command.get_args())
+        .envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))))
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(failed(format!("ended with {status}"))),
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
+            None => {
+                child.kill()?;
+                child.wait()?;
+                return Err(failed(format!("took longer than {} s", limit.as_secs())));
+            }
+        }
+    }
+}
+
+/// A command's trimmed output, or `None` when it does not start or does not succeed.
+pub fn read(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("memory.x").is_file());
+        assert!(root().join("xtask").is_dir());
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_killed() {
+        let start = Instant::now();
+        let verdict = run_within(Command::new("sleep").arg("60"), Duration::from_millis(200));
+        assert!(verdict.unwrap_err().why().contains("took longer"));
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_missing_program_is_a_failure_with_its_name() {
+        let verdict = run(&mut Command::new("no-such-program-anywhere"));
+        assert!(verdict.unwrap_err().why().contains("no-such-program-anywhere"));
+    }
+}

@@ -1,0 +1,67 @@
+//! `cargo xtask test`: every test there is, in the order in which a failure is cheapest to learn of.
+
+use crate::shell::{cargo, is_ci, run};
+use crate::step::{Report, Step, Verdict};
+use crate::tools::Tools;
+
+/// All steps. A new one is a line here and a function below.
+pub const STEPS: &[Step] = &[
+    Step { name: "format", about: "the code is formatted", run: format },
+    Step { name: "lint", about: "clippy has nothing to say", run: lint },
+    Step { name: "host", about: "tests of core, link, simulator and whole system", run: host },
+    Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
+    Step { name: "xtask", about: "tests of these chores", run: xtask },
+    Step { name: "doc", about: "the documentation builds without warnings", run: doc },
+];
+
+/// Runs all steps, or those named; true when all is well.
+pub fn test(names: &[String]) -> bool {
+    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+        eprintln!("no step is called `{unknown}`; there are:");
+        list();
+        return false;
+    }
+    let chosen = STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name));
+    let report = Report::of(chosen, &Tools::default());
+    println!("\n{}\n{}", report.table(), report.tally());
+    report.is_good(is_ci())
+}
+
+/// Prints the steps' names and what they show.
+pub fn list() {
+    for step in STEPS {
+        println!("  {:<10} {}", step.name, step.about);
+    }
+}
+
+fn format(tools: &Tools) -> Verdict {
+    tools.component("rustfmt", "fmt")?;
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    Ok(String::new())
+}
+
+fn lint(tools: &Tools) -> Verdict {
+    tools.component("clippy", "clippy")?;
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    Ok(String::new())
+}
+
+fn host(_: &Tools) -> Verdict {
+    run(cargo().arg("test"))?;
+    Ok(String::new())
+}
+
+fn firmware(_: &Tools) -> Verdict {
+    run(cargo().args(["test", "--package", "foretune-firmware"]))?;
+    Ok(String::new())
+}
+
+fn xtask(_: &Tools) -> Verdict {
+    run(cargo().args(["test", "--package", "xtask"]))?;
+    Ok(String::new())
+}
+
+fn doc(_: &Tools) -> Verdict {
+    run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--workspace", "--no-deps"]))?;
+    Ok(String::new())
+}
