@@ -1,0 +1,216 @@
+//! The current task's observations, Eq. (7), in a fixed capacity, and their scaling.
+
+use crate::error::Error;
+use crate::math;
+
+/// How observations are brought to zero mean and unit deviation before the model sees them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scaling {
+    /// `(y − mean) / deviation` with fixed numbers: the paper's setting.
+    Fixed {
+        /// Subtracted.
+        mean: f32,
+        /// Divided by; above 0.
+        deviation: f32,
+    },
+    /// Mean and deviation of the task's initial observations, then kept.
+    Initial,
+    /// Mean and deviation of all observations so far, renewed with every observation.
+    Running,
+}
+
+/// An affine map of observations; `deviation` is positive and finite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Subtracted from an observation.
+    pub mean: f32,
+    /// Divides what remains.
+    pub deviation: f32,
+}
+
+impl Scale {
+    /// The map that changes nothing.
+    pub const IDENTITY: Scale = Scale { mean: 0.0, deviation: 1.0 };
+
+    /// Mean and deviation of `values`, the deviation at least `floor` (1 if that is 0 as well).
+    ///
+    /// Values up to 1e30 do not overflow: squares are taken of values relative to the largest.
+    pub fn of(values: &[f32], floor: f32) -> Scale {
+        let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        if values.is_empty() || largest == 0.0 {
+            return Scale { mean: 0.0, deviation: if floor > 0.0 { floor } else { 1.0 } };
+        }
+        let count = values.len() as f32;
+        let mean = values.iter().fold(0.0, |sum, value| sum + value / largest) / count;
+        let square =
+            values.iter().fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
+        let deviation = largest * math::sqrt(square / count);
+        // Below this, the deviation is rounding error of equal values.
+        let floor = floor.max(largest * 1e-6);
+        Scale { mean: mean * largest, deviation: deviation.max(floor) }
+    }
+
+    /// The standardised observation.
+    pub fn apply(&self, y: f32) -> f32 {
+        (y - self.mean) / self.deviation
+    }
+
+    /// The observation behind a standardised one.
+    pub fn undo(&self, z: f32) -> f32 {
+        z * self.deviation + self.mean
+    }
+}
+
+/// How a query came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Kind {
+    /// A point of the random start, not charged to the budget.
+    Initial,
+    /// A point carried on from an earlier task.
+    Carried,
+    /// A point that the acquisition found.
+    Search,
+}
+
+/// Observations beyond this many deviations from the mean are refused.
+pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
+/// Observations beyond this are refused while there is no scale to judge them by.
+pub(crate) const LARGEST_VALUE: f32 = 1e30;
+
+/// Up to `N` observations in `D` dimensions.
+#[derive(Clone, Debug)]
+pub struct Data<const D: usize, const N: usize> {
+    x: [[f32; D]; N],
+    y: [f32; N],
+    z: [f32; N],
+    fidelity: [u8; N],
+    kind: [u8; N],
+    len: usize,
+}
+
+impl<const D: usize, const N: usize> Data<D, N> {
+    /// No observations.
+    pub const fn new() -> Self {
+        const { assert!(D > 0 && N > 0) };
+        Data { x: [[0.0; D]; N], y: [0.0; N], z: [0.0; N], fidelity: [0; N], kind: [0; N], len: 0 }
+    }
+
+    /// Forgets all observations.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Appends an observation.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] when full, [`Error::NotFinite`]; nothing changes then.
+    pub fn push(&mut self, x: &[f32; D], fidelity: usize, kind: Kind, y: f32) -> Result<(), Error> {
+        if self.len == N {
+            return Err(Error::Capacity { what: "observations", needed: N + 1, available: N });
+        }
+        if !y.is_finite() || y.abs() > LARGEST_VALUE {
+            return Err(Error::NotFinite);
+        }
+        let i = self.len;
+        self.x[i] = *x;
+        self.y[i] = y;
+        self.fidelity[i] = fidelity as u8;
+        self.kind[i] = kind as u8;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Renews the standardised observations: `z = sign · (y − mean) / deviation`.
+    pub fn rescale(&mut self, scale: Scale, sign: f32) {
+        for (z, y) in self.z[..self.len].iter_mut().zip(&self.y) {
+            *z = sign * scale.apply(*y);
+        }
+    }
+
+    /// Number of observations.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Free slots.
+    pub fn room(&self) -> usize {
+        N - self.len
+    }
+
+    /// Points in the unit cube.
+    pub fn x(&self) -> &[[f32; D]] {
+        &self.x[..self.len]
+    }
+
+    /// Observations as told.
+    pub fn y(&self) -> &[f32] {
+        &self.y[..self.len]
+    }
+
+    /// Observations as the model sees them: standardised, larger is better.
+    pub fn z(&self) -> &[f32] {
+        &self.z[..self.len]
+    }
+
+    /// Fidelities.
+    pub fn fidelity(&self) -> &[u8] {
+        &self.fidelity[..self.len]
+    }
+
+    /// How observation `i` came about.
+    pub fn kind(&self, i: usize) -> Kind {
+        [Kind::Initial, Kind::Carried, Kind::Search][usize::from(self.kind[i]).min(2)]
+    }
+
+    /// How often the point has been observed at a fidelity.
+    pub fn count(&self, x: &[f32; D], fidelity: usize) -> usize {
+        (0..self.len).filter(|&i| usize::from(self.fidelity[i]) == fidelity && self.x[i] == *x).count()
+    }
+}
+
+impl<const D: usize, const N: usize> Default for Data<D, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
+        let mut data = Data::<1, 2>::new();
+        assert_eq!(data.push(&[0.5], 0, Kind::Initial, f32::NAN), Err(Error::NotFinite));
+        assert_eq!(data.push(&[0.5], 0, Kind::Initial, f32::INFINITY), Err(Error::NotFinite));
+        assert!(data.is_empty());
+        data.push(&[0.5], 0, Kind::Initial, 1.0).unwrap();
+        data.push(&[0.5], 1, Kind::Search, 2.0).unwrap();
+        let full = Error::Capacity { what: "observations", needed: 3, available: 2 };
+        assert_eq!(data.push(&[0.1], 0, Kind::Search, 3.0), Err(full));
+        assert_eq!((data.len(), data.room(), data.y()), (2, 0, &[1.0, 2.0][..]));
+        assert_eq!((data.count(&[0.5], 1), data.kind(1)), (1, Kind::Search));
+    }
+
+    #[test]
+    fn scale_of_constant_tiny_and_huge_values_is_usable() {
+        for values in [[0.0; 3], [5.0; 3], [1e30, -1e30, 1e30], [1e-30, 2e-30, 3e-30], [1e30, 1e30, 1e30]] {
+            let scale = Scale::of(&values, 0.0);
+            assert!(scale.deviation > 0.0 && scale.deviation.is_finite(), "{values:?} {scale:?}");
+            for value in values {
+                assert!(scale.apply(value).abs() < 2.0, "{values:?} {scale:?}");
+                assert!((scale.undo(scale.apply(value)) - value).abs() <= 2e-6 * value.abs());
+            }
+        }
+        let scale = Scale::of(&[2.0, 4.0], 0.5);
+        assert_eq!(scale, Scale { mean: 3.0, deviation: 1.0 });
+        assert_eq!(Scale::of(&[1.0, 1.0], 0.5).deviation, 0.5);
+        assert_eq!(Scale::of(&[], 0.5).deviation, 0.5);
+    }
+}

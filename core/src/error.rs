@@ -1,0 +1,119 @@
+//! What can go wrong, as data. On every error the state is unchanged.
+
+use core::fmt;
+
+/// Why a call was refused. Nothing has changed when one of these is returned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// The named field of [`Settings`](crate::Settings) is out of its documented range.
+    Setting(&'static str),
+    /// A dimension of the problem is malformed: empty or not finite range, fewer than two levels, unordered levels.
+    Dimension {
+        /// Index of the dimension.
+        index: usize,
+    },
+    /// A fidelity of the problem is malformed (cost or noise not positive and finite), or does not exist.
+    Fidelity {
+        /// Index of the fidelity.
+        index: usize,
+    },
+    /// The budget is negative or not finite.
+    Budget,
+    /// Something does not fit the capacities in the type.
+    Capacity {
+        /// What does not fit.
+        what: &'static str,
+        /// How much the problem and settings need.
+        needed: usize,
+        /// How much the type has.
+        available: usize,
+    },
+    /// An observation is NaN or infinite.
+    NotFinite,
+    /// An observation lies more than a million deviations from the others: no measurement does.
+    Outlier,
+    /// The query answered is not the one that was asked last.
+    ForeignQuery,
+    /// The call does not fit what the optimizer is doing now (for example the next task before this one has ended).
+    OutOfTurn,
+    /// A covariance matrix is not positive definite, even with the counted jitter.
+    NotPositiveDefinite {
+        /// Row at which the factorisation failed.
+        row: usize,
+    },
+    /// Saved bytes cannot be restored.
+    Snapshot(SnapshotError),
+}
+
+/// Why saved bytes were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// Fewer bytes than the header says.
+    Truncated,
+    /// Not a snapshot of ours.
+    Foreign,
+    /// Written by a newer version of this library.
+    Newer {
+        /// The version found.
+        version: u16,
+    },
+    /// The checksum does not match: damaged.
+    Checksum,
+    /// Taken with another model: feature map, dimensions, fidelities or number of particles differ.
+    Model,
+    /// Taken in the middle of a task with other settings or another problem: it could not continue bit for bit.
+    Settings,
+    /// The contents contradict each other, although the checksum matches.
+    Contents,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Setting(name) => write!(f, "setting `{name}` is out of range"),
+            Error::Dimension { index } => write!(f, "dimension {index} is malformed"),
+            Error::Fidelity { index } => write!(f, "fidelity {index} is malformed or does not exist"),
+            Error::Budget => write!(f, "the budget is negative or not finite"),
+            Error::Capacity { what, needed, available } => {
+                write!(f, "{what}: {needed} needed, but the type has room for {available}")
+            }
+            Error::NotFinite => write!(f, "the observation is not a finite number"),
+            Error::Outlier => {
+                write!(f, "the observation lies over a million deviations away from the others")
+            }
+            Error::ForeignQuery => write!(f, "the query is not the one asked last"),
+            Error::OutOfTurn => write!(f, "the call does not fit what the optimizer is doing now"),
+            Error::NotPositiveDefinite { row } => {
+                write!(f, "the covariance matrix is not positive definite at row {row}")
+            }
+            Error::Snapshot(why) => write!(f, "snapshot refused: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            SnapshotError::Truncated => write!(f, "truncated"),
+            SnapshotError::Foreign => write!(f, "not a foretune snapshot"),
+            SnapshotError::Newer { version } => write!(f, "written by a newer version (format {version})"),
+            SnapshotError::Checksum => write!(f, "damaged (checksum does not match)"),
+            SnapshotError::Model => write!(f, "taken with another model or number of particles"),
+            SnapshotError::Settings => write!(f, "taken mid-task with other settings or another problem"),
+            SnapshotError::Contents => write!(f, "contents contradict each other"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+impl core::error::Error for SnapshotError {}
+
+impl From<SnapshotError> for Error {
+    fn from(why: SnapshotError) -> Self {
+        Error::Snapshot(why)
+    }
+}

@@ -1,0 +1,251 @@
+//! Feature maps `ψ_θ(x)` of Eq. (12): the paper's deep map, and ARD; forward and backward.
+//!
+//! - **deep**: three layers of `H` tanh units, `a ← tanh(Wᵀa + b)`. `θ` holds, layer by layer, `W` (inputs × outputs,
+//!   row-major) and `b`.
+//! - **ARD**: `ψ_j(x) = x_j / (√2 ℓ_j)`, `ℓ_j = exp(θ_j + offset)`, which makes Eq. (12) the usual squared
+//!   exponential kernel with a lengthscale per dimension.
+//!
+//! Points come in blocks of at most 8 rows. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
+//! backward; ARD `D`.
+
+use crate::linalg::{LANES, Lane, View, multiply_add, multiply_add_panel};
+use crate::math;
+
+/// Layers of the deep map.
+pub const LAYERS: usize = 3;
+
+/// Which features the kernel sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Map {
+    /// One lengthscale per dimension.
+    Ard,
+    /// Three tanh layers, as in the paper.
+    Deep {
+        /// Units per layer.
+        width: usize,
+    },
+}
+
+impl Map {
+    /// Number of features of an input of `d` dimensions: `F` of the memory's type.
+    pub const fn features(self, d: usize) -> usize {
+        match self {
+            Map::Ard => d,
+            Map::Deep { width } => width,
+        }
+    }
+
+    /// Number of parameters.
+    pub const fn parameters(self, d: usize) -> usize {
+        match self {
+            Map::Ard => d,
+            Map::Deep { width } => (d + 1) * width + (LAYERS - 1) * (width + 1) * width,
+        }
+    }
+}
+
+/// Where one layer's parameters lie in `θ`.
+#[derive(Clone, Copy)]
+struct Layer {
+    inputs: usize,
+    weights: usize,
+    biases: usize,
+}
+
+fn layer(index: usize, d: usize, width: usize) -> Layer {
+    let inputs = if index == 0 { d } else { width };
+    let weights = if index == 0 { 0 } else { (d + 1) * width + (index - 1) * (width + 1) * width };
+    Layer { inputs, weights, biases: weights + inputs * width }
+}
+
+/// Rows of numbers with a stride: points, activations.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// The numbers.
+    pub data: &'a [f32],
+    /// Distance between rows.
+    pub stride: usize,
+}
+
+/// `ψ` of `count` points: into `features`, the deep map's hidden layers into `hidden`, all with one `stride`.
+pub fn forward(
+    map: Map,
+    d: usize,
+    offset: f32,
+    theta: &[f32],
+    points: Rows<'_>,
+    count: usize,
+    hidden: [&mut [f32]; LAYERS - 1],
+    features: &mut [f32],
+    stride: usize,
+) {
+    match map {
+        Map::Ard => {
+            for j in 0..d {
+                let scale = inverse_scale(theta[j] + offset);
+                for p in 0..count {
+                    features[p * stride + j] = points.data[p * points.stride + j] * scale;
+                }
+            }
+        }
+        Map::Deep { width } => {
+            let [first, second] = hidden;
+            forward_layer(layer(0, d, width), width, theta, points, count, first, stride);
+            let points = Rows { data: first, stride };
+            forward_layer(layer(1, d, width), width, theta, points, count, second, stride);
+            let points = Rows { data: second, stride };
+            forward_layer(layer(2, d, width), width, theta, points, count, features, stride);
+        }
+    }
+}
+
+/// `1 / (√2 ℓ)` for `ln ℓ`.
+fn inverse_scale(log_length: f32) -> f32 {
+    math::exp(-log_length) * core::f32::consts::FRAC_1_SQRT_2
+}
+
+fn forward_layer(
+    layer: Layer,
+    width: usize,
+    theta: &[f32],
+    input: Rows<'_>,
+    count: usize,
+    output: &mut [f32],
+    stride: usize,
+) {
+    for row in output.chunks_mut(stride).take(count) {
+        row[..width].copy_from_slice(&theta[layer.biases..][..width]);
+    }
+    let a = View { data: input.data, row: input.stride, column: 1 };
+    let weights = &theta[layer.weights..layer.biases];
+    multiply_add(output, stride, (count, layer.inputs, width), a, weights, width);
+    for row in output.chunks_mut(stride).take(count) {
+        math::tanh_slice(&mut row[..width]);
+    }
+}
+
+/// What the backward pass reads and scribbles on, for one block of points.
+pub struct Backward<'a> {
+    /// The points.
+    pub points: Rows<'a>,
+    /// The activations that `forward` left, the features last.
+    pub activations: [Rows<'a>; LAYERS],
+    /// Number of points.
+    pub count: usize,
+    /// `∂/∂ψ` as `[feature][point]`; overwritten.
+    pub delta: &'a mut [Lane],
+    /// As large as `delta`.
+    pub other: &'a mut [Lane],
+    /// 8 rows of as many numbers as there are features.
+    pub rows: &'a mut [f32],
+}
+
+/// Adds `∂/∂θ` to `gradient`, given `∂/∂ψ` of a block of points.
+pub fn backward(map: Map, d: usize, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
+    match map {
+        Map::Ard => {
+            for j in 0..d {
+                for p in 0..block.count {
+                    let Rows { data, stride } = block.activations[LAYERS - 1];
+                    gradient[j] -= block.delta[j][p] * data[p * stride + j];
+                }
+            }
+        }
+        Map::Deep { width } => backward_deep(d, width, theta, gradient, block),
+    }
+}
+
+fn backward_deep(d: usize, width: usize, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
+    let Backward { points, activations, count, mut delta, mut other, rows } = block;
+    for index in (0..LAYERS).rev() {
+        let layer = layer(index, d, width);
+        through_tanh(delta, activations[index], count, rows, width);
+        let input = if index == 0 { points } else { activations[index - 1] };
+        let (weights, biases) =
+            gradient[layer.weights..layer.biases + width].split_at_mut(layer.inputs * width);
+        let transposed = View { data: input.data, row: 1, column: input.stride };
+        multiply_add(weights, width, (layer.inputs, count, width), transposed, rows, width);
+        for row in rows.chunks(width).take(count) {
+            for (bias, delta) in biases.iter_mut().zip(row) {
+                *bias += delta;
+            }
+        }
+        if index > 0 {
+            let weights = View { data: &theta[layer.weights..], row: width, column: 1 };
+            other[..layer.inputs].fill([0.0; LANES]);
+            multiply_add_panel(&mut other[..layer.inputs], weights, &delta[..width]);
+            core::mem::swap(&mut delta, &mut other);
+        }
+    }
+}
+
+/// `δ ← δ (1 − a²)`, and the same transposed into `rows`.
+fn through_tanh(delta: &mut [Lane], output: Rows<'_>, count: usize, rows: &mut [f32], width: usize) {
+    for (f, delta) in delta[..width].iter_mut().enumerate() {
+        for p in 0..LANES {
+            let a = if p < count { output.data[p * output.stride + f] } else { 1.0 };
+            delta[p] *= 1.0 - a * a;
+            rows[p * width + f] = delta[p];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_map_has_8768_parameters_in_six_dimensions() {
+        assert_eq!(Map::Deep { width: 64 }.parameters(6), 8768);
+        assert_eq!(Map::Ard.parameters(6), 6);
+        assert_eq!(layer(2, 6, 64).biases + 64, 8768);
+    }
+
+    #[test]
+    fn backward_agrees_with_central_differences() {
+        const W: usize = 5;
+        for map in [Map::Deep { width: W }, Map::Ard] {
+            let d = 3;
+            let p = map.parameters(d);
+            let theta: [f32; 128] = core::array::from_fn(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) * 1.2);
+            let x: [f32; 6] = [0.1, 0.9, 0.4, 0.7, 0.3, 0.2];
+            let points = Rows { data: &x, stride: 3 };
+            let weight = |point: usize, f: usize| ((point * 7 + f * 3) % 5) as f32 - 1.5;
+            let features = map.features(d);
+            let value = |theta: &[f32]| {
+                let (mut a, mut b, mut c) = ([0.0; 2 * W], [0.0; 2 * W], [0.0; 2 * W]);
+                forward(map, d, 0.1, theta, points, 2, [&mut a, &mut b], &mut c, W);
+                let sum: f32 =
+                    (0..2).map(|p| (0..features).map(|f| weight(p, f) * c[p * W + f]).sum::<f32>()).sum();
+                (sum, a, b, c)
+            };
+            let (_, a, b, c) = value(&theta);
+            let mut delta = [[0.0; LANES]; W];
+            for f in 0..features {
+                for p in 0..2 {
+                    delta[f][p] = weight(p, f);
+                }
+            }
+            let mut gradient = [0.0; 128];
+            let activations = [&a, &b, &c].map(|data| Rows { data, stride: W });
+            let block = Backward {
+                points,
+                activations,
+                count: 2,
+                delta: &mut delta,
+                other: &mut [[0.0; LANES]; W],
+                rows: &mut [0.0; LANES * W],
+            };
+            backward(map, d, &theta, &mut gradient, block);
+            for i in 0..p {
+                let mut moved = theta;
+                moved[i] += 0.01;
+                let up = value(&moved).0;
+                moved[i] -= 0.02;
+                let slope = (up - value(&moved).0) / 0.02;
+                assert!((slope - gradient[i]).abs() < 2e-3, "{map:?} {i}: {slope} {}", gradient[i]);
+            }
+        }
+    }
+}

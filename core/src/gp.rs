@@ -1,0 +1,410 @@
+//! The multi-fidelity Gaussian process for one `θ`: factor, posterior, likelihood and its gradient.
+//!
+//! Eq. (18), with `K̃ = K + σ²I = LLᵀ`: `μ⁽ᵐ⁾(x) = kᵀK̃⁻¹z`, `[σ⁽ᵐ⁾(x)]² = k(x,x) − kᵀK̃⁻¹k`, and the covariance of
+//! `f⁽ᵐ⁾(x)` with the truth `f⁽ᴹ⁾(x)`, from `v_m = L⁻¹k_m`: `μ = v_m · L⁻¹z`, `σ² = sκ_mm − v_m·v_m`,
+//! `cov = sκ_mM − v_m·v_M`.
+//!
+//! Eq. (26) with its signs corrected: `log p(z|θ) = −½ (t ln 2π + ln|K̃| + zᵀK̃⁻¹z)`; gradient from
+//! `∂/∂K̃ = ½(ααᵀ − K̃⁻¹)`, `α = K̃⁻¹z`, back through kernel, distances and feature map. Rows of `K̃⁻¹` are taken
+//! 8 at a time, so the inverse is never stored.
+//!
+//! One [`Workspace`] serves all particles in turn. Its matrix holds `L` below and on the diagonal, and `K` (without
+//! noise) above it. All work comes in blocks of 8 observations or candidates; none costs more than
+//! `8 (F(D + 2F) · 3 + t F · 2 + t² M/2)` multiply-adds.
+
+use crate::error::Error;
+use crate::features::{Backward, LAYERS, Rows, backward, forward};
+use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
+use crate::linalg::{self, LANES, Lane, View};
+use crate::math;
+
+/// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
+///
+/// Chosen from the table printed by `cargo test -p foretune-core --test golden -- --nocapture`.
+pub const NOISE_FLOOR: f32 = 1e-4;
+
+/// Pivots are at least this times `s`; smaller ones are raised and counted.
+const PIVOT_FLOOR: f32 = 0.25 * NOISE_FLOOR;
+
+/// Least variance returned, relative to the prior's: what rounding leaves.
+pub const VARIANCE_FLOOR: f32 = 1e-6;
+
+/// What the model believes of `f⁽ᵐ⁾(x)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Posterior {
+    /// Mean.
+    pub mean: f32,
+    /// Variance, without observation noise; above 0.
+    pub variance: f32,
+    /// Covariance with the truth `f⁽ᴹ⁾(x)`.
+    pub covariance: f32,
+}
+
+/// The observations that the model is conditioned on.
+#[derive(Clone, Copy)]
+pub struct Observations<'a> {
+    /// Points in the unit cube.
+    pub points: Rows<'a>,
+    /// Fidelity of each.
+    pub fidelity: &'a [u8],
+    /// Standardised observations.
+    pub z: &'a [f32],
+}
+
+/// How often numerics had to help themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Fallbacks {
+    /// Times that `σ²` was raised to [`NOISE_FLOOR`]` · s`.
+    pub noise: u32,
+    /// Pivots that were raised.
+    pub pivots: u32,
+    /// Particles left where they were, because their likelihood or gradient was not finite.
+    pub particles: u32,
+}
+
+/// Memory of one Gaussian process with up to `N` observations and `F` features.
+pub struct Memory<const N: usize, const F: usize> {
+    matrix: [[f32; N]; N],
+    features: [[f32; F]; N],
+    hidden: [[[f32; F]; N]; LAYERS - 1],
+    whitened: [f32; N],
+    alpha: [f32; N],
+    panels: [[Lane; N]; 3],
+    block: [[[f32; F]; LANES]; LAYERS],
+    own: [Lane; F],
+    delta: [[Lane; F]; 2],
+}
+
+impl<const N: usize, const F: usize> Memory<N, F> {
+    /// All zeros.
+    pub const fn new() -> Self {
+        const { assert!(N > 0 && F > 0) };
+        Memory {
+            matrix: [[0.0; N]; N],
+            features: [[0.0; F]; N],
+            hidden: [[[0.0; F]; N]; LAYERS - 1],
+            whitened: [0.0; N],
+            alpha: [0.0; N],
+            panels: [[[0.0; LANES]; N]; 3],
+            block: [[[0.0; F]; LANES]; LAYERS],
+            own: [[0.0; LANES]; F],
+            delta: [[[0.0; LANES]; F]; 2],
+        }
+    }
+
+    /// The memory as slices, ready to work.
+    pub fn workspace(&mut self) -> Workspace<'_> {
+        let [first, second] = &mut self.hidden;
+        let [k, truth, work] = &mut self.panels;
+        let [block_first, block_second, block_features] = &mut self.block;
+        let [delta, other] = &mut self.delta;
+        Workspace {
+            size: N,
+            width: F,
+            matrix: self.matrix.as_flattened_mut(),
+            features: self.features.as_flattened_mut(),
+            hidden: [first.as_flattened_mut(), second.as_flattened_mut()],
+            whitened: &mut self.whitened,
+            alpha: &mut self.alpha,
+            panels: [k, truth, work],
+            block: [
+                block_first.as_flattened_mut(),
+                block_second.as_flattened_mut(),
+                block_features.as_flattened_mut(),
+            ],
+            own: &mut self.own,
+            delta: [delta, other],
+        }
+    }
+}
+
+impl<const N: usize, const F: usize> Default for Memory<N, F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The slices of a [`Memory`]. Shapes are run-time numbers here, so the code below exists once.
+pub struct Workspace<'a> {
+    size: usize,
+    width: usize,
+    matrix: &'a mut [f32],
+    features: &'a mut [f32],
+    hidden: [&'a mut [f32]; LAYERS - 1],
+    whitened: &'a mut [f32],
+    alpha: &'a mut [f32],
+    panels: [&'a mut [Lane]; 3],
+    block: [&'a mut [f32]; LAYERS],
+    own: &'a mut [Lane],
+    delta: [&'a mut [Lane]; 2],
+}
+
+/// One particle with what it implies: everything that the functions below need to know about `θ`.
+#[derive(Clone, Copy)]
+pub struct Particle<'a> {
+    /// Shape of the model.
+    pub model: &'a Model,
+    /// The parameters.
+    pub theta: &'a [f32],
+    /// Signal variance and fidelity table.
+    pub hyper: Hyper,
+    /// Noise variance per fidelity, floored.
+    pub noise: [f32; MAX_FIDELITIES],
+}
+
+impl<'a> Particle<'a> {
+    /// Reads `θ`; `noise` is the standardised noise variance per fidelity. Counts where the floor acts.
+    pub fn new(model: &'a Model, theta: &'a [f32], noise: &[f32], fallbacks: &mut Fallbacks) -> Self {
+        let hyper = model.hyper(theta);
+        let floor = NOISE_FLOOR * hyper.signal;
+        let mut floored = [floor; MAX_FIDELITIES];
+        for (floored, &noise) in floored.iter_mut().zip(noise) {
+            fallbacks.noise += u32::from(noise < floor);
+            *floored = noise.max(floor);
+        }
+        Particle { model, theta, hyper, noise: floored }
+    }
+
+    fn forward(
+        &self,
+        points: Rows<'_>,
+        count: usize,
+        hidden: [&mut [f32]; 2],
+        features: &mut [f32],
+        stride: usize,
+    ) {
+        let Model { map, dimensions, offsets } = *self.model;
+        forward(map, dimensions, offsets.length, self.theta, points, count, hidden, features, stride);
+    }
+
+    /// `s exp(−‖ψ − ψ'‖²)` of all rows of `features` with 8 points, given squared distances.
+    fn base(&self, panel: &mut [Lane]) {
+        let flat = panel.as_flattened_mut();
+        flat.iter_mut().for_each(|distance| *distance = -*distance);
+        math::exp_slice(flat);
+        flat.iter_mut().for_each(|k| *k *= self.hyper.signal);
+    }
+}
+
+impl Workspace<'_> {
+    /// Adds the block of observations that starts at `first` (a multiple of 8) to the factor.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] if the kernel is not finite.
+    pub fn factor(
+        &mut self,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        first: usize,
+        fallbacks: &mut Fallbacks,
+    ) -> Result<(), Error> {
+        let count = LANES.min(data.z.len() - first);
+        let end = first + count;
+        self.features_of_observations(particle, data, first, count);
+        transpose(
+            self.own,
+            &self.features[first * self.width..],
+            self.width,
+            particle.model.features(),
+            count,
+        );
+        let own = &self.own[..particle.model.features()];
+        let panel = &mut self.panels[0][..end];
+        linalg::squared_distances(panel, View { data: self.features, row: self.width, column: 1 }, own);
+        particle.base(panel);
+        for (j, lanes) in panel.iter_mut().enumerate() {
+            let kappa = &particle.hyper.kappa[usize::from(data.fidelity[j])];
+            for (lane, k) in lanes[..count].iter_mut().enumerate() {
+                *k *= kappa[usize::from(data.fidelity[first + lane])];
+                if j < first + lane {
+                    self.matrix[j * self.size + first + lane] = *k;
+                } else if j == first + lane {
+                    *k += particle.noise[usize::from(data.fidelity[j])];
+                }
+            }
+        }
+        let floor = PIVOT_FLOOR * particle.hyper.signal;
+        fallbacks.pivots += linalg::factor_block(self.matrix, self.size, first, count, panel, floor)?;
+        Ok(())
+    }
+
+    fn features_of_observations(
+        &mut self,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        first: usize,
+        count: usize,
+    ) {
+        let points = Rows { data: &data.points.data[first * data.points.stride..], ..data.points };
+        let from = first * self.width;
+        let [h0, h1] = &mut self.hidden;
+        let hidden = [&mut h0[from..], &mut h1[from..]];
+        particle.forward(points, count, hidden, &mut self.features[from..], self.width);
+    }
+
+    /// After all blocks of observations: `L⁻¹z` and the log marginal likelihood, Eq. (26).
+    pub fn condition(&mut self, data: &Observations<'_>) -> f32 {
+        let t = data.z.len();
+        let whitened = &mut self.whitened[..t];
+        whitened.copy_from_slice(data.z);
+        linalg::solve_lower_one(self.matrix, self.size, whitened);
+        let mut sum = t as f32 * LN_2_PI;
+        for (i, w) in whitened.iter().enumerate() {
+            sum += 2.0 * math::ln(self.matrix[i * self.size + i]) + w * w;
+        }
+        -0.5 * sum
+    }
+
+    /// `α = K̃⁻¹z`, which the gradient needs; after [`condition`](Self::condition).
+    pub fn solve(&mut self, t: usize) {
+        self.alpha[..t].copy_from_slice(&self.whitened[..t]);
+        linalg::solve_upper_one(self.matrix, self.size, &mut self.alpha[..t]);
+    }
+
+    /// Adds to `gradient` and `sums` what the block of observations at `first` contributes to `∂ log p(z|θ)/∂θ`.
+    pub fn gradient(
+        &mut self,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        first: usize,
+        gradient: &mut [f32],
+        sums: &mut PairSums,
+    ) {
+        let (t, features) = (data.z.len(), particle.model.features());
+        let count = LANES.min(t - first);
+        self.inverse_columns(t, first, count);
+        self.weigh(particle, data, first, count, sums);
+        let from = first * self.width;
+        transpose(self.own, &self.features[from..], self.width, features, count);
+        let [delta, other] = &mut self.delta;
+        let view = View { data: self.features, row: 1, column: self.width };
+        let own = &self.own[..features];
+        linalg::weighted_differences(&mut delta[..features], &self.panels[0][..t], own, view);
+        delta[..features].as_flattened_mut().iter_mut().for_each(|d| *d *= -4.0);
+        let rows = |data| Rows { data, stride: self.width };
+        let block = Backward {
+            points: Rows { data: &data.points.data[first * data.points.stride..], ..data.points },
+            activations: [
+                rows(&self.hidden[0][from..]),
+                rows(&self.hidden[1][from..]),
+                rows(&self.features[from..]),
+            ],
+            count,
+            delta,
+            other,
+            rows: self.block[0],
+        };
+        backward(particle.model.map, particle.model.dimensions, particle.theta, gradient, block);
+    }
+
+    /// Columns `first..first + count` of `K̃⁻¹` into the first panel.
+    fn inverse_columns(&mut self, t: usize, first: usize, count: usize) {
+        let panel = &mut self.panels[0][..t];
+        panel.fill([0.0; LANES]);
+        for lane in 0..count {
+            panel[first + lane][lane] = 1.0;
+        }
+        let corner = &self.matrix[first * self.size + first..];
+        linalg::solve_lower(corner, self.size, &mut panel[first..]);
+        linalg::solve_upper(self.matrix, self.size, panel);
+    }
+
+    /// `K̃⁻¹ → ½(ααᵀ − K̃⁻¹) ∘ K` in the first panel: the gradient in `ln k`, summed up by fidelities.
+    fn weigh(
+        &mut self,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        first: usize,
+        count: usize,
+        sums: &mut PairSums,
+    ) {
+        let t = data.z.len();
+        for (j, lanes) in self.panels[0][..t].iter_mut().enumerate() {
+            let m = usize::from(data.fidelity[j]);
+            for (lane, value) in lanes[..count].iter_mut().enumerate() {
+                let i = first + lane;
+                let n = usize::from(data.fidelity[i]);
+                let k = match j.cmp(&i) {
+                    core::cmp::Ordering::Less => self.matrix[j * self.size + i],
+                    core::cmp::Ordering::Greater => self.matrix[i * self.size + j],
+                    core::cmp::Ordering::Equal => particle.hyper.signal * particle.hyper.kappa[m][m],
+                };
+                *value = 0.5 * (self.alpha[j] * self.alpha[i] - *value) * k;
+                sums.0[m][n] += *value;
+            }
+        }
+    }
+
+    /// Posterior at up to 8 points and all fidelities: `out[point · fidelities + m]`; Eq. (18).
+    pub fn posterior(
+        &mut self,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        points: Rows<'_>,
+        fidelities: usize,
+        out: &mut [Posterior],
+    ) {
+        let (t, features, truth) = (data.z.len(), particle.model.features(), fidelities - 1);
+        let count = out.len() / fidelities;
+        let [h0, h1, psi] = &mut self.block;
+        particle.forward(points, count, [h0, h1], psi, self.width);
+        transpose(self.own, psi, self.width, features, count);
+        let [base, of_truth, work] = &mut self.panels;
+        let base = &mut base[..t];
+        let view = View { data: self.features, row: self.width, column: 1 };
+        linalg::squared_distances(base, view, &self.own[..features]);
+        particle.base(base);
+        for m in (0..fidelities).rev() {
+            let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
+            let kappa = &particle.hyper.kappa[m];
+            for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
+                *panel = base.map(|k| k * kappa[usize::from(n)]);
+            }
+            linalg::solve_lower(self.matrix, self.size, panel);
+            let sums =
+                Sums::of(if m == truth { &of_truth[..t] } else { &work[..t] }, &of_truth[..t], self.whitened);
+            let prior = |n: usize| particle.hyper.signal * particle.hyper.kappa[m][n];
+            for lane in 0..count {
+                let least = prior(m) * VARIANCE_FLOOR;
+                out[lane * fidelities + m] = Posterior {
+                    mean: sums.mean[lane],
+                    variance: (prior(m) - sums.square[lane]).max(least),
+                    covariance: prior(truth) - sums.product[lane],
+                };
+            }
+        }
+    }
+}
+
+/// `Σ v·w`, `Σ v·v`, `Σ v·v_truth` down the columns of a panel.
+struct Sums {
+    mean: Lane,
+    square: Lane,
+    product: Lane,
+}
+
+impl Sums {
+    fn of(panel: &[Lane], truth: &[Lane], whitened: &[f32]) -> Sums {
+        let mut sums = Sums { mean: [0.0; LANES], square: [0.0; LANES], product: [0.0; LANES] };
+        for ((v, truth), w) in panel.iter().zip(truth).zip(whitened) {
+            for l in 0..LANES {
+                sums.mean[l] += v[l] * w;
+                sums.square[l] += v[l] * v[l];
+                sums.product[l] += v[l] * truth[l];
+            }
+        }
+        sums
+    }
+}
+
+const LN_2_PI: f32 = 1.837_877_1;
+
+/// Rows of points into `[feature][lane]`; lanes without a point are zero.
+fn transpose(out: &mut [Lane], rows: &[f32], stride: usize, features: usize, count: usize) {
+    for (f, lanes) in out[..features].iter_mut().enumerate() {
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            *value = if lane < count { rows[lane * stride + f] } else { 0.0 };
+        }
+    }
+}

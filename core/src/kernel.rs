@@ -1,0 +1,136 @@
+//! The multi-fidelity kernel, Eq. (12), (15), (16), and the layout of `θ`.
+//!
+//! `k((x,m),(x',m')) = s · exp(−‖ψ(x) − ψ(x')‖²) · κ(m, m')`, `κ(m, m') = exp(−γ (m − m')²)`.
+//!
+//! `θ` = parameters of the [`Map`], then `ln s` (ARD only; `s = 1` in the deep map, as in the paper), then `ln γ`.
+//! Positive quantities are `exp(θᵢ + offset)`, so that the prior of `θ` can be centred at zero.
+
+use crate::features::Map;
+use crate::math;
+
+/// Most fidelities that a problem may have.
+pub const MAX_FIDELITIES: usize = 8;
+
+/// Offsets of the positive parameters: their logarithms at `θ = 0`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offsets {
+    /// `ln ℓ`.
+    pub length: f32,
+    /// `ln s`.
+    pub signal: f32,
+    /// `ln γ`.
+    pub gamma: f32,
+}
+
+/// Shape of the model: which numbers `θ` holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// The feature map.
+    pub map: Map,
+    /// Dimensions of the input.
+    pub dimensions: usize,
+    /// Offsets of the positive parameters.
+    pub offsets: Offsets,
+}
+
+/// What the parameters behind the map come to: `s`, `γ` and the table `κ`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hyper {
+    /// Signal variance `s`.
+    pub signal: f32,
+    /// Fidelity decay `γ`.
+    pub gamma: f32,
+    /// `κ(m, m')`.
+    pub kappa: [[f32; MAX_FIDELITIES]; MAX_FIDELITIES],
+}
+
+/// `∂/∂ ln k` summed over pairs of observations, by their fidelities; see [`Model::finish_gradient`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PairSums(pub [[f32; MAX_FIDELITIES]; MAX_FIDELITIES]);
+
+impl Model {
+    /// Length of `θ`: `P` of the memory's type.
+    pub const fn parameters(&self) -> usize {
+        self.map.parameters(self.dimensions) + self.own_signal() as usize + 1
+    }
+
+    /// Number of features: `F` of the memory's type.
+    pub const fn features(&self) -> usize {
+        self.map.features(self.dimensions)
+    }
+
+    const fn own_signal(&self) -> bool {
+        matches!(self.map, Map::Ard)
+    }
+
+    /// Index of `ln γ`.
+    pub const fn gamma(&self) -> usize {
+        self.parameters() - 1
+    }
+
+    /// Index of `ln s`, if there is one.
+    pub const fn signal(&self) -> Option<usize> {
+        if self.own_signal() { Some(self.parameters() - 2) } else { None }
+    }
+
+    /// The kernel's parameters behind the map.
+    pub fn hyper(&self, theta: &[f32]) -> Hyper {
+        let signal = self.signal().map_or(1.0, |i| math::exp(theta[i] + self.offsets.signal));
+        let gamma = math::exp(theta[self.gamma()] + self.offsets.gamma);
+        let kappa = core::array::from_fn(|m| core::array::from_fn(|n| math::exp(-gamma * squared_gap(m, n))));
+        Hyper { signal, gamma, kappa }
+    }
+
+    /// Turns sums over pairs of `∂/∂ ln k` into `∂/∂ ln s` and `∂/∂ ln γ`.
+    pub fn finish_gradient(&self, hyper: &Hyper, sums: &PairSums, gradient: &mut [f32]) {
+        let (mut signal, mut gamma) = (0.0, 0.0);
+        for (m, row) in sums.0.iter().enumerate() {
+            for (n, sum) in row.iter().enumerate() {
+                signal += sum;
+                gamma -= sum * squared_gap(m, n) * hyper.gamma;
+            }
+        }
+        gradient[self.gamma()] += gamma;
+        if let Some(i) = self.signal() {
+            gradient[i] += signal;
+        }
+    }
+}
+
+fn squared_gap(m: usize, n: usize) -> f32 {
+    let gap = m.abs_diff(n);
+    (gap * gap) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: -2.3 };
+
+    #[test]
+    fn theta_has_the_sizes_of_the_design() {
+        let deep = Model { map: Map::Deep { width: 64 }, dimensions: 6, offsets: OFFSETS };
+        assert_eq!((deep.parameters(), deep.features(), deep.signal()), (8769, 64, None));
+        let ard = Model { map: Map::Ard, dimensions: 4, offsets: OFFSETS };
+        assert_eq!((ard.parameters(), ard.features(), ard.signal(), ard.gamma()), (6, 4, Some(4), 5));
+    }
+
+    #[test]
+    fn fidelities_correlate_less_with_their_distance() {
+        let ard = Model { map: Map::Ard, dimensions: 1, offsets: OFFSETS };
+        let hyper = ard.hyper(&[0.0, 0.5, 0.0]);
+        assert!((hyper.signal - 1.6487213).abs() < 1e-6);
+        assert!((hyper.kappa[0][2] - (-0.4 * 1.00258).exp_approx()).abs() < 1e-3);
+        assert_eq!(hyper.kappa[3][3], 1.0);
+    }
+
+    trait Approx {
+        fn exp_approx(self) -> f32;
+    }
+    impl Approx for f32 {
+        fn exp_approx(self) -> f32 {
+            math::exp(self)
+        }
+    }
+}

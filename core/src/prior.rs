@@ -1,0 +1,305 @@
+//! What is believed of `θ` before a task's first observation.
+//!
+//! Task 1: independent Gaussians, Eq. (2). The paper's `N(0, 0.5)` on every weight saturates the tanh layers, so a
+//! variance per fan-in is offered beside it. Task n > 1: a Gaussian kernel density estimate on the particles that
+//! task n−1 left (Sec. IV-B of the paper), `p_n(θ) = 1/V Σ_c N(θ; c, b²I)`, mixed with the first prior so that a wrong
+//! belief can be left: `(1 − ε) KDE + ε p(θ)`, `ε = 0` in the paper.
+
+use core::ops::Range;
+
+use crate::features::{LAYERS, Map};
+use crate::kernel::{Model, Offsets};
+use crate::math;
+use crate::random::Random;
+
+/// Variance of the deep map's weights and biases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weights {
+    /// The same for all.
+    Fixed(f32),
+    /// This, divided by the number of inputs of the layer.
+    PerInput(f32),
+}
+
+/// Prior of a positive parameter: its logarithm is Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogNormal {
+    /// Mean of the logarithm.
+    pub mean: f32,
+    /// Standard deviation of the logarithm; above 0.
+    pub deviation: f32,
+}
+
+/// Prior of `θ` for the first task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// Weights and biases of the deep map.
+    pub weights: Weights,
+    /// Lengthscales of the ARD map, in the unit cube.
+    pub length: LogNormal,
+    /// Signal variance of the ARD map, in squared deviations of the observations.
+    pub signal: LogNormal,
+    /// Fidelity decay `γ`.
+    pub gamma: LogNormal,
+}
+
+impl Prior {
+    /// Logarithms of the positive parameters at `θ = 0`.
+    pub const fn offsets(&self) -> Offsets {
+        Offsets { length: self.length.mean, signal: self.signal.mean, gamma: self.gamma.mean }
+    }
+
+    pub(crate) const fn is_valid(&self) -> bool {
+        let (Weights::Fixed(weights) | Weights::PerInput(weights)) = self.weights;
+        let mut good = weights > 0.0 && weights < 1e6;
+        let all = [self.length, self.signal, self.gamma];
+        let mut i = 0;
+        while i < all.len() {
+            good = good && all[i].mean.is_finite() && all[i].mean.abs() <= 20.0;
+            good = good && all[i].deviation > 0.0 && all[i].deviation <= 10.0;
+            i += 1;
+        }
+        good
+    }
+
+    /// Calls `each` with every run of parameters that share a variance.
+    fn runs(&self, model: &Model, mut each: impl FnMut(Range<usize>, f32)) {
+        match model.map {
+            Map::Ard => each(0..model.dimensions, square(self.length.deviation)),
+            Map::Deep { width } => {
+                let mut from = 0;
+                for layer in 0..LAYERS {
+                    let inputs = if layer == 0 { model.dimensions } else { width };
+                    let variance = match self.weights {
+                        Weights::Fixed(variance) => variance,
+                        Weights::PerInput(variance) => variance / inputs as f32,
+                    };
+                    let to = from + (inputs + 1) * width;
+                    each(from..to, variance);
+                    from = to;
+                }
+            }
+        }
+        if let Some(i) = model.signal() {
+            each(i..i + 1, square(self.signal.deviation));
+        }
+        each(model.gamma()..model.gamma() + 1, square(self.gamma.deviation));
+    }
+
+    /// Draws `θ`.
+    pub(crate) fn sample(&self, model: &Model, random: &mut Random, theta: &mut [f32]) {
+        self.runs(model, |run, variance| {
+            let deviation = math::sqrt(variance);
+            theta[run].iter_mut().for_each(|value| *value = deviation * random.normal());
+        });
+    }
+
+    /// `log p(θ)`.
+    fn log_density(&self, model: &Model, theta: &[f32]) -> f32 {
+        let mut sum = 0.0;
+        self.runs(model, |run, variance| {
+            let count = run.len() as f32;
+            let squares = theta[run].iter().fold(0.0, |sum, value| sum + value * value);
+            sum += count * math::ln(TWO_PI * variance) + squares / variance;
+        });
+        -0.5 * sum
+    }
+
+    /// Adds `weight · ∇ log p(θ)`.
+    fn add_gradient(&self, model: &Model, theta: &[f32], weight: f32, gradient: &mut [f32]) {
+        self.runs(model, |run, variance| {
+            for (gradient, value) in gradient[run.clone()].iter_mut().zip(&theta[run]) {
+                *gradient -= weight * value / variance;
+            }
+        });
+    }
+}
+
+const TWO_PI: f32 = 2.0 * core::f32::consts::PI;
+
+/// Most centres of a kernel density estimate: the most particles.
+pub const MAX_PARTICLES: usize = 32;
+
+/// Parameter vectors, one after the other: in memory, or as little-endian bytes, for instance in flash.
+#[derive(Clone, Copy)]
+pub enum Centres<'a> {
+    /// Rows in memory with a stride.
+    Floats {
+        /// The rows.
+        rows: &'a [f32],
+        /// Distance between rows.
+        stride: usize,
+    },
+    /// Rows of little-endian `f32`, without gaps.
+    Bytes(&'a [u8]),
+}
+
+impl Centres<'_> {
+    /// Calls `each` with the index and value of all numbers of row `c`.
+    fn for_each(&self, c: usize, len: usize, mut each: impl FnMut(usize, f32)) {
+        match *self {
+            Centres::Floats { rows, stride } => {
+                for (i, &value) in rows[c * stride..][..len].iter().enumerate() {
+                    each(i, value);
+                }
+            }
+            Centres::Bytes(bytes) => {
+                let (values, _) = bytes[c * len * 4..][..len * 4].as_chunks::<4>();
+                for (i, &value) in values.iter().enumerate() {
+                    each(i, f32::from_le_bytes(value));
+                }
+            }
+        }
+    }
+}
+
+/// The density estimate on the last task's particles.
+#[derive(Clone, Copy)]
+pub struct Kde<'a> {
+    /// The particles.
+    pub centres: Centres<'a>,
+    /// How many; at most [`MAX_PARTICLES`].
+    pub count: usize,
+    /// Standard deviation `b` around each; above 0.
+    pub bandwidth: f32,
+    /// Weight `ε` of the first task's prior, in `[0, 1]`.
+    pub mix: f32,
+}
+
+/// Adds `∇ log p_n(θ)`: of the first prior, or of the density estimate if there is one.
+pub fn add_gradient(
+    prior: &Prior,
+    model: &Model,
+    kde: Option<&Kde<'_>>,
+    theta: &[f32],
+    gradient: &mut [f32],
+) {
+    let Some(kde) = kde else {
+        return prior.add_gradient(model, theta, 1.0, gradient);
+    };
+    let (shares, of_prior) = kde.responsibilities(prior, model, theta);
+    if of_prior > 0.0 {
+        prior.add_gradient(model, theta, of_prior, gradient);
+    }
+    let precision = 1.0 / square(kde.bandwidth);
+    for (c, share) in shares[..kde.count].iter().enumerate() {
+        if *share > 0.0 {
+            kde.centres
+                .for_each(c, theta.len(), |i, centre| gradient[i] += share * precision * (centre - theta[i]));
+        }
+    }
+}
+
+impl Kde<'_> {
+    /// Which part of the density at `θ` comes from each centre, and which from the first prior.
+    fn responsibilities(&self, prior: &Prior, model: &Model, theta: &[f32]) -> ([f32; MAX_PARTICLES], f32) {
+        let variance = square(self.bandwidth);
+        let mut logs = [f32::NEG_INFINITY; MAX_PARTICLES];
+        let constant = math::ln((1.0 - self.mix).max(f32::MIN_POSITIVE) / self.count as f32)
+            - 0.5 * theta.len() as f32 * math::ln(TWO_PI * variance);
+        for (c, log) in logs[..self.count].iter_mut().enumerate() {
+            let mut distance = 0.0;
+            self.centres.for_each(c, theta.len(), |i, centre| distance += square(centre - theta[i]));
+            *log = constant - 0.5 * distance / variance;
+        }
+        let mut of_prior = f32::NEG_INFINITY;
+        if self.mix > 0.0 {
+            of_prior = math::ln(self.mix) + prior.log_density(model, theta);
+        }
+        let largest = logs.iter().fold(of_prior, |largest, &log| largest.max(log));
+        let share = |log: f32| if log == f32::NEG_INFINITY { 0.0 } else { math::exp(log - largest) };
+        let mut shares = logs.map(share);
+        let mut of_prior = share(of_prior);
+        let sum = shares.iter().fold(of_prior, |sum, share| sum + share);
+        shares.iter_mut().for_each(|share| *share /= sum);
+        of_prior /= sum;
+        (shares, of_prior)
+    }
+}
+
+fn square(x: f32) -> f32 {
+    x * x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    const LOG: LogNormal = LogNormal { mean: -0.5, deviation: 0.8 };
+    const PRIOR: Prior = Prior { weights: Weights::PerInput(0.5), length: LOG, signal: LOG, gamma: LOG };
+
+    fn ard() -> Model {
+        Model { map: Map::Ard, dimensions: 2, offsets: PRIOR.offsets() }
+    }
+
+    #[test]
+    fn samples_have_the_stated_variances() {
+        let model = Model { map: Map::Deep { width: 16 }, dimensions: 2, offsets: PRIOR.offsets() };
+        let mut theta = [0.0f32; 1024];
+        let mut random = Random::new(3, 0, 0, Purpose::Prior, 0);
+        let (mut first, mut second) = (0.0, 0.0);
+        for _ in 0..50 {
+            PRIOR.sample(&model, &mut random, &mut theta);
+            first += theta[..48].iter().map(|x| x * x).sum::<f32>() / 48.0 / 50.0;
+            second += theta[48..320].iter().map(|x| x * x).sum::<f32>() / 272.0 / 50.0;
+        }
+        assert!((first - 0.25).abs() < 0.02, "{first}");
+        assert!((second - 0.5 / 16.0).abs() < 0.002, "{second}");
+    }
+
+    /// Central differences of a log density in `f64`-free arithmetic need a generous step.
+    #[test]
+    fn gradients_agree_with_central_differences_of_the_density() {
+        let model = ard();
+        let centres = [0.3f32, -0.2, 0.5, 0.1, -0.6, 0.4, 0.0, 0.9];
+        let bytes: std::vec::Vec<u8> = centres.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let theta = [0.1f32, 0.2, 0.3, -0.1];
+        for mix in [0.0, 0.3] {
+            let floats = Centres::Floats { rows: &centres, stride: 4 };
+            let kde = Kde { centres: floats, count: 2, bandwidth: 0.55, mix };
+            let log_density = |theta: &[f32]| {
+                let p = |c: &[f32]| {
+                    let d: f32 = c.iter().zip(theta).map(|(a, b)| (a - b) * (a - b)).sum();
+                    math::exp(-0.5 * d / 0.3025) / square(TWO_PI * 0.3025)
+                };
+                let kde = 0.5 * (p(&centres[..4]) + p(&centres[4..]));
+                math::ln((1.0 - mix) * kde + mix * math::exp(PRIOR.log_density(&model, theta)))
+            };
+            let mut gradient = [0.0; 4];
+            add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut gradient);
+            for i in 0..4 {
+                let (mut up, mut down) = (theta, theta);
+                up[i] += 0.01;
+                down[i] -= 0.01;
+                let slope = (log_density(&up) - log_density(&down)) / 0.02;
+                assert!((slope - gradient[i]).abs() < 3e-3, "mix {mix}, {i}: {slope} {}", gradient[i]);
+            }
+            let mut from_bytes = [0.0; 4];
+            let kde = Kde { centres: Centres::Bytes(&bytes), ..kde };
+            add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut from_bytes);
+            assert_eq!(gradient, from_bytes);
+        }
+        let mut gradient = [0.0; 4];
+        add_gradient(&PRIOR, &model, None, &theta, &mut gradient);
+        assert_eq!(gradient[0], -0.1 / square(0.8));
+    }
+
+    #[test]
+    fn far_from_all_centres_the_first_prior_takes_over() {
+        let model = ard();
+        let centres = [50.0f32; 4];
+        let kde = Kde {
+            centres: Centres::Floats { rows: &centres, stride: 4 },
+            count: 1,
+            bandwidth: 0.1,
+            mix: 1e-3,
+        };
+        let theta = [0.5f32; 4];
+        let mut gradient = [0.0; 4];
+        add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut gradient);
+        assert!((gradient[0] + 0.5 / square(0.8)).abs() < 1e-4);
+    }
+
+    extern crate std;
+}

@@ -1,0 +1,317 @@
+//! The search space: intervals and ordered levels, each mapped to the unit interval and back.
+//!
+//! The optimizer thinks in the unit cube `[0,1]^D`; a user thinks in dBm. A level survives the round trip exactly:
+//! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
+
+use crate::error::Error;
+
+/// One parameter to tune, with its range in natural units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dimension {
+    /// Any value between two ends.
+    Interval {
+        /// Lower end.
+        low: f32,
+        /// Upper end, above `low`.
+        high: f32,
+    },
+    /// Evenly spaced levels, ends included.
+    Grid {
+        /// First level.
+        low: f32,
+        /// Last level, above `low`.
+        high: f32,
+        /// Number of levels, at least 2.
+        levels: u16,
+    },
+    /// A list of strictly ascending levels, at least 2; distances between them count.
+    Levels(&'static [f32]),
+}
+
+impl Dimension {
+    /// Whether the range is finite and not empty, and levels ascend.
+    pub(crate) const fn is_valid(&self) -> bool {
+        match *self {
+            Dimension::Interval { low, high } => {
+                low.is_finite() && high.is_finite() && low < high && (high - low).is_finite()
+            }
+            Dimension::Grid { low, high, levels } => {
+                low.is_finite() && high.is_finite() && low < high && (high - low).is_finite() && levels >= 2
+            }
+            Dimension::Levels(values) => {
+                let n = values.len();
+                let mut i = 1;
+                while i < n {
+                    if !(values[i - 1] < values[i]) {
+                        return false;
+                    }
+                    i += 1;
+                }
+                n >= 2 && n <= u16::MAX as usize && (values[n - 1] - values[0]).is_finite()
+            }
+        }
+    }
+
+    /// Number of levels, or `None` for an interval.
+    pub fn levels(&self) -> Option<usize> {
+        match *self {
+            Dimension::Interval { .. } => None,
+            Dimension::Grid { levels, .. } => Some(levels as usize),
+            Dimension::Levels(values) => Some(values.len()),
+        }
+    }
+
+    fn ends(&self) -> (f32, f32) {
+        match *self {
+            Dimension::Interval { low, high } | Dimension::Grid { low, high, .. } => (low, high),
+            Dimension::Levels(values) => (values[0], values[values.len() - 1]),
+        }
+    }
+
+    /// Unit coordinate of level `index`; for an interval, of nothing, so 0.
+    pub fn unit_of_level(&self, index: usize) -> f32 {
+        match *self {
+            Dimension::Interval { .. } => 0.0,
+            Dimension::Grid { levels, .. } => index as f32 / (levels - 1) as f32,
+            Dimension::Levels(values) => {
+                let (low, high) = self.ends();
+                (values[index.min(values.len() - 1)] - low) / (high - low)
+            }
+        }
+    }
+
+    /// Index of the level nearest to a unit coordinate, or `None` for an interval.
+    pub fn level_of_unit(&self, unit: f32) -> Option<usize> {
+        match *self {
+            Dimension::Interval { .. } => None,
+            Dimension::Grid { levels, .. } => {
+                Some((unit.clamp(0.0, 1.0) * (levels - 1) as f32 + 0.5) as usize)
+            }
+            Dimension::Levels(values) => {
+                (0..values.len()).min_by(|&a, &b| self.distance(a, unit).total_cmp(&self.distance(b, unit)))
+            }
+        }
+    }
+
+    fn distance(&self, level: usize, unit: f32) -> f32 {
+        (self.unit_of_level(level) - unit).abs()
+    }
+
+    /// The nearest admissible unit coordinate: clamped, and on a level if there are levels.
+    pub fn snap(&self, unit: f32) -> f32 {
+        match self.level_of_unit(unit) {
+            Some(level) => self.unit_of_level(level),
+            None => unit.clamp(0.0, 1.0),
+        }
+    }
+
+    /// The natural value at a unit coordinate.
+    pub fn value(&self, unit: f32) -> f32 {
+        let (low, high) = self.ends();
+        match (*self, self.level_of_unit(unit)) {
+            (Dimension::Levels(values), Some(level)) => values[level],
+            (Dimension::Grid { levels, .. }, Some(level)) if level + 1 == levels as usize => high,
+            (Dimension::Grid { .. }, Some(level)) => low + (high - low) * self.unit_of_level(level),
+            _ => (low + (high - low) * unit.clamp(0.0, 1.0)).clamp(low, high),
+        }
+    }
+
+    /// The unit coordinate of a natural value, or `None` if it is not finite or outside the range.
+    pub fn unit(&self, value: f32) -> Option<f32> {
+        let (low, high) = self.ends();
+        (low..=high).contains(&value).then(|| self.snap((value - low) / (high - low)))
+    }
+}
+
+/// Number of points of a space without intervals, if it is at most `limit`.
+pub(crate) fn size(dimensions: &[Dimension], limit: usize) -> Option<usize> {
+    dimensions.iter().try_fold(1usize, |product, dimension| {
+        dimension.levels().and_then(|levels| product.checked_mul(levels)).filter(|&size| size <= limit)
+    })
+}
+
+/// Point `index` of a space without intervals, the first dimension running fastest.
+pub(crate) fn enumerate(dimensions: &[Dimension], mut index: usize, x: &mut [f32]) {
+    for (x, dimension) in x.iter_mut().zip(dimensions) {
+        let levels = dimension.levels().unwrap_or(1);
+        *x = dimension.unit_of_level(index % levels);
+        index /= levels;
+    }
+}
+
+/// How long to measure: one fidelity of the objective. The last one of a problem is the truth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fidelity {
+    /// Cost of one measurement, in units of the budget; above 0.
+    pub cost: f32,
+    /// How many samples the measurement averages: for whoever measures, the optimizer does not look at it.
+    pub samples: u32,
+    /// Variance of the observation noise, in squared units of the observation; at least 0.
+    pub noise: f32,
+}
+
+/// Whether larger or smaller observations are better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// Larger is better.
+    #[default]
+    Maximise,
+    /// Smaller is better.
+    Minimise,
+}
+
+impl Goal {
+    pub(crate) fn sign(self) -> f32 {
+        match self {
+            Goal::Maximise => 1.0,
+            Goal::Minimise => -1.0,
+        }
+    }
+}
+
+/// What is tuned: Eq. (3)-(5), (9). The same for all tasks of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Problem<'a> {
+    /// The parameters to tune.
+    pub dimensions: &'a [Dimension],
+    /// The fidelities, costs ascending, Eq. (4); the last is the truth, Eq. (5).
+    pub fidelities: &'a [Fidelity],
+    /// What a task may spend, `Λ` of Eq. (9).
+    pub budget: f32,
+    /// Whether to maximise or to minimise.
+    pub goal: Goal,
+}
+
+impl<'a> Problem<'a> {
+    /// The problem, if every part of it makes sense.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Fidelity`] or [`Error::Budget`] naming the part.
+    pub const fn checked(self) -> Result<Self, Error> {
+        let mut index = 0;
+        while index < self.dimensions.len() {
+            if !self.dimensions[index].is_valid() {
+                return Err(Error::Dimension { index });
+            }
+            index += 1;
+        }
+        if index == 0 {
+            return Err(Error::Dimension { index });
+        }
+        index = 0;
+        while index < self.fidelities.len() {
+            let Fidelity { cost, noise, .. } = self.fidelities[index];
+            let ascending = index == 0 || self.fidelities[index - 1].cost <= cost;
+            if !(cost > 0.0 && cost.is_finite() && noise >= 0.0 && noise.is_finite() && ascending) {
+                return Err(Error::Fidelity { index });
+            }
+            index += 1;
+        }
+        if index == 0 {
+            return Err(Error::Fidelity { index });
+        }
+        if !(self.budget >= 0.0 && self.budget.is_finite()) {
+            return Err(Error::Budget);
+        }
+        Ok(self)
+    }
+
+    /// Index of the truth's fidelity.
+    pub fn truth(&self) -> usize {
+        self.fidelities.len() - 1
+    }
+
+    /// A checksum of everything that decides which queries are made.
+    pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
+        for dimension in self.dimensions {
+            let (low, high) = dimension.ends();
+            mix(dimension.levels().unwrap_or(0) as u32);
+            mix(low.to_bits());
+            mix(high.to_bits());
+            if let Dimension::Levels(values) = dimension {
+                values.iter().for_each(|value| mix(value.to_bits()));
+            }
+        }
+        for fidelity in self.fidelities {
+            mix(fidelity.cost.to_bits());
+            mix(fidelity.noise.to_bits());
+        }
+        mix(self.budget.to_bits());
+        mix(self.goal as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALPHA: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+    const POWER: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
+
+    #[test]
+    fn levels_survive_the_round_trip() {
+        for dimension in [ALPHA, POWER, Dimension::Grid { low: 0.0, high: 1e-3, levels: u16::MAX }] {
+            for level in 0..dimension.levels().unwrap() {
+                let unit = dimension.unit_of_level(level);
+                assert_eq!(dimension.level_of_unit(unit), Some(level));
+                assert_eq!(dimension.snap(unit), unit);
+                let value = dimension.value(unit);
+                assert_eq!(dimension.unit(value), Some(unit), "level {level} of {dimension:?}");
+            }
+        }
+        assert_eq!(POWER.value(POWER.unit_of_level(51)), -100.0);
+        assert_eq!(ALPHA.value(0.66), 0.7);
+    }
+
+    #[test]
+    fn intervals_clamp_and_refuse_what_lies_outside() {
+        let d = Dimension::Interval { low: 10.0, high: 5000.0 };
+        assert_eq!(d.value(-1.0), 10.0);
+        assert_eq!(d.value(2.0), 5000.0);
+        assert_eq!(d.unit(5001.0), None);
+        assert_eq!(d.unit(f32::NAN), None);
+        assert_eq!(d.unit(10.0), Some(0.0));
+    }
+
+    #[test]
+    fn refuses_malformed_problems_by_name() {
+        let dimensions = [POWER];
+        let fidelities = [Fidelity { cost: 10.0, samples: 10, noise: 0.1 }];
+        let good =
+            Problem { dimensions: &dimensions, fidelities: &fidelities, budget: 100.0, goal: Goal::Maximise };
+        assert!(good.checked().is_ok());
+        for bad in [
+            Dimension::Interval { low: 1.0, high: 1.0 },
+            Dimension::Interval { low: f32::NAN, high: 1.0 },
+            Dimension::Interval { low: f32::MIN, high: f32::MAX },
+            Dimension::Grid { low: 0.0, high: 1.0, levels: 1 },
+            Dimension::Levels(&[1.0]),
+            Dimension::Levels(&[1.0, 1.0]),
+        ] {
+            let dimensions = [POWER, bad];
+            assert_eq!(
+                Problem { dimensions: &dimensions, ..good }.checked(),
+                Err(Error::Dimension { index: 1 })
+            );
+        }
+        for (cost, noise) in [(0.0, 0.1), (f32::NAN, 0.1), (1.0, -1.0), (1.0, f32::INFINITY)] {
+            let fidelities = [Fidelity { cost, samples: 1, noise }];
+            assert_eq!(
+                Problem { fidelities: &fidelities, ..good }.checked(),
+                Err(Error::Fidelity { index: 0 })
+            );
+        }
+        assert_eq!(Problem { budget: f32::NAN, ..good }.checked(), Err(Error::Budget));
+        assert_eq!(Problem { dimensions: &[], ..good }.checked(), Err(Error::Dimension { index: 0 }));
+    }
+
+    #[test]
+    fn small_spaces_are_enumerated_whole() {
+        let space = [ALPHA, Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }];
+        assert_eq!(size(&space, 24), Some(24));
+        assert_eq!(size(&space, 23), None);
+        let mut x = [0.0; 2];
+        enumerate(&space, 17, &mut x);
+        assert_eq!(x, [0.4, 1.0]);
+    }
+}
