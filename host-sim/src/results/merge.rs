@@ -1,0 +1,187 @@
+//! Putting the shards of a study together again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::snapshot::write_atomically;
+use super::{Error, Study, Timing, UnitId};
+
+/// Merges shards into a new folder, which equals the unsharded study byte for byte.
+///
+/// Every unit must be there exactly once, finished and sound; nothing is written before that is known.
+pub fn merge(shards: &[PathBuf], out: &Path) -> Result<Study, Error> {
+    let shards = shards.iter().map(|folder| Study::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = shards.first() else { return Err(Error::refused(out, "no shards to merge")) };
+    for other in &shards[1..] {
+        if let Some(field) = first.manifest().first_difference(other.manifest()) {
+            let problem = format!("is of another study than {}: {field} differs", first.folder().display());
+            return Err(Error::refused(other.folder(), problem));
+        }
+    }
+    let owners = owners(&shards)?;
+    let merged = Study::new(out, first.manifest().clone())?;
+    if merged.manifest_path().exists() {
+        return Err(Error::refused(out, "already holds a study: choose another folder"));
+    }
+    for (&unit, owner) in &owners {
+        owner.finished_unit(unit)?;
+    }
+    merged.make_folders()?;
+    units_in(&merged)?;
+    for (&unit, owner) in &owners {
+        let source = owner.unit_path(unit);
+        let bytes = fs::read(&source).map_err(Error::io("read", &source))?;
+        write_atomically(&merged.unit_path(unit), &bytes)?;
+    }
+    merged.write_summary()?;
+    write_timing(&shards, &merged)?;
+    // Last, so that a merge cut short leaves no folder that looks like a study.
+    merged.write_manifest()?;
+    Ok(merged)
+}
+
+/// Which shard holds each unit, in canonical order.
+fn owners(shards: &[Study]) -> Result<BTreeMap<UnitId, &Study>, Error> {
+    let mut owners: BTreeMap<UnitId, &Study> = BTreeMap::new();
+    for shard in shards {
+        for unit in units_in(shard)? {
+            if let Some(other) = owners.insert(unit, shard) {
+                let problem = format!("the unit is also in {}", other.folder().display());
+                return Err(Error::refused(&shard.unit_path(unit), problem));
+            }
+        }
+    }
+    let manifest = shards[0].manifest();
+    let missing: Vec<String> =
+        manifest.units().filter(|u| !owners.contains_key(u)).map(|u| manifest.unit_name(u)).collect();
+    if let [first, ..] = missing.as_slice() {
+        let problem =
+            format!("the shards lack {} units of the study, the first of them {first}", missing.len());
+        return Err(Error::refused(shards[0].folder(), problem));
+    }
+    Ok(owners)
+}
+
+/// The units whose files are in a study's folder.
+fn units_in(study: &Study) -> Result<Vec<UnitId>, Error> {
+    let folder = study.folder().join("units");
+    let entries = fs::read_dir(&folder).map_err(Error::io("read the folder", &folder))?;
+    let mut units = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::io("read the folder", &folder))?.path();
+        if path.extension().is_none_or(|e| e != "csv") {
+            continue;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let unit = study.manifest().unit_named(&name);
+        units.push(unit.ok_or_else(|| Error::refused(&path, "is no unit of this study"))?);
+    }
+    units.sort();
+    Ok(units)
+}
+
+fn write_timing(shards: &[Study], merged: &Study) -> Result<(), Error> {
+    let timings = shards.iter().map(Study::timing).collect::<Result<Option<Vec<Timing>>, _>>()?;
+    match timings.and_then(|t| t.into_iter().reduce(Timing::plus)) {
+        Some(total) => merged.add_timing(total),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{UNIT, manifest, whole_study, write_units};
+    use super::super::{Manifest, Shard};
+    use super::*;
+
+    /// All files of a folder by relative name.
+    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for part in ["", "units"] {
+            for entry in fs::read_dir(folder.join(part)).unwrap().map(|e| e.unwrap().path()) {
+                if entry.is_file() {
+                    let name = entry.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+                    found.insert(name, fs::read(entry).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    fn shards(folder: &Path, count: u32) -> Vec<PathBuf> {
+        let one = |index| {
+            let path = folder.join(format!("shard-{index}"));
+            let study = Study::create(&path, manifest()).unwrap();
+            write_units(&study, format!("{index}/{count}").parse::<Shard>().unwrap().units(&manifest()));
+            study.write_summary().unwrap();
+            path
+        };
+        (1..=count).map(one).collect()
+    }
+
+    #[test]
+    fn merged_shards_equal_the_whole_study() {
+        for count in [1, 2, 3, 7] {
+            let folder = tempfile::tempdir().unwrap();
+            whole_study(&folder.path().join("whole"));
+            let mut shards = shards(folder.path(), count);
+            shards.reverse();
+            let out = folder.path().join("merged");
+            merge(&shards, &out).unwrap();
+            assert_eq!(files(&out), files(&folder.path().join("whole")), "{count} shards");
+        }
+    }
+
+    #[test]
+    fn times_add_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let shards = shards(folder.path(), 2);
+        for shard in &shards {
+            let run = Timing { wall_seconds: 2.0, runs: 1, ..Timing::default() };
+            Study::open(shard).unwrap().add_timing(run).unwrap();
+        }
+        let merged = merge(&shards, &folder.path().join("merged")).unwrap();
+        assert_eq!(merged.timing().unwrap().unwrap().wall_seconds, 4.0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_and_nothing_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("merged");
+        let shards = shards(folder.path(), 2);
+        let refused = |shards: &[PathBuf], words: &str| {
+            let error = merge(shards, &out).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+            assert!(!out.exists());
+        };
+        refused(&[], "no shards");
+        refused(&shards[..1], "lack 2 units");
+        refused(&[shards[0].clone(), shards[1].clone(), shards[0].clone()], "also in");
+
+        let stranger = folder.path().join("stranger");
+        Study::create(&stranger, Manifest { seed: 1, ..manifest() }).unwrap();
+        refused(&[shards[0].clone(), stranger], "seed differs");
+
+        let owner = Study::open(&shards[1]).unwrap();
+        let path = if owner.unit_path(UNIT).exists() {
+            owner.unit_path(UNIT)
+        } else {
+            Study::open(&shards[0]).unwrap().unit_path(UNIT)
+        };
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, &good[..good.len() / 2]).unwrap();
+        refused(&shards, "cut off");
+        fs::write(&path, good).unwrap();
+        fs::write(shards[0].join("units/other-1.csv"), "").unwrap();
+        refused(&shards, "no unit of this study");
+    }
+
+    #[test]
+    fn an_existing_study_is_not_merged_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let shards = shards(folder.path(), 2);
+        let error = merge(&shards, &shards[0]).unwrap_err().to_string();
+        assert!(error.contains("already holds"), "{error}");
+    }
+}

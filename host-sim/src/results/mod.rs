@@ -1,0 +1,41 @@
+//! Results on disk: one folder per study, one row per query.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `study.json` | what was run: problem, settings of every variant, seed ([`Manifest`]) |
+//! | `units/<variant>-<experiment>.csv` | every query of one variant in one experiment, all tasks in order |
+//! | `units/<variant>-<experiment>.snapshot` | the optimizer's state after the last closed task, while the unit runs |
+//! | `tasks.csv` | one row per task, derived from the units ([`TaskSummary`]) |
+//! | `timing.json` | how long it took ([`Timing`]) |
+//!
+//! Two runs of one study are equal byte for byte in all but `timing.json`, however they were interrupted, resumed or
+//! sharded. The columns are documented for readers of the data in `docs/results.md`.
+
+mod error;
+mod manifest;
+mod merge;
+mod row;
+mod samples;
+mod shard;
+mod snapshot;
+pub mod stats;
+mod study;
+mod summary;
+mod timing;
+mod unit;
+mod writer;
+
+pub use error::Error;
+pub use manifest::{Manifest, UnitId, Variant};
+pub use merge::merge;
+pub use row::{Kind, Row};
+pub use samples::{Metric, Point, Samples, Term};
+pub use shard::Shard;
+pub use study::{Loaded, Resumed, Study};
+pub use summary::TaskSummary;
+pub use timing::Timing;
+pub use unit::{Task, Unit};
+pub use writer::{TaskWriter, UnitWriter};
+
+#[cfg(test)]
+pub(crate) mod fixture;

@@ -1,0 +1,118 @@
+//! Files that are replaced whole or not at all, and the optimizer's saved state among them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let beside = temporary(path);
+    let written = File::create(&beside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&beside, path));
+    written.map_err(|source| {
+        // The failed attempt is of no use to anyone, and on a full disk its space is.
+        let _ = fs::remove_file(&beside);
+        Error::io("write", path)(source)
+    })
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Removes a file that may already be gone.
+pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(e)),
+        _ => Ok(()),
+    }
+}
+
+/// The optimizer's state after a task: opaque bytes behind a line that says whose they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    /// The last task that the state has seen, from 1.
+    pub task: u32,
+    /// The optimizer's own bytes.
+    pub bytes: Vec<u8>,
+}
+
+fn first_line(unit_line: &str, task: u32, bytes: &[u8]) -> String {
+    let start = format!("{} state after task {task} bytes {}", unit_line.trim_end(), bytes.len());
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(start.as_bytes());
+    crc.update(bytes);
+    format!("{start} crc {:08x}\n", crc.finalize())
+}
+
+/// Saves the state of the unit that `unit_line` names.
+pub(super) fn save(path: &Path, unit_line: &str, task: u32, bytes: &[u8]) -> Result<(), Error> {
+    write_atomically(path, &[first_line(unit_line, task, bytes).as_bytes(), bytes].concat())
+}
+
+/// Reads a saved state; `None` when there is none.
+pub(super) fn load(path: &Path, unit_line: &str) -> Result<Option<Snapshot>, Error> {
+    let text = match fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(Error::io("read", path))?,
+    };
+    let damaged = || Error::damaged(path, 1, "the saved state is damaged or not this unit's");
+    let length = text.iter().position(|&b| b == b'\n').ok_or_else(damaged)? + 1;
+    let (line, bytes) = text.split_at(length);
+    let line = std::str::from_utf8(line).map_err(|_| damaged())?;
+    let behind = line.strip_prefix(unit_line.trim_end()).and_then(|l| l.strip_prefix(" state after task "));
+    let task = behind.and_then(|l| l.split(' ').next()?.parse().ok()).ok_or_else(damaged)?;
+    if line != first_line(unit_line, task, bytes) {
+        return Err(damaged());
+    }
+    Ok(Some(Snapshot { task, bytes: bytes.to_vec() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: &str = "#unit a 1 settings 00c0ffee\n";
+
+    #[test]
+    fn state_round_trips_and_absence_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a-1.snapshot");
+        assert_eq!(load(&path, OWNER).unwrap(), None);
+        for (task, bytes) in [(1, &b"\n\0\xff"[..]), (12, b"")] {
+            save(&path, OWNER, task, bytes).unwrap();
+            assert_eq!(load(&path, OWNER).unwrap(), Some(Snapshot { task, bytes: bytes.to_vec() }));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn damage_at_any_byte_and_foreign_states_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a-1.snapshot");
+        save(&path, OWNER, 3, b"particles").unwrap();
+        let good = fs::read(&path).unwrap();
+        for place in 0..good.len() {
+            let mut bad = good.clone();
+            bad[place] ^= 1;
+            fs::write(&path, &bad).unwrap();
+            assert!(load(&path, OWNER).is_err(), "byte {place}");
+            fs::write(&path, &good[..place]).unwrap();
+            assert!(load(&path, OWNER).is_err(), "cut at {place}");
+        }
+        fs::write(&path, &good).unwrap();
+        assert!(load(&path, "#unit a 2 settings 00c0ffee\n").is_err());
+    }
+
+    #[test]
+    fn an_unwritable_place_is_an_error_with_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_atomically(&folder.path().join("no/such/file"), b"x").unwrap_err();
+        assert!(error.to_string().contains("no/such/file"));
+    }
+}

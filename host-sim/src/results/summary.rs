@@ -1,0 +1,196 @@
+//! `tasks.csv`: what became of every task, in one row each; small enough to keep for ever.
+
+use std::path::Path;
+
+use super::row::{number, parse_number, quoted};
+use super::{Error, Kind, Manifest, Task, UnitId};
+
+const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried";
+
+/// What became of one task. Values have nine significant digits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskSummary {
+    /// Index of the variant in the manifest, from 0.
+    pub variant: usize,
+    /// Experiment, from 1.
+    pub experiment: u32,
+    /// Task, from 1.
+    pub task: u32,
+    /// Number of queries charged to the budget (initial points are not).
+    pub queries: u32,
+    /// What they cost together.
+    pub spent: f64,
+    /// The best true value among all points tried, initial ones included.
+    pub best: f64,
+    /// The true value of the recommended setting.
+    pub recommended: f64,
+    /// The true optimum.
+    pub optimum: f64,
+    /// Mean true value of the charged queries: what the tuning itself cost; none when nothing was charged.
+    pub mean_tried: Option<f64>,
+}
+
+impl TaskSummary {
+    /// Sums a closed task up.
+    pub fn of(unit: UnitId, task: u32, rows: &Task) -> Self {
+        let tried = || rows.rows.iter().filter(|r| r.kind != Kind::Recommend);
+        let charged: Vec<_> = tried().filter(|r| r.cost > 0.0).collect();
+        let total: f64 = charged.iter().map(|r| r.truth).sum();
+        Self {
+            variant: unit.variant,
+            experiment: unit.experiment,
+            task,
+            queries: charged.len() as u32,
+            spent: rounded(charged.iter().map(|r| r.cost).sum()),
+            best: rounded(tried().map(|r| r.truth).fold(f64::NEG_INFINITY, f64::max)),
+            recommended: rounded(rows.rows.last().map_or(f64::NAN, |r| r.truth)),
+            optimum: rounded(rows.optimum),
+            mean_tried: (!charged.is_empty()).then(|| rounded(total / charged.len() as f64)),
+        }
+    }
+}
+
+/// Nine significant digits: enough for every use of a summary, and half the file.
+fn rounded(v: f64) -> f64 {
+    format!("{v:.8e}").parse().unwrap_or(v)
+}
+
+/// The text of `tasks.csv`.
+pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
+    let mut text = format!("{COLUMNS}\n");
+    for r in rows {
+        let key = &manifest.variants[r.variant].key;
+        let numbers = [r.spent, r.best, r.recommended, r.optimum].map(number).join(",");
+        let tried = r.mean_tried.map(number).unwrap_or_default();
+        text += &format!("{key},{},{},{},{numbers},{tried}\n", r.experiment, r.task, r.queries);
+    }
+    let crc = crc32fast::hash(text.as_bytes());
+    text += &format!("#end rows {} crc {crc:08x}\n", rows.len());
+    text
+}
+
+/// Reads `tasks.csv`; `path` is for the error.
+pub(super) fn parse(bytes: &[u8], manifest: &Manifest, path: &Path) -> Result<Vec<TaskSummary>, Error> {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+        Error::damaged(path, line, "the line is not text")
+    })?;
+    let mut rows: Vec<TaskSummary> = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let damaged = |problem: String| Error::damaged(path, number, problem);
+        if number == 1 {
+            if line != COLUMNS {
+                return Err(damaged("the columns are not the expected ones".into()));
+            }
+        } else if line.starts_with('#') {
+            return if format(&rows, manifest) == text {
+                Ok(rows)
+            } else {
+                Err(damaged("the rows above do not match their checksum".into()))
+            };
+        } else {
+            let row = parse_row(line, manifest).map_err(damaged)?;
+            let place = |r: &TaskSummary| (r.variant, r.experiment, r.task);
+            if rows.last().is_some_and(|before| place(before) >= place(&row)) {
+                return Err(damaged("the row is out of order or there twice".into()));
+            }
+            rows.push(row);
+        }
+    }
+    Err(Error::damaged(path, text.lines().count().max(1), "the file is cut off: it has no end line"))
+}
+
+fn parse_row(line: &str, manifest: &Manifest) -> Result<TaskSummary, String> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let columns: Vec<&str> = COLUMNS.split(',').collect();
+    if fields.len() != columns.len() {
+        return Err(format!("{} fields where {} belong", fields.len(), columns.len()));
+    }
+    let variant = manifest.variants.iter().position(|v| v.key == fields[0]);
+    let count = |i: usize| {
+        fields[i].parse::<u32>().map_err(|_| format!("{} {} is not a count", columns[i], quoted(fields[i])))
+    };
+    let value = |i: usize| parse_number(columns[i], fields[i]);
+    let row = TaskSummary {
+        variant: variant.ok_or_else(|| format!("variant {} is not in study.json", quoted(fields[0])))?,
+        experiment: count(1)?,
+        task: count(2)?,
+        queries: count(3)?,
+        spent: value(4)?,
+        best: value(5)?,
+        recommended: value(6)?,
+        optimum: value(7)?,
+        mean_tried: if fields[8].is_empty() { None } else { Some(value(8)?) },
+    };
+    let known =
+        (1..=manifest.experiments).contains(&row.experiment) && (1..=manifest.tasks).contains(&row.task);
+    known.then_some(row).ok_or_else(|| "the experiment or task is not in study.json".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Row;
+    use super::super::fixture::{manifest, whole_study};
+    use super::*;
+
+    #[test]
+    fn sums_a_task_up() {
+        let row = |kind, cost, truth| Row { kind, fidelity: 1, cost, x: vec![0.0], y: Some(0.0), truth };
+        let rows = vec![
+            row(Kind::Initial, 0.0, 2.0),
+            row(Kind::Carried, 10.0, 1.0),
+            row(Kind::Search, 25.0, 0.5),
+            Row { y: None, ..row(Kind::Recommend, 0.0, 9.0) },
+        ];
+        let sum = TaskSummary::of(UnitId { variant: 1, experiment: 2 }, 3, &Task { optimum: 10.0, rows });
+        let expected = TaskSummary {
+            variant: 1,
+            experiment: 2,
+            task: 3,
+            queries: 2,
+            spent: 35.0,
+            best: 2.0,
+            recommended: 9.0,
+            optimum: 10.0,
+            mean_tried: Some(0.75),
+        };
+        assert_eq!(sum, expected);
+    }
+
+    #[test]
+    fn damage_anywhere_is_an_error_naming_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(folder.path());
+        let path = folder.path().join("tasks.csv");
+        let good = std::fs::read(&path).unwrap();
+        let whole = parse(&good, &manifest(), &path).unwrap();
+        assert_eq!(format(&whole, &manifest()).as_bytes(), good);
+        for place in 0..good.len() {
+            let cut = parse(&good[..place], &manifest(), &path).unwrap_err().to_string();
+            assert!(cut.contains("line "), "{cut}");
+            for altered in [good[place] ^ 1, b'\n', 0xff] {
+                let mut bad = good.clone();
+                bad[place] = altered;
+                assert!(altered == good[place] || parse(&bad, &manifest(), &path).is_err(), "byte {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_experiments_stay_small() {
+        let rows: Vec<TaskSummary> = (1..=100)
+            .map(|experiment| TaskSummary {
+                variant: 1,
+                experiment,
+                task: 10,
+                queries: 35,
+                spent: 500.0,
+                best: rounded(3.0 + f64::from(experiment).sin() / 3.0),
+                recommended: rounded(3.0 + f64::from(experiment).cos() / 3.0),
+                optimum: rounded(3.4 + f64::from(experiment).cos() / 9.0),
+                mean_tried: Some(rounded(1.0 + f64::from(experiment).cos() / 3.0)),
+            })
+            .collect();
+        assert!(format(&rows, &manifest()).len() < 100 * 80);
+    }
+}
