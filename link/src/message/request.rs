@@ -1,0 +1,107 @@
+//! From the station to the tuner.
+
+use super::Ticket;
+use serde::{Deserialize, Serialize};
+
+/// What a task is begun with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Begin {
+    /// Number of the task: one more than the `task` of the greeting.
+    pub task: u32,
+    /// Fingerprint of the problem (space, fidelities, costs) as the station knows it; must be that of the greeting.
+    pub problem: u32,
+    /// Seed of the task's randomness: same knowledge, seed and reports give the same queries, bit for bit.
+    pub seed: u64,
+    /// What the task's queries may cost in all, in the unit of their `cost`; positive and finite.
+    pub budget: f32,
+}
+
+/// Result of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// The measured value.
+    Value(f32),
+    /// The measurement could not be made.
+    Failed,
+}
+
+/// A measurement's outcome and the query it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Report {
+    /// The query.
+    pub ticket: Ticket,
+    /// Which try of the query this was, as the query said.
+    pub attempt: u8,
+    /// What came out.
+    pub outcome: Outcome,
+}
+
+/// From the station to the tuner. All are idempotent: a repeated request is answered again and acts once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Request<'a> {
+    /// Who are you? Answer: `Greeting`.
+    Hello {
+        /// The station's [`crate::VERSION`].
+        version: u16,
+    },
+    /// Begin a task. Answer: `Begun`.
+    Begin(Begin),
+    /// What next? Answer: `Query`, `Working` or `Finished`.
+    Poll {
+        /// The current task.
+        task: u32,
+    },
+    /// A measurement. Answer: `Settled` or `Again`; `Working` when the tuner has not asked for it (yet).
+    Report(Report),
+    /// End the task early and recommend. Answer: as for `Poll`.
+    Stop {
+        /// The current task.
+        task: u32,
+    },
+    /// Drop the task and what it taught. Answer: `Aborted`.
+    Abort {
+        /// The current task.
+        task: u32,
+    },
+    /// How are you? Answer: `Status`, at any time.
+    Status,
+    /// Here comes knowledge. Answer: `Ready`.
+    Offer {
+        /// Sequence number of the knowledge that this would replace.
+        knowledge: u32,
+        /// Its length in bytes.
+        total: u32,
+        /// CRC-32 of all its bytes; names the transfer in what follows.
+        crc: u32,
+    },
+    /// A piece of the offered knowledge. Answer: `Ready` with the offset wanted next.
+    Write {
+        /// CRC-32 of the offer.
+        crc: u32,
+        /// Where the piece begins.
+        offset: u32,
+        /// 1 to [`crate::MAX_CHUNK`] bytes.
+        data: &'a [u8],
+    },
+    /// Take over what was written. Answer: `Stored`.
+    Commit {
+        /// CRC-32 of the offer.
+        crc: u32,
+    },
+    /// Show a piece of your knowledge. Answer: `Chunk`.
+    Read {
+        /// Sequence number of the knowledge, as in the greeting.
+        knowledge: u32,
+        /// Where the piece begins.
+        offset: u32,
+    },
+    /// Go back to the factory's knowledge. Answer: `Stored` with a length of zero.
+    Forget {
+        /// Sequence number of the knowledge to forget.
+        knowledge: u32,
+    },
+}

@@ -1,0 +1,332 @@
+//! From the tuner to the station.
+
+use super::Ticket;
+use crate::MAX_DIMENSIONS;
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+/// What the tuner is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Phase {
+    /// No task; the last one, if any, was aborted.
+    Idle,
+    /// Computing: the next query, the recommendation, or the state after a restart.
+    Thinking,
+    /// A query is open.
+    Waiting,
+    /// The task is over and its recommendation stands.
+    Finished,
+    /// Out of order; `Health::fault` says why.
+    Fault,
+}
+
+/// What the tuner knows from earlier tasks: an opaque snapshot of the optimizer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Knowledge {
+    /// Grows by one with every change; 0 on a new device.
+    pub sequence: u32,
+    /// Length in bytes; 0 is the factory's knowledge.
+    pub total: u32,
+    /// CRC-32 of the bytes.
+    pub crc: u32,
+}
+
+/// What a tuner is, as long as its firmware stays the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Identity<'a> {
+    /// Name and version of the firmware, at most [`crate::MAX_TEXT`] bytes.
+    pub firmware: &'a str,
+    /// Name of the profile (`compact`, `deep`), at most [`crate::MAX_TEXT`] bytes.
+    pub profile: &'a str,
+    /// Fingerprint of the problem: space, fidelities, costs.
+    pub problem: u32,
+    /// Dimensions of a query.
+    pub dimensions: u8,
+    /// Number of fidelities.
+    pub fidelities: u8,
+    /// Tries after which a query is given up.
+    pub tries: u8,
+}
+
+/// Answer to `Hello`: all that a station needs to begin or to take up where another left off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Greeting<'a> {
+    /// The tuner's [`crate::VERSION`].
+    pub version: u16,
+    /// What it is.
+    #[serde(borrow)]
+    pub identity: Identity<'a>,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Number of the current or last task; 0 before the first.
+    pub task: u32,
+    /// Step of the open query, or of the next one.
+    pub step: u32,
+    /// What it knows.
+    pub knowledge: Knowledge,
+}
+
+/// One coordinate of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Coordinate {
+    /// Index into the levels of a discrete dimension, from 0.
+    Level(u16),
+    /// Place in a continuous dimension, 0 at its lower end, 1 at its upper end; exact bits.
+    Unit(f32),
+}
+
+/// One coordinate per dimension.
+pub type Settings = Vec<Coordinate, MAX_DIMENSIONS>;
+
+/// Please measure this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Query {
+    /// Its number.
+    pub ticket: Ticket,
+    /// Which try this is, from 0; the report repeats it.
+    pub attempt: u8,
+    /// Fidelity, from 0; the last one is the truth.
+    pub fidelity: u8,
+    /// Channel samples to average.
+    pub samples: u32,
+    /// What the budget is charged.
+    pub cost: f32,
+    /// What to set.
+    pub settings: Settings,
+}
+
+/// How far the tuner's thinking is, in steps of its own choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Progress {
+    /// Steps done.
+    pub done: u32,
+    /// Steps in all, 0 if not known.
+    pub total: u32,
+}
+
+/// Why a query is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Retry {
+    /// The value was infinite or not a number.
+    NotFinite,
+    /// The station reported that the measurement failed.
+    Failed,
+}
+
+/// Why a task is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Reason {
+    /// What is left of the budget pays for no further query.
+    Budget,
+    /// The tuner has no room for further observations.
+    Capacity,
+    /// Nothing is left to ask in this space.
+    Exhausted,
+    /// The station asked to stop.
+    Stopped,
+}
+
+/// What the tuner recommends at the end of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Recommendation {
+    /// The task.
+    pub task: u32,
+    /// Why it is over.
+    pub reason: Reason,
+    /// Queries that were asked, given-up ones included.
+    pub queries: u32,
+    /// What they cost.
+    pub spent: f32,
+    /// The value to expect at the truth's fidelity.
+    pub mean: f32,
+    /// What to set.
+    pub settings: Settings,
+}
+
+/// Frames received since the start of whoever counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LineCounters {
+    /// Whole frames with a right CRC.
+    pub good: u32,
+    /// Frames dropped for their COBS code, length or CRC.
+    pub broken: u32,
+    /// Frames dropped because they were longer than the buffer.
+    pub oversize: u32,
+    /// Frames with a right CRC dropped because they were no message of this direction and version.
+    pub unknown: u32,
+}
+
+/// Reports received since the tuner's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ReportCounters {
+    /// Observations taken.
+    pub counted: u32,
+    /// Reports of something already settled, answered again.
+    pub repeated: u32,
+    /// Tries that failed, or gave no finite value.
+    pub failed: u32,
+    /// Queries given up.
+    pub given_up: u32,
+}
+
+/// What only the application knows about its well-being.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Health {
+    /// Least free stack ever seen, bytes.
+    pub stack_free: u32,
+    /// Restarts by watchdog, fault or panic since power came.
+    pub restarts: u32,
+    /// Code of the last fault; 0 for none. The firmware's documentation lists them.
+    pub fault: u16,
+}
+
+/// Answer to `Status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Status {
+    /// What the tuner is doing.
+    pub phase: Phase,
+    /// Number of the current or last task.
+    pub task: u32,
+    /// Step of the open query, or of the next one.
+    pub step: u32,
+    /// How far its thinking is.
+    pub progress: Progress,
+    /// What came over the line.
+    pub line: LineCounters,
+    /// What became of the reports.
+    pub reports: ReportCounters,
+    /// How the application is.
+    pub health: Health,
+}
+
+/// Why a request was refused; the tuner's state is as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Refusal {
+    /// Not the current task, nor the one that could begin now.
+    WrongTask {
+        /// The current or last task.
+        current: u32,
+    },
+    /// Not the problem this tuner was built for.
+    WrongProblem {
+        /// Fingerprint of the tuner's.
+        ours: u32,
+    },
+    /// Budget not positive and finite, or too small for a single query.
+    BadBudget,
+    /// The step is still to come: the tuner may have lost one observation to a power failure.
+    WrongStep {
+        /// The step it wants.
+        expected: u32,
+    },
+    /// Not while a task runs.
+    Busy {
+        /// The running task.
+        task: u32,
+    },
+    /// Nothing has been observed, so there is nothing to recommend.
+    NothingObserved,
+    /// No such transfer is open: offer again.
+    NoTransfer,
+    /// Bytes beyond what was offered, or more than the device can hold.
+    TooLarge {
+        /// The limit in bytes.
+        limit: u32,
+    },
+    /// What was written does not have the CRC of the offer.
+    Checksum,
+    /// The bytes are no knowledge for this tuner.
+    BadKnowledge {
+        /// Reason, by the optimizer's own numbering.
+        code: u8,
+    },
+    /// Another state of knowledge is current.
+    WrongKnowledge {
+        /// Sequence number of the current one.
+        current: u32,
+    },
+    /// The device's flash failed.
+    Storage,
+    /// Out of order; see the status.
+    Fault {
+        /// Code of the fault.
+        code: u16,
+    },
+}
+
+/// From the tuner to the station, one for each request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Response<'a> {
+    /// To `Hello`.
+    #[serde(borrow)]
+    Greeting(Greeting<'a>),
+    /// To `Begin`: the task runs.
+    Begun {
+        /// The task.
+        task: u32,
+    },
+    /// Please measure.
+    Query(Query),
+    /// Thinking: poll again in a while.
+    Working {
+        /// The query in the making; after the last one, the step at which the task ended.
+        ticket: Ticket,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// Nothing more is wanted for this query: its value is counted, or it was given up.
+    Settled {
+        /// The query.
+        ticket: Ticket,
+    },
+    /// Measure the open query once more.
+    Again {
+        /// The query.
+        ticket: Ticket,
+        /// The try that is wanted now.
+        attempt: u8,
+        /// Why.
+        reason: Retry,
+    },
+    /// The task is over.
+    Finished(Recommendation),
+    /// The task is dropped.
+    Aborted {
+        /// The task.
+        task: u32,
+    },
+    /// To `Status`.
+    Status(Status),
+    /// To `Offer` and `Write`.
+    Ready {
+        /// Offset wanted next; the length of the offer when all is there.
+        offset: u32,
+    },
+    /// To `Commit` and `Forget`: what the tuner knows now.
+    Stored(Knowledge),
+    /// To `Read`.
+    Chunk {
+        /// Where it begins.
+        offset: u32,
+        /// At most [`crate::MAX_CHUNK`] bytes, none at or beyond the end.
+        data: &'a [u8],
+    },
+    /// The request was refused.
+    Refused(Refusal),
+}

@@ -1,0 +1,261 @@
+//! The master's side of a task: what to send when.
+//!
+//! Call [`Station::transmit`] regularly and send what it returns; give every answer to [`Station::receive`] and act on
+//! the news. After a restart of the station, [`Station::greet`], then [`Station::resume`] the task that
+//! the greeting names: the tuner remembers everything.
+
+use crate::VERSION;
+use crate::exchange::Exchange;
+use crate::message::{
+    Begin, Greeting, Outcome, Progress, Query, Recommendation, Refusal, Report, Request, Response, Status,
+    Ticket,
+};
+
+/// Times in the caller's ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// How long to wait for an answer before repeating the request; longer than two frames and the tuner's longest slice
+    /// of work take.
+    pub timeout: u32,
+    /// How long to wait between two polls while the tuner thinks.
+    pub interval: u32,
+}
+
+/// What a response means to whoever runs the station.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News<'a> {
+    /// Nothing: a late or needless response.
+    Nothing,
+    /// The tuner introduced itself. Check version and problem, then begin or resume.
+    Greeted(Greeting<'a>),
+    /// The task runs.
+    Begun {
+        /// The task.
+        task: u32,
+    },
+    /// Measure this, then [`Station::report`].
+    Measure(Query),
+    /// The query needs nothing more.
+    Settled {
+        /// The query.
+        ticket: Ticket,
+    },
+    /// The tuner is thinking.
+    Working {
+        /// About which query.
+        ticket: Ticket,
+        /// How far it is.
+        progress: Progress,
+    },
+    /// The task is over. The station rests.
+    Finished(Recommendation),
+    /// The task is dropped. The station rests.
+    Aborted {
+        /// The task.
+        task: u32,
+    },
+    /// How the tuner is.
+    Status(Status),
+    /// The tuner refused. The station rests; greeting again shows where things stand.
+    Refused(Refusal),
+}
+
+/// What the station does when nothing else is wished for.
+#[derive(Clone, Debug, PartialEq)]
+enum Duty {
+    Rest,
+    Greet,
+    Begin(Begin),
+    Poll { task: u32, since: u32, pause: u32 },
+    Measure(Query),
+    Report(Query, Outcome),
+}
+
+/// State of the dialogue on the station. Measurements are made by the caller.
+#[derive(Clone, Debug)]
+pub struct Station {
+    pace: Pace,
+    exchange: Exchange,
+    duty: Duty,
+    /// Task of the duty, while there is one.
+    task: u32,
+    /// Goes before the duty, once.
+    wish: Option<Request<'static>>,
+    /// The request that waits for its answer.
+    open: Option<Request<'static>>,
+    /// The last measurement, in case the tuner lost it and asks again.
+    held: Option<(Query, Outcome)>,
+}
+
+impl Station {
+    /// A station at rest; see [`Exchange::new`] for the tag.
+    pub const fn new(pace: Pace, first_tag: u32) -> Self {
+        let exchange = Exchange::new(first_tag, pace.timeout);
+        Self { pace, exchange, duty: Duty::Rest, task: 0, wish: None, open: None, held: None }
+    }
+
+    /// Asks the tuner who it is and where it stands.
+    pub fn greet(&mut self) {
+        self.take_up(Duty::Greet);
+    }
+
+    /// Begins a task and goes on to its end.
+    pub fn begin(&mut self, begin: Begin) {
+        self.task = begin.task;
+        self.take_up(Duty::Begin(begin));
+    }
+
+    /// Goes on with a task that runs already, to its end.
+    pub fn resume(&mut self, task: u32) {
+        self.task = task;
+        self.take_up(Duty::Poll { task, since: 0, pause: 0 });
+    }
+
+    /// Hands in the measurement last asked for. Ignored when none is.
+    pub fn report(&mut self, outcome: Outcome) {
+        if let Duty::Measure(query) = &self.duty {
+            self.held = Some((query.clone(), outcome));
+            self.duty = Duty::Report(query.clone(), outcome);
+        }
+    }
+
+    /// Asks for the recommendation now.
+    pub fn stop(&mut self) {
+        self.wish = Some(Request::Stop { task: self.task });
+    }
+
+    /// Drops the task.
+    pub fn abort(&mut self) {
+        self.wish = Some(Request::Abort { task: self.task });
+    }
+
+    /// Asks how the tuner is; the task goes on meanwhile.
+    pub fn ask_status(&mut self) {
+        self.wish = Some(Request::Status);
+    }
+
+    /// How often the open request has been repeated in vain.
+    pub fn repeats(&self) -> u32 {
+        self.exchange.repeats()
+    }
+
+    /// Whether the station has nothing to do.
+    pub fn is_at_rest(&self) -> bool {
+        self.duty == Duty::Rest && self.wish.is_none() && self.open.is_none()
+    }
+
+    /// What to send now, if anything, with its tag.
+    pub fn transmit(&mut self, now: u32) -> Option<(u32, Request<'static>)> {
+        if self.open.is_none() {
+            self.open = self.wish.take().or_else(|| self.duty_request(now));
+            self.open?;
+            self.exchange.open();
+        }
+        let tag = self.exchange.transmit(now)?;
+        self.open.map(|request| (tag, request))
+    }
+
+    /// Takes a response from the line.
+    pub fn receive<'a>(&mut self, now: u32, tag: u32, response: &Response<'a>) -> News<'a> {
+        if !self.exchange.accept(tag) {
+            return News::Nothing;
+        }
+        match self.open.take() {
+            Some(request) => self.understand(now, &request, response),
+            None => News::Nothing,
+        }
+    }
+
+    /// A new duty makes an open request pointless: nobody waits for its answer.
+    fn take_up(&mut self, duty: Duty) {
+        self.duty = duty;
+        self.wish = None;
+        self.open = None;
+    }
+
+    fn duty_request(&self, now: u32) -> Option<Request<'static>> {
+        match &self.duty {
+            Duty::Rest | Duty::Measure(_) => None,
+            Duty::Greet => Some(Request::Hello { version: VERSION }),
+            Duty::Begin(begin) => Some(Request::Begin(*begin)),
+            Duty::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
+            Duty::Poll { task, .. } => Some(Request::Poll { task: *task }),
+            Duty::Report(query, outcome) => Some(Request::Report(Report {
+                ticket: query.ticket,
+                attempt: query.attempt,
+                outcome: *outcome,
+            })),
+        }
+    }
+
+    /// A response that does not fit its request changes nothing, and the request is made anew.
+    fn understand<'a>(&mut self, now: u32, request: &Request, response: &Response<'a>) -> News<'a> {
+        match (request, response) {
+            (Request::Status, Response::Status(status)) => News::Status(*status),
+            (Request::Hello { .. }, Response::Greeting(greeting)) => {
+                self.duty = Duty::Rest;
+                News::Greeted(*greeting)
+            }
+            (Request::Begin(_), Response::Begun { task }) => {
+                self.poll(now, 0);
+                News::Begun { task: *task }
+            }
+            (Request::Report(_), Response::Settled { ticket }) => {
+                self.poll(now, 0);
+                News::Settled { ticket: *ticket }
+            }
+            (Request::Report(_), Response::Again { attempt, .. }) => self.measure_again(*attempt),
+            (Request::Report(_), Response::Refused(Refusal::WrongStep { .. })) => {
+                self.poll(now, 0);
+                News::Nothing
+            }
+            (_, Response::Refused(refusal)) => {
+                self.duty = Duty::Rest;
+                News::Refused(*refusal)
+            }
+            (Request::Abort { .. }, Response::Aborted { task }) => {
+                self.duty = Duty::Rest;
+                News::Aborted { task: *task }
+            }
+            (_, Response::Finished(recommendation)) => {
+                self.duty = Duty::Rest;
+                News::Finished(recommendation.clone())
+            }
+            (_, Response::Working { ticket, progress }) => {
+                self.poll(now, self.pace.interval);
+                News::Working { ticket: *ticket, progress: *progress }
+            }
+            (_, Response::Query(query)) => self.measure(query),
+            _ => News::Nothing,
+        }
+    }
+
+    fn poll(&mut self, now: u32, pause: u32) {
+        self.duty = Duty::Poll { task: self.task, since: now, pause };
+    }
+
+    /// A query already measured is answered from memory; all others go to the caller.
+    fn measure<'a>(&mut self, query: &Query) -> News<'a> {
+        if let Some((known, outcome)) = &self.held
+            && known == query
+        {
+            self.duty = Duty::Report(query.clone(), *outcome);
+            return News::Nothing;
+        }
+        self.duty = Duty::Measure(query.clone());
+        News::Measure(query.clone())
+    }
+
+    fn measure_again<'a>(&mut self, attempt: u8) -> News<'a> {
+        match &self.duty {
+            Duty::Report(query, _) => {
+                let query = Query { attempt, ..query.clone() };
+                self.measure(&query)
+            }
+            _ => News::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

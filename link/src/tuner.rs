@@ -1,0 +1,369 @@
+//! The device's side of the dialogue: which query is open, which reports count.
+//!
+//! [`Tuner`] is the fold of the [`Event`]s of a task. It asks the [`Application`] to make an event durable before it
+//! changes itself and answers, so that whatever the station has been told survives a restart: then the
+//! application reads its journal and gives the same events to [`Tuner::replay`].
+//!
+//! A report counts when its ticket is that of the open query. One for an earlier step is answered again (`Settled`), one
+//! for a later step is refused: the device has lost an observation to a power failure and will ask for it again. A failed
+//! try counts only when its attempt is the current one, so a repeated frame cannot use up two tries.
+
+use crate::decoder::Decoder;
+use crate::message::{
+    Begin, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
+    Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
+};
+use crate::{MAX_CHUNK, MAX_TEXT, VERSION};
+
+mod application;
+mod receiver;
+
+pub use application::{Application, Event, Proposal};
+use receiver::Receiver;
+
+/// State of the dialogue on the device.
+#[derive(Debug)]
+pub struct Tuner {
+    identity: Identity<'static>,
+    phase: Phase,
+    /// How the current or last task began; none before the first.
+    begun: Option<Begin>,
+    /// Number of the current or last task.
+    task: u32,
+    /// Step of the open query or of the next.
+    step: u32,
+    attempt: u8,
+    /// The station wants the recommendation: no further query.
+    stopping: bool,
+    progress: Progress,
+    proposal: Option<Proposal>,
+    recommendation: Option<Recommendation>,
+    receiver: Receiver,
+    line: LineCounters,
+    reports: ReportCounters,
+}
+
+impl Tuner {
+    /// A tuner that never had a task.
+    pub const fn new(identity: Identity<'static>) -> Self {
+        Self {
+            identity,
+            phase: Phase::Idle,
+            begun: None,
+            task: 0,
+            step: 0,
+            attempt: 0,
+            stopping: false,
+            progress: Progress { done: 0, total: 0 },
+            proposal: None,
+            recommendation: None,
+            receiver: Receiver::new(),
+            line: LineCounters { good: 0, broken: 0, oversize: 0, unknown: 0 },
+            reports: ReportCounters { counted: 0, repeated: 0, failed: 0, given_up: 0 },
+        }
+    }
+
+    /// Takes up an event of a task from before a restart. The first one of a task is [`Event::Begun`].
+    pub fn replay(&mut self, event: &Event) {
+        self.take(event);
+    }
+
+    /// Sets the number of the last task when its events are gone, so that the number cannot come again.
+    pub fn retire(&mut self, task: u32) {
+        self.task = self.task.max(task);
+    }
+
+    /// What the tuner is doing.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The open query's ticket, or that of the next query.
+    pub fn ticket(&self) -> Ticket {
+        Ticket { task: self.task, step: self.step }
+    }
+
+    /// How the current or last task began.
+    pub fn begun(&self) -> Option<&Begin> {
+        self.begun.as_ref()
+    }
+
+    /// The recommendation of a finished task.
+    pub fn recommendation(&self) -> Option<&Recommendation> {
+        self.recommendation.as_ref()
+    }
+
+    /// Tells how far the thinking is.
+    pub fn set_progress(&mut self, done: u32, total: u32) {
+        self.progress = Progress { done, total };
+    }
+
+    /// Whether the station asked to stop: what is wanted next is the recommendation.
+    pub fn stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// Opens a query. Does nothing unless the tuner is thinking about one.
+    pub fn ask(&mut self, proposal: Proposal) {
+        if self.phase == Phase::Thinking && !self.stopping {
+            self.proposal = Some(proposal);
+            self.phase = Phase::Waiting;
+        }
+    }
+
+    /// Ends the task. Make the recommendation durable first. Does nothing unless it is for the current task.
+    pub fn finish(&mut self, recommendation: Recommendation) {
+        if recommendation.task == self.task && self.phase != Phase::Idle {
+            self.recommendation = Some(recommendation);
+            self.proposal = None;
+            self.phase = Phase::Finished;
+        }
+    }
+
+    /// Goes out of order: everything but `Hello`, `Status` and reading knowledge is refused until a restart.
+    pub fn fail(&mut self) {
+        self.phase = Phase::Fault;
+    }
+
+    /// Takes a byte from the line; if it ends a request, returns the answer's frame.
+    ///
+    /// `out` wants [`crate::MAX_FRAME`] bytes.
+    pub fn serve<'b, const N: usize>(
+        &mut self,
+        decoder: &mut Decoder<N>,
+        byte: u8,
+        app: &mut impl Application,
+        out: &'b mut [u8],
+    ) -> Option<&'b [u8]> {
+        self.line = decoder.counters();
+        let (tag, request) = decoder.receive::<Request>(byte)?;
+        self.line.good = self.line.good.saturating_add(1);
+        let mut scratch = [0; MAX_CHUNK];
+        let response = self.answer(&request, app, &mut scratch);
+        crate::encode(tag, &response, out).ok()
+    }
+
+    /// Answers a request. `scratch` holds the bytes of a `Chunk`.
+    pub fn answer<'b>(
+        &mut self,
+        request: &Request,
+        app: &mut impl Application,
+        scratch: &'b mut [u8; MAX_CHUNK],
+    ) -> Response<'b> {
+        self.respond(request, app, scratch).unwrap_or_else(Response::Refused)
+    }
+
+    fn respond<'b>(
+        &mut self,
+        request: &Request,
+        app: &mut impl Application,
+        scratch: &'b mut [u8; MAX_CHUNK],
+    ) -> Result<Response<'b>, Refusal> {
+        match *request {
+            Request::Hello { .. } => Ok(Response::Greeting(self.greeting(app.knowledge()))),
+            Request::Status => Ok(Response::Status(self.status(app.health()))),
+            Request::Read { knowledge, offset } => receiver::read(knowledge, offset, app, scratch),
+            _ if self.phase == Phase::Fault => Err(Refusal::Fault { code: app.health().fault }),
+            Request::Begin(begin) => self.begin(&begin, app),
+            Request::Poll { task } => self.poll(task),
+            Request::Report(report) => self.report(&report, app),
+            Request::Stop { task } => self.stop(task, app),
+            Request::Abort { task } => self.abort(task, app),
+            Request::Offer { .. }
+            | Request::Write { .. }
+            | Request::Commit { .. }
+            | Request::Forget { .. } => {
+                self.allow_knowledge()?;
+                self.receiver.respond(request, app)
+            }
+        }
+    }
+
+    fn greeting(&self, knowledge: Knowledge) -> Greeting<'static> {
+        let identity = Identity {
+            firmware: cut(self.identity.firmware),
+            profile: cut(self.identity.profile),
+            ..self.identity
+        };
+        let Ticket { task, step } = self.ticket();
+        Greeting { version: VERSION, identity, phase: self.phase, task, step, knowledge }
+    }
+
+    fn status(&self, health: Health) -> Status {
+        let Ticket { task, step } = self.ticket();
+        let (progress, line, reports) = (self.progress, self.line, self.reports);
+        Status { phase: self.phase, task, step, progress, line, reports, health }
+    }
+
+    fn begin<'b>(&mut self, begin: &Begin, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        let task = begin.task;
+        let resting = matches!(self.phase, Phase::Idle | Phase::Finished);
+        if self.phase != Phase::Idle && self.begun.as_ref() == Some(begin) {
+            return Ok(Response::Begun { task });
+        }
+        if !resting {
+            return Err(Refusal::Busy { task: self.task });
+        }
+        if self.task.checked_add(1) != Some(task) {
+            return Err(Refusal::WrongTask { current: self.task });
+        }
+        if begin.problem != self.identity.problem {
+            return Err(Refusal::WrongProblem { ours: self.identity.problem });
+        }
+        if !(begin.budget.is_finite() && begin.budget > 0.0) {
+            return Err(Refusal::BadBudget);
+        }
+        self.make(Event::Begun(*begin), app)?;
+        self.receiver.close();
+        Ok(Response::Begun { task })
+    }
+
+    /// What the station should know now.
+    fn poll<'b>(&self, task: u32) -> Result<Response<'b>, Refusal> {
+        self.check_task(task)?;
+        Ok(match (self.phase, &self.proposal, &self.recommendation) {
+            (Phase::Waiting, Some(proposal), _) => Response::Query(self.query(proposal)),
+            (Phase::Finished, _, Some(recommendation)) => Response::Finished(recommendation.clone()),
+            _ => Response::Working { ticket: self.ticket(), progress: self.progress },
+        })
+    }
+
+    fn query(&self, proposal: &Proposal) -> Query {
+        let Proposal { fidelity, samples, cost, settings } = proposal.clone();
+        Query { ticket: self.ticket(), attempt: self.attempt, fidelity, samples, cost, settings }
+    }
+
+    fn report<'b>(&mut self, report: &Report, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        let ticket = report.ticket;
+        self.check_task(ticket.task)?;
+        if ticket.step < self.step {
+            bump(&mut self.reports.repeated);
+            return Ok(Response::Settled { ticket });
+        }
+        if ticket.step > self.step {
+            return Err(Refusal::WrongStep { expected: self.step });
+        }
+        if self.phase != Phase::Waiting {
+            return self.poll(ticket.task);
+        }
+        match report.outcome {
+            Outcome::Value(value) if value.is_finite() => {
+                self.make(Event::Observed { ticket, value }, app)?;
+                bump(&mut self.reports.counted);
+                Ok(Response::Settled { ticket })
+            }
+            Outcome::Value(_) => self.failed(report, Retry::NotFinite, app),
+            Outcome::Failed => self.failed(report, Retry::Failed, app),
+        }
+    }
+
+    fn failed<'b>(
+        &mut self,
+        report: &Report,
+        reason: Retry,
+        app: &mut impl Application,
+    ) -> Result<Response<'b>, Refusal> {
+        let Report { ticket, attempt, .. } = *report;
+        if attempt != self.attempt {
+            bump(&mut self.reports.repeated);
+            return Ok(Response::Again { ticket, attempt: self.attempt, reason });
+        }
+        if attempt.saturating_add(1) >= self.identity.tries {
+            self.make(Event::GivenUp { ticket }, app)?;
+            bump(&mut self.reports.failed);
+            bump(&mut self.reports.given_up);
+            return Ok(Response::Settled { ticket });
+        }
+        self.make(Event::Failed { ticket, attempt }, app)?;
+        bump(&mut self.reports.failed);
+        Ok(Response::Again { ticket, attempt: self.attempt, reason })
+    }
+
+    fn stop<'b>(&mut self, task: u32, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        self.check_task(task)?;
+        if self.phase != Phase::Finished && !self.stopping {
+            self.make(Event::Stopped { task }, app)?;
+        }
+        self.poll(task)
+    }
+
+    fn abort<'b>(&mut self, task: u32, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        if task != self.task || task == 0 {
+            return Err(Refusal::WrongTask { current: self.task });
+        }
+        match self.phase {
+            Phase::Idle => {}
+            Phase::Finished => return self.poll(task),
+            _ => self.make(Event::Aborted { task }, app)?,
+        }
+        Ok(Response::Aborted { task })
+    }
+
+    /// The task must be the current one, running or finished.
+    fn check_task(&self, task: u32) -> Result<(), Refusal> {
+        if task != self.task || self.phase == Phase::Idle {
+            return Err(Refusal::WrongTask { current: self.task });
+        }
+        Ok(())
+    }
+
+    /// Knowledge changes between tasks only.
+    fn allow_knowledge(&self) -> Result<(), Refusal> {
+        match self.phase {
+            Phase::Idle | Phase::Finished => Ok(()),
+            _ => Err(Refusal::Busy { task: self.task }),
+        }
+    }
+
+    /// Lets an event happen: first durably, then here.
+    fn make(&mut self, event: Event, app: &mut impl Application) -> Result<(), Refusal> {
+        app.apply(&event)?;
+        self.take(&event);
+        Ok(())
+    }
+
+    fn take(&mut self, event: &Event) {
+        match *event {
+            Event::Begun(begin) => {
+                self.begun = Some(begin);
+                self.task = begin.task;
+                self.recommendation = None;
+                self.stopping = false;
+                self.think(0);
+            }
+            Event::Observed { ticket, .. } | Event::GivenUp { ticket } => {
+                self.think(ticket.step.saturating_add(1))
+            }
+            Event::Failed { attempt, .. } => self.attempt = attempt.saturating_add(1),
+            Event::Stopped { .. } => {
+                self.stopping = true;
+                self.think(self.step);
+            }
+            Event::Aborted { .. } => {
+                self.think(0);
+                self.phase = Phase::Idle;
+            }
+        }
+    }
+
+    fn think(&mut self, step: u32) {
+        self.step = step;
+        self.attempt = 0;
+        self.progress = Progress { done: 0, total: 0 };
+        self.proposal = None;
+        self.phase = Phase::Thinking;
+    }
+}
+
+/// At most [`MAX_TEXT`] bytes of a text, whole characters.
+fn cut(text: &'static str) -> &'static str {
+    let end = (0..=MAX_TEXT).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text.get(..end).unwrap_or(text)
+}
+
+fn bump(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! What the dialogue wants from the program around it, and what it tells it.
+
+use crate::message::{Begin, Health, Knowledge, Refusal, Settings, Ticket};
+
+/// Something that happens to a task and must not be forgotten.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Event {
+    /// The task begins.
+    Begun(Begin),
+    /// The open query is answered.
+    Observed {
+        /// The query.
+        ticket: Ticket,
+        /// Its value, finite.
+        value: f32,
+    },
+    /// A try of the open query failed; another is wanted.
+    Failed {
+        /// The query.
+        ticket: Ticket,
+        /// The try that failed.
+        attempt: u8,
+    },
+    /// The last try of the open query failed: go on without it.
+    GivenUp {
+        /// The query.
+        ticket: Ticket,
+    },
+    /// The station wants the recommendation now.
+    Stopped {
+        /// The task.
+        task: u32,
+    },
+    /// The station drops the task.
+    Aborted {
+        /// The task.
+        task: u32,
+    },
+}
+
+/// What the dialogue needs from the program around it. An error leaves everything as it was.
+pub trait Application {
+    /// Makes the event durable, then passes it to the optimizer. Must be quick: thinking comes later.
+    fn apply(&mut self, event: &Event) -> Result<(), Refusal>;
+
+    /// How the application is.
+    fn health(&self) -> Health;
+
+    /// What the device knows.
+    fn knowledge(&self) -> Knowledge;
+
+    /// Copies stored knowledge; the range lies within it.
+    fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal>;
+
+    /// Gets ready to receive so many bytes of new knowledge, dropping any unfinished transfer.
+    fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal>;
+
+    /// Takes the next bytes of the new knowledge; they come in order and never exceed the total.
+    fn write_knowledge(&mut self, data: &[u8]) -> Result<(), Refusal>;
+
+    /// Checks CRC and content of what was received and makes it the device's knowledge.
+    fn commit_knowledge(&mut self, crc: u32) -> Result<(), Refusal>;
+
+    /// Replaces the device's knowledge by none.
+    fn forget_knowledge(&mut self) -> Result<(), Refusal>;
+}
+
+/// A query as the optimizer proposes it; the tuner gives it its ticket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// Fidelity, from 0.
+    pub fidelity: u8,
+    /// Channel samples to average.
+    pub samples: u32,
+    /// What the budget is charged.
+    pub cost: f32,
+    /// What to set.
+    pub settings: Settings,
+}
