@@ -1,0 +1,4 @@
+//! Library behind the `foretune` program.
+
+pub mod problems;
+pub mod results;

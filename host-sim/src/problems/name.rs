@@ -1,0 +1,128 @@
+//! Names of problems: `hartmann6`, `hartmann6:truth=first`, `rrm:stations=3,antennas=32`, `gas`.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Gas, Hartmann6, Order, Problem, Rrm};
+
+/// Why a name is not a problem's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// No problem of this name.
+    UnknownProblem(String),
+    /// The problem has no such option, or it is not of the form `key=value`.
+    UnknownOption(String),
+    /// The option does not take this value: (option, value, what it takes).
+    BadValue(&'static str, String, &'static str),
+}
+
+impl fmt::Display for ProblemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownProblem(name) => {
+                write!(f, "unknown problem `{name}`: known are hartmann6, rrm and gas")
+            }
+            Self::UnknownOption(option) => write!(
+                f,
+                "unknown option `{option}`: hartmann6 takes truth=last|first, \
+                 rrm takes stations=1..4 and antennas=32|64, gas takes none"
+            ),
+            Self::BadValue(option, value, takes) => {
+                write!(f, "option `{option}` takes {takes}, not `{value}`")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ProblemError {}
+
+impl FromStr for Problem {
+    type Err = ProblemError;
+
+    fn from_str(name: &str) -> Result<Self, ProblemError> {
+        let (kind, options) = name.split_once(':').unwrap_or((name, ""));
+        let mut problem = match kind {
+            "hartmann6" => Self::Hartmann6(Hartmann6::default()),
+            "rrm" => Self::Rrm(Rrm::default()),
+            "gas" => Self::Gas(Gas),
+            _ => return Err(ProblemError::UnknownProblem(kind.into())),
+        };
+        for option in options.split(',').filter(|option| !option.is_empty()) {
+            problem = problem.with_option(option)?;
+        }
+        Ok(problem)
+    }
+}
+
+impl Problem {
+    fn with_option(self, option: &str) -> Result<Self, ProblemError> {
+        let unknown = || ProblemError::UnknownOption(option.into());
+        let (key, value) = option.split_once('=').ok_or_else(unknown)?;
+        let bad = |key, takes| ProblemError::BadValue(key, value.into(), takes);
+        let number = || value.parse().unwrap_or(0);
+        match (self, key) {
+            (Self::Hartmann6(_), "truth") => match value {
+                "last" => Ok(Self::Hartmann6(Hartmann6 { order: Order::LastIsTruth })),
+                "first" => Ok(Self::Hartmann6(Hartmann6 { order: Order::FirstIsTruth })),
+                _ => Err(bad("truth", "last or first")),
+            },
+            (Self::Rrm(rrm), "stations") => Rrm::new(number(), rrm.antennas())
+                .map(Self::Rrm)
+                .ok_or_else(|| bad("stations", "a number from 1 to 4")),
+            (Self::Rrm(rrm), "antennas") => {
+                Rrm::new(rrm.stations(), number()).map(Self::Rrm).ok_or_else(|| bad("antennas", "32 or 64"))
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    /// The shortest name that parses back to this problem.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hartmann6(Hartmann6 { order: Order::LastIsTruth }) => f.write_str("hartmann6"),
+            Self::Hartmann6(Hartmann6 { order: Order::FirstIsTruth }) => f.write_str("hartmann6:truth=first"),
+            Self::Rrm(rrm) => match (rrm.stations(), rrm.antennas()) {
+                (2, 64) => f.write_str("rrm"),
+                (stations, 64) => write!(f, "rrm:stations={stations}"),
+                (2, antennas) => write!(f, "rrm:antennas={antennas}"),
+                (stations, antennas) => write!(f, "rrm:stations={stations},antennas={antennas}"),
+            },
+            Self::Gas(Gas) => f.write_str("gas"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print_back() {
+        for name in ["hartmann6", "hartmann6:truth=first", "rrm", "rrm:stations=3", "rrm:antennas=32", "gas"]
+        {
+            assert_eq!(name.parse::<Problem>().unwrap().to_string(), name);
+        }
+        let both = "rrm:antennas=32,stations=4".parse::<Problem>().unwrap();
+        assert_eq!(both.to_string(), "rrm:stations=4,antennas=32");
+        assert_eq!("rrm:stations=2".parse::<Problem>().unwrap().to_string(), "rrm");
+    }
+
+    #[test]
+    fn bad_names_are_refused_with_what_is_wrong() {
+        let refusal = |name: &str| name.parse::<Problem>().unwrap_err();
+        assert_eq!(refusal("branin"), ProblemError::UnknownProblem("branin".into()));
+        assert_eq!(refusal(""), ProblemError::UnknownProblem("".into()));
+        assert_eq!(refusal("gas:wind=3"), ProblemError::UnknownOption("wind=3".into()));
+        assert_eq!(refusal("rrm:stations"), ProblemError::UnknownOption("stations".into()));
+        assert!(
+            matches!(refusal("rrm:stations=5"), ProblemError::BadValue("stations", value, _) if value == "5")
+        );
+        assert!(matches!(refusal("rrm:stations=two"), ProblemError::BadValue("stations", ..)));
+        assert!(matches!(refusal("rrm:antennas=48"), ProblemError::BadValue("antennas", ..)));
+        assert!(matches!(refusal("hartmann6:truth=2"), ProblemError::BadValue("truth", ..)));
+        assert!(refusal("rrm:antennas=48").to_string().contains("32 or 64, not `48`"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Where stations and users are, how users move, and the large-scale state of every link.
+//!
+//! Stations stand on a regular polygon of side 200 m around the origin (two: at (±100, 0) m). Users are
+//! uniform in a disc around the origin, at least 10 m from every station on the ground, each served by the
+//! nearest station; users are drawn until every station has its ten (a draw into a full cell is dropped).
+//!
+//! Every link (user, station) carries two standard normal numbers: `shadowing`, times the deviation of the
+//! link's present state (4 dB with line of sight, 7.82 dB without), is added to the path loss; and
+//! `obstruction`, with line of sight where `Φ(obstruction) < P_LOS(distance)`. From one task to the next a
+//! user makes a step uniform in the disc of 10 m, drawn again until it ends inside the area, in the same cell
+//! and 10 m or more from every station; both numbers of its links follow `z ← ρ z + √(1−ρ²) w`,
+//! `w ~ N(0, 1)`, with `ρ = e^{−step/12 m}` and `ρ = e^{−step/50 m}`. So the fields are correlated along a user's own
+//! path; different users' links are independent.
+
+use core::f64::consts::{FRAC_1_SQRT_2, PI};
+
+use super::super::random::Random;
+use super::{USERS_PER_STATION, path_loss};
+
+/// Distance between neighbouring stations in m.
+const STATION_SPACING: f64 = 200.0;
+/// Longest step of a user from one task to the next, in m.
+const LONGEST_STEP: f64 = 10.0;
+/// Distance over which shadowing loses its correlation, in m.
+const SHADOWING_LENGTH: f64 = 12.0;
+/// Distance over which the line-of-sight state loses its correlation, in m.
+const OBSTRUCTION_LENGTH: f64 = 50.0;
+
+/// A point on the ground, in m.
+type Point = [f64; 2];
+
+/// The stations and the area of the users.
+pub(super) struct Layout {
+    stations: Vec<Point>,
+    /// Radius of the users' disc in m.
+    radius: f64,
+}
+
+impl Layout {
+    pub(super) fn new(stations: usize, radius: f64) -> Self {
+        let circumradius =
+            if stations == 1 { 0.0 } else { STATION_SPACING / 2.0 / libm::sin(PI / stations as f64) };
+        let place = |b: usize| {
+            let (sine, cosine) = libm::sincos(2.0 * PI * b as f64 / stations as f64);
+            [-circumradius * cosine, -circumradius * sine]
+        };
+        Self { stations: (0..stations).map(place).collect(), radius }
+    }
+
+    /// The station that serves a user here, if a user may stand here.
+    fn cell(&self, user: Point) -> Option<usize> {
+        let nearest = (0..self.stations.len())
+            .min_by(|&a, &b| distance(user, self.stations[a]).total_cmp(&distance(user, self.stations[b])))?;
+        let inside = distance(user, [0.0, 0.0]) <= self.radius;
+        (inside && distance(user, self.stations[nearest]) >= path_loss::LEAST_DISTANCE).then_some(nearest)
+    }
+}
+
+/// State of the link between one user and one station: two standard normal numbers.
+#[derive(Clone)]
+struct Link {
+    shadowing: f64,
+    obstruction: f64,
+}
+
+/// One user and its links to all stations.
+#[derive(Clone)]
+struct User {
+    place: Point,
+    links: Vec<Link>,
+}
+
+/// All users, ordered by the station that serves them.
+pub(super) struct Deployment {
+    layout: Layout,
+    users: Vec<User>,
+}
+
+impl Deployment {
+    /// A fresh deployment.
+    pub(super) fn draw(layout: Layout, random: &mut Random) -> Self {
+        let mut cells = vec![Vec::new(); layout.stations.len()];
+        while cells.iter().any(|cell| cell.len() < USERS_PER_STATION) {
+            let place = random.in_disc(layout.radius);
+            match layout.cell(place) {
+                Some(cell) if cells[cell].len() < USERS_PER_STATION => cells[cell].push(place),
+                _ => {}
+            }
+        }
+        let stations = layout.stations.len();
+        let mut link = || Link { shadowing: random.normal(), obstruction: random.normal() };
+        let mut user = |place| User { place, links: (0..stations).map(|_| link()).collect() };
+        let users = cells.into_iter().flatten().map(&mut user).collect();
+        Self { layout, users }
+    }
+
+    /// Every user makes one step.
+    pub(super) fn step(&mut self, random: &mut Random) {
+        for user in &mut self.users {
+            let cell = self.layout.cell(user.place);
+            let place = loop {
+                let [dx, dy] = random.in_disc(LONGEST_STEP);
+                let place = [user.place[0] + dx, user.place[1] + dy];
+                if self.layout.cell(place) == cell {
+                    break place;
+                }
+            };
+            let step = distance(user.place, place);
+            user.place = place;
+            for link in &mut user.links {
+                link.shadowing = correlated(link.shadowing, step / SHADOWING_LENGTH, random);
+                link.obstruction = correlated(link.obstruction, step / OBSTRUCTION_LENGTH, random);
+            }
+        }
+    }
+
+    /// Path loss with shadowing in dB, `[user][station]`.
+    pub(super) fn path_losses(&self) -> Vec<Vec<f64>> {
+        let loss = |user: &User, b: usize| {
+            let ground = distance(user.place, self.layout.stations[b]);
+            let Link { shadowing, obstruction } = user.links[b];
+            let sight = normal_cdf(obstruction) < path_loss::line_of_sight_probability(ground);
+            path_loss::median(ground, sight) + path_loss::shadowing_deviation(sight) * shadowing
+        };
+        self.users.iter().map(|user| (0..user.links.len()).map(|b| loss(user, b)).collect()).collect()
+    }
+}
+
+/// A standard normal number whose correlation with `from` is `e^{−lengths}`.
+fn correlated(from: f64, lengths: f64, random: &mut Random) -> f64 {
+    let rho = libm::exp(-lengths);
+    rho * from + (1.0 - rho * rho).sqrt() * random.normal()
+}
+
+fn distance([ax, ay]: Point, [bx, by]: Point) -> f64 {
+    ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt()
+}
+
+fn normal_cdf(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
+}
