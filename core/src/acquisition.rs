@@ -39,14 +39,24 @@ pub fn information(
     };
     let precision = 1.0 / math::sqrt(at.variance);
     let sum = maxima.iter().fold(0.0, |sum, maximum| {
-        let left = 1.0 - share * math::truncation((maximum - at.mean) * precision);
+        let left = (1.0 - share) + share * remaining((maximum - at.mean) * precision);
         sum + math::ln(left.clamp(SMALLEST_SHARE, 1.0))
     });
     if maxima.is_empty() { 0.0 } else { -0.5 * sum / maxima.len() as f32 }
 }
 
-/// Least part of a variance that knowing the optimum can leave.
-const SMALLEST_SHARE: f32 = 1e-6;
+/// Least part of a variance that knowing the optimum can leave: that of a mean a million deviations above it.
+const SMALLEST_SHARE: f32 = 1e-12;
+
+/// `1 − r(g + r)`, the part of a variance that is left. The difference cancels where the mean lies far above the
+/// optimum; there it is taken from its series in `1/g²`, to 3·10⁻⁵.
+fn remaining(g: f32) -> f32 {
+    if g > -16.0 {
+        return 1.0 - math::truncation(g);
+    }
+    let q = 1.0 / (g * g);
+    q * (1.0 - q * (6.0 - 50.0 * q))
+}
 
 /// `ρ²` between a noisy observation at a fidelity and the truth, in `[0, 1]`.
 fn correlation(belief: &Posterior, truth: &Posterior, noise: f32) -> f32 {

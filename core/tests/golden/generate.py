@@ -136,15 +136,18 @@ def exact_data(data, xs):
 # --- Conditioning ---
 
 
+NOISES = (1e-1, 1e-2, 1e-3, 3e-4, 1e-4, 1e-5)
+
+
 def conditioning_file():
     """Small noise and long lengthscales, where `f32` suffers; `y` with the stated noise, or with too much."""
     cases, worst, sets, targets = [], (0.0, None), {}, {}
     for number, (name, points) in enumerate((("spread", spread_points), ("clustered", clustered_points))):
         data = sets[name] = data_set(50 + number, points, 128, 4)
         clean, unit = objective(data["x"], data["m"]), Stream(60 + number).normal(128)
-        for noise in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+        for noise in NOISES:
             targets[f"{name}-{noise:.0e}"] = f32(clean + math.sqrt(noise) * unit)
-        for noise in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+        for noise in NOISES:
             for lengthscale in (0.3, 1.0, 3.0, 10.0):
                 for t in (40, 128):
                     for target in sorted({f"{name}-{noise:.0e}", f"{name}-1e-01"}):
