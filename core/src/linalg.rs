@@ -57,24 +57,19 @@ fn subtract_product<'b, const R: usize>(
     }
 }
 
-/// Calls `tile` for all rows in tiles of `ROWS`, then one by one.
+/// Calls `$tile::<R>(…, first)` for all rows: in tiles of `R = $height`, then one by one.
+///
+/// The height is a parameter for the sake of the tests alone: they compare the bits of several.
 macro_rules! in_tiles {
-    ($rows:expr, |$first:ident, $R:ident| $body:block) => {{
-        let rows: usize = $rows;
-        let mut $first = 0;
-        while $first + ROWS <= rows {
-            {
-                const $R: usize = ROWS;
-                $body
-            }
-            $first += ROWS;
+    ($height:expr, $rows:expr, $tile:ident($($argument:expr),*)) => {{
+        let (rows, mut first): (usize, usize) = ($rows, 0);
+        while first + $height <= rows {
+            $tile::<{ $height }>($($argument,)* first);
+            first += $height;
         }
-        while $first < rows {
-            {
-                const $R: usize = 1;
-                $body
-            }
-            $first += 1;
+        while first < rows {
+            $tile::<1>($($argument,)* first);
+            first += 1;
         }
     }};
 }
@@ -124,13 +119,8 @@ pub fn multiply_add(
 ) {
     let whole = width - width % LANES;
     for column in (0..whole).step_by(LANES) {
-        in_tiles!(rows, |first, R| {
-            let mut acc: [Lane; R] = core::array::from_fn(|r| *lane(&c[(first + r) * c_stride + column..]));
-            add_product(&mut acc, a.from_row(first), columns(b, b_stride, column, inner));
-            for (r, acc) in acc.iter().enumerate() {
-                c[(first + r) * c_stride + column..][..LANES].copy_from_slice(acc);
-            }
-        });
+        let b = || columns(b, b_stride, column, inner);
+        in_tiles!(ROWS, rows, multiply_add_tile(&mut c[column..], c_stride, a, b()));
     }
     for r in 0..rows {
         for j in whole..width {
@@ -141,13 +131,30 @@ pub fn multiply_add(
     }
 }
 
+/// Rows from `first` of the first 8 columns of [`multiply_add`].
+#[inline(always)]
+fn multiply_add_tile<'b, const R: usize>(
+    c: &mut [f32],
+    stride: usize,
+    a: View<'_>,
+    b: impl Iterator<Item = (usize, &'b Lane)>,
+    first: usize,
+) {
+    let mut acc: [Lane; R] = core::array::from_fn(|r| *lane(&c[(first + r) * stride..]));
+    add_product(&mut acc, a.from_row(first), b);
+    for (r, acc) in acc.iter().enumerate() {
+        c[(first + r) * stride..][..LANES].copy_from_slice(acc);
+    }
+}
+
 /// Panel form of [`multiply_add`]: `c[r] += Σₖ a(r, k) · b[k]`.
 pub fn multiply_add_panel(c: &mut [Lane], a: View<'_>, b: &[Lane]) {
-    in_tiles!(c.len(), |first, R| {
-        let mut acc: [Lane; R] = core::array::from_fn(|r| c[first + r]);
-        add_product(&mut acc, a.from_row(first), b.iter().enumerate());
-        c[first..first + R].copy_from_slice(&acc);
-    });
+    in_tiles!(ROWS, c.len(), multiply_add_panel_tile(c, a, b));
+}
+
+#[inline(always)]
+fn multiply_add_panel_tile<const R: usize>(c: &mut [Lane], a: View<'_>, b: &[Lane], first: usize) {
+    multiply_add_tile::<R>(c.as_flattened_mut(), LANES, a, b.iter().enumerate(), first);
 }
 
 #[inline(always)]
@@ -168,40 +175,37 @@ fn subtract_scaled(row: &mut Lane, factor: f32, other: &Lane) {
 ///
 /// Row by row downwards, each sum in ascending order of the column.
 pub fn solve_lower(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    in_tiles!(panel.len(), |first, R| {
-        let (done, rest) = panel.split_at_mut(first);
-        let rows = View { data: &l[first * stride..], row: stride, column: 1 };
-        let mut tile: [Lane; R] = core::array::from_fn(|r| rest[r]);
-        subtract_product(&mut tile, rows, done.iter().enumerate());
-        for i in 0..R {
-            for j in 0..i {
-                let solved = tile[j];
-                subtract_scaled(&mut tile[i], rows.data[i * stride + first + j], &solved);
-            }
-            divide(&mut tile[i], rows.data[i * stride + first + i]);
+    in_tiles!(ROWS, panel.len(), solve_lower_tile(l, stride, panel));
+}
+
+/// Rows from `first` of [`solve_lower`], those above being solved.
+#[inline(always)]
+fn solve_lower_tile<const R: usize>(l: &[f32], stride: usize, panel: &mut [Lane], first: usize) {
+    let (done, rest) = panel.split_at_mut(first);
+    let rows = View { data: &l[first * stride..], row: stride, column: 1 };
+    let mut tile: [Lane; R] = core::array::from_fn(|r| rest[r]);
+    subtract_product(&mut tile, rows, done.iter().enumerate());
+    for i in 0..R {
+        for j in 0..i {
+            let solved = tile[j];
+            subtract_scaled(&mut tile[i], rows.data[i * stride + first + j], &solved);
         }
-        rest[..R].copy_from_slice(&tile);
-    });
+        divide(&mut tile[i], rows.data[i * stride + first + i]);
+    }
+    rest[..R].copy_from_slice(&tile);
 }
 
 /// Solves `Lᵀ X = B` in place for 8 right-hand sides.
 ///
 /// Row by row upwards, each sum in descending order of the row of `L`.
 pub fn solve_upper(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    let mut end = panel.len();
-    while end >= ROWS {
-        solve_upper_tile::<ROWS>(l, stride, panel, end);
-        end -= ROWS;
-    }
-    while end > 0 {
-        solve_upper_tile::<1>(l, stride, panel, end);
-        end -= 1;
-    }
+    in_tiles!(ROWS, panel.len(), solve_upper_tile(l, stride, panel));
 }
 
-/// Rows `end - R .. end` of [`solve_upper`], those below being solved.
+/// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
 #[inline(always)]
-fn solve_upper_tile<const R: usize>(l: &[f32], stride: usize, panel: &mut [Lane], end: usize) {
+fn solve_upper_tile<const R: usize>(l: &[f32], stride: usize, panel: &mut [Lane], from_end: usize) {
+    let end = panel.len() - from_end;
     let first = end - R;
     let (head, done) = panel.split_at_mut(end);
     let rest = &mut head[first..];
@@ -294,38 +298,50 @@ pub fn factor_block(
 
 /// `out[j][l] = Σ_f (a(j, f) − b[f][l])²`: squared distances of rows to 8 points.
 pub fn squared_distances(out: &mut [Lane], a: View<'_>, b: &[Lane]) {
-    in_tiles!(out.len(), |first, R| {
-        let rows = a.from_row(first);
-        let mut acc = [[0.0; LANES]; R];
-        for (f, b) in b.iter().enumerate() {
-            for (r, acc) in acc.iter_mut().enumerate() {
-                let a = rows.data[r * rows.row + f * rows.column];
-                for l in 0..LANES {
-                    let gap = a - b[l];
-                    acc[l] += gap * gap;
-                }
+    in_tiles!(ROWS, out.len(), squared_distances_tile(out, a, b));
+}
+
+#[inline(always)]
+fn squared_distances_tile<const R: usize>(out: &mut [Lane], a: View<'_>, b: &[Lane], first: usize) {
+    let rows = a.from_row(first);
+    let mut acc = [[0.0; LANES]; R];
+    for (f, b) in b.iter().enumerate() {
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let a = rows.data[r * rows.row + f * rows.column];
+            for l in 0..LANES {
+                let gap = a - b[l];
+                acc[l] += gap * gap;
             }
         }
-        out[first..first + R].copy_from_slice(&acc);
-    });
+    }
+    out[first..first + R].copy_from_slice(&acc);
 }
 
 /// `out[f][l] = Σ_j weights[j][l] · (own[f][l] − a(f, j))`: what pulls 8 points towards the others.
 pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: View<'_>) {
-    in_tiles!(out.len(), |first, R| {
-        let rows = a.from_row(first);
-        let own: &[Lane; R] = own[first..].first_chunk().expect("as long as out");
-        let mut acc = [[0.0; LANES]; R];
-        for (j, weight) in weights.iter().enumerate() {
-            for (r, acc) in acc.iter_mut().enumerate() {
-                let a = rows.data[r * rows.row + j * rows.column];
-                for l in 0..LANES {
-                    acc[l] += weight[l] * (own[r][l] - a);
-                }
+    in_tiles!(ROWS, out.len(), weighted_differences_tile(out, weights, own, a));
+}
+
+#[inline(always)]
+fn weighted_differences_tile<const R: usize>(
+    out: &mut [Lane],
+    weights: &[Lane],
+    own: &[Lane],
+    a: View<'_>,
+    first: usize,
+) {
+    let rows = a.from_row(first);
+    let own: &[Lane; R] = own[first..].first_chunk().expect("as long as out");
+    let mut acc = [[0.0; LANES]; R];
+    for (j, weight) in weights.iter().enumerate() {
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let a = rows.data[r * rows.row + j * rows.column];
+            for l in 0..LANES {
+                acc[l] += weight[l] * (own[r][l] - a);
             }
         }
-        out[first..first + R].copy_from_slice(&acc);
-    });
+    }
+    out[first..first + R].copy_from_slice(&acc);
 }
 
 #[cfg(test)]
@@ -363,7 +379,36 @@ mod tests {
         l
     }
 
+    /// All that works in tiles, in tiles of `T` rows: `n × n` numbers and as many columns as a panel has.
+    fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
+        let l = factor(&positive_definite(n, values), n, (LANES..n).step_by(LANES).chain([n]));
+        let (panel, _) = values[..n * LANES].as_chunks::<LANES>();
+        let matrix = View { data: &values[n * LANES..], row: 1, column: n };
+        let mut results = [(); 6].map(|()| panel.to_vec());
+        let [lower, upper, product, in_panel, distances, differences] = &mut results;
+        in_tiles!(T, n, solve_lower_tile(&l, n, lower));
+        in_tiles!(T, n, solve_upper_tile(&l, n, upper));
+        let rows = || columns(values, n.max(LANES), 0, n);
+        in_tiles!(T, n, multiply_add_tile(product.as_flattened_mut(), LANES, matrix, rows()));
+        in_tiles!(T, n, multiply_add_panel_tile(in_panel, matrix, panel));
+        in_tiles!(T, n, squared_distances_tile(distances, matrix, panel));
+        in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, matrix));
+        results.concat()
+    }
+
     proptest! {
+        #[test]
+        fn the_height_of_the_tiles_changes_no_bit(
+            n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 2000)
+        ) {
+            let bits = |results: Vec<Lane>| results.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let one = bits(all_in_tiles_of::<1>(n, &values));
+            prop_assert_eq!(&one, &bits(all_in_tiles_of::<2>(n, &values)));
+            prop_assert_eq!(&one, &bits(all_in_tiles_of::<3>(n, &values)));
+            prop_assert_eq!(&one, &bits(all_in_tiles_of::<4>(n, &values)));
+            prop_assert_eq!(&one, &bits(all_in_tiles_of::<8>(n, &values)));
+        }
+
         #[test]
         fn factor_grown_row_by_row_has_the_bits_of_one_built_in_blocks(
             n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 1600)
