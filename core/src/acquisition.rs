@@ -78,6 +78,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Nothing yet.
+    pub const ZERO: Tally = Tally { information: 0.0, mean: 0.0, spread: 0.0, log_variance: 0.0 };
+
+    /// `Σᵥ ln(σᵥ² + σ²)`.
+    pub fn log_variance(&self) -> f32 {
+        self.log_variance
+    }
+
     /// Adds the belief of particle number `count`, from 1. Welford's update keeps the sum of squares free of
     /// cancellation.
     pub fn add(&mut self, belief: &Posterior, noise: f32, information: f32, count: usize) {

@@ -73,6 +73,19 @@ pub enum Kind {
     Search,
 }
 
+/// One past query with its answer: what must be kept to restore a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record<const D: usize> {
+    /// Point in the unit cube.
+    pub x: [f32; D],
+    /// Index of the fidelity.
+    pub fidelity: usize,
+    /// How the query came about.
+    pub kind: Kind,
+    /// The observation, or `None` if the measurement failed.
+    pub y: Option<f32>,
+}
+
 /// Observations beyond this many deviations from the mean are refused.
 pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
 /// Observations beyond this are refused while there is no scale to judge them by.
@@ -119,6 +132,37 @@ impl<const D: usize, const N: usize> Data<D, N> {
         self.kind[i] = kind as u8;
         self.len += 1;
         Ok(())
+    }
+
+    /// Counts the next slot as an observation: one that [`push_hidden`](Self::push_hidden) wrote.
+    pub(crate) fn reveal(&mut self) {
+        self.len = (self.len + 1).min(N);
+    }
+
+    /// Writes an observation that does not count yet, `ahead` slots beyond the last; see [`reveal`](Self::reveal).
+    pub(crate) fn push_hidden(
+        &mut self,
+        ahead: usize,
+        x: &[f32; D],
+        fidelity: usize,
+        kind: Kind,
+        y: f32,
+    ) -> Result<(), Error> {
+        let len = self.len;
+        self.len += ahead;
+        let pushed = self.push(x, fidelity, kind, y);
+        self.len = len;
+        pushed
+    }
+
+    /// Observation `i`, whether it counts already or is hidden.
+    pub(crate) fn record(&self, i: usize) -> Record<D> {
+        Record {
+            x: self.x[i],
+            fidelity: usize::from(self.fidelity[i]),
+            kind: self.kind(i),
+            y: Some(self.y[i]),
+        }
     }
 
     /// Renews the standardised observations: `z = sign · (y − mean) / deviation`.

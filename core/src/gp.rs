@@ -51,7 +51,7 @@ pub struct Observations<'a> {
     pub points: Rows<'a>,
     /// Fidelity of each.
     pub fidelity: &'a [u8],
-    /// Standardised observations.
+    /// Standardised observations; not needed for variances alone.
     pub z: &'a [f32],
 }
 
@@ -131,17 +131,17 @@ impl<const N: usize, const F: usize> Default for Memory<N, F> {
 
 /// The slices of a [`Memory`]. Shapes are run-time numbers here, so the code below exists once.
 pub struct Workspace<'a> {
-    size: usize,
-    width: usize,
-    matrix: &'a mut [f32],
-    features: &'a mut [f32],
-    hidden: [&'a mut [f32]; LAYERS - 1],
-    whitened: &'a mut [f32],
-    alpha: &'a mut [f32],
-    panels: [&'a mut [Lane]; 3],
-    block: [&'a mut [f32]; LAYERS],
-    own: &'a mut [Lane],
-    delta: [&'a mut [Lane]; 2],
+    pub(crate) size: usize,
+    pub(crate) width: usize,
+    pub(crate) matrix: &'a mut [f32],
+    pub(crate) features: &'a mut [f32],
+    pub(crate) hidden: [&'a mut [f32]; LAYERS - 1],
+    pub(crate) whitened: &'a mut [f32],
+    pub(crate) alpha: &'a mut [f32],
+    pub(crate) panels: [&'a mut [Lane]; 3],
+    pub(crate) block: [&'a mut [f32]; LAYERS],
+    pub(crate) own: &'a mut [Lane],
+    pub(crate) delta: [&'a mut [Lane]; 2],
 }
 
 /// One particle with what it implies: everything that the functions below need to know about `θ`.
@@ -203,9 +203,10 @@ impl Workspace<'_> {
         first: usize,
         fallbacks: &mut Fallbacks,
     ) -> Result<(), Error> {
-        let count = LANES.min(data.z.len() - first);
+        let count = LANES.min(data.fidelity.len() - first);
         let end = first + count;
-        self.features_of_observations(particle, data, first, count);
+        let points = Rows { data: &data.points.data[first * data.points.stride..], ..data.points };
+        self.features_of_rows(particle, points, first, count);
         transpose(
             self.own,
             &self.features[first * self.width..],
@@ -233,23 +234,34 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    fn features_of_observations(
+    /// Features of `count` rows of points, kept as those of observations `first` and on.
+    pub(crate) fn features_of_rows(
         &mut self,
         particle: &Particle<'_>,
-        data: &Observations<'_>,
+        points: Rows<'_>,
         first: usize,
         count: usize,
     ) {
-        let points = Rows { data: &data.points.data[first * data.points.stride..], ..data.points };
         let from = first * self.width;
         let [h0, h1] = &mut self.hidden;
         let hidden = [&mut h0[from..], &mut h1[from..]];
         particle.forward(points, count, hidden, &mut self.features[from..], self.width);
     }
 
+    /// `s exp(−‖ψ − ψ'‖²)` of the first `t` kept features with up to 8 points, into the first panel.
+    pub(crate) fn base_kernel(&mut self, particle: &Particle<'_>, points: Rows<'_>, count: usize, t: usize) {
+        let features = particle.model.features();
+        let [h0, h1, psi] = &mut self.block;
+        particle.forward(points, count, [h0, h1], psi, self.width);
+        transpose(self.own, psi, self.width, features, count);
+        let view = View { data: self.features, row: self.width, column: 1 };
+        linalg::squared_distances(&mut self.panels[0][..t], view, &self.own[..features]);
+        particle.base(&mut self.panels[0][..t]);
+    }
+
     /// After all blocks of observations: `L⁻¹z` and the log marginal likelihood, Eq. (26).
     pub fn condition(&mut self, data: &Observations<'_>) -> f32 {
-        let t = data.z.len();
+        let t = data.fidelity.len();
         let whitened = &mut self.whitened[..t];
         whitened.copy_from_slice(data.z);
         linalg::solve_lower_one(self.matrix, self.size, whitened);
@@ -275,7 +287,7 @@ impl Workspace<'_> {
         gradient: &mut [f32],
         sums: &mut PairSums,
     ) {
-        let (t, features) = (data.z.len(), particle.model.features());
+        let (t, features) = (data.fidelity.len(), particle.model.features());
         let count = LANES.min(t - first);
         self.inverse_columns(t, first, count);
         self.weigh(particle, data, first, count, sums);
@@ -323,7 +335,7 @@ impl Workspace<'_> {
         count: usize,
         sums: &mut PairSums,
     ) {
-        let t = data.z.len();
+        let t = data.fidelity.len();
         for (j, lanes) in self.panels[0][..t].iter_mut().enumerate() {
             let m = usize::from(data.fidelity[j]);
             for (lane, value) in lanes[..count].iter_mut().enumerate() {
@@ -349,16 +361,11 @@ impl Workspace<'_> {
         fidelities: usize,
         out: &mut [Posterior],
     ) {
-        let (t, features, truth) = (data.z.len(), particle.model.features(), fidelities - 1);
+        let (t, truth) = (data.fidelity.len(), fidelities - 1);
         let count = out.len() / fidelities;
-        let [h0, h1, psi] = &mut self.block;
-        particle.forward(points, count, [h0, h1], psi, self.width);
-        transpose(self.own, psi, self.width, features, count);
+        self.base_kernel(particle, points, count, t);
         let [base, of_truth, work] = &mut self.panels;
-        let base = &mut base[..t];
-        let view = View { data: self.features, row: self.width, column: 1 };
-        linalg::squared_distances(base, view, &self.own[..features]);
-        particle.base(base);
+        let base = &base[..t];
         for m in (0..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
             let kappa = &particle.hyper.kappa[m];

@@ -118,7 +118,7 @@ impl Prior {
 const TWO_PI: f32 = 2.0 * core::f32::consts::PI;
 
 /// Most centres of a kernel density estimate: the most particles.
-pub const MAX_PARTICLES: usize = 32;
+pub const MAX_PARTICLES: usize = 16;
 
 /// Parameter vectors, one after the other: in memory, or as little-endian bytes, for instance in flash.
 #[derive(Clone, Copy)]

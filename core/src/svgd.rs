@@ -99,7 +99,7 @@ pub fn bandwidth(kind: Bandwidth, distances: &Pairs, v: usize) -> f32 {
     if median > 0.0 && median.is_finite() { math::ln(v as f32 + 1.0) / median } else { 1.0 }
 }
 
-/// The lower median of the distances of all pairs; 0 if there is none. Counts instead of sorting: `O(V⁴)`, `V ≤ 32`.
+/// The lower median of the distances of all pairs; 0 if there is none. Counts instead of sorting: `O(V⁴)`, `V ≤ 16`.
 fn lower_median(distances: &Pairs, v: usize) -> f32 {
     let pairs = || (0..v).flat_map(move |a| (0..a).map(move |b| (a, b)));
     let rank = pairs().count().saturating_sub(1) / 2;
@@ -232,7 +232,7 @@ mod tests {
 
     /// Runs SVGD on a two-dimensional density given by its gradient.
     fn run(gradient_of: impl Fn([f32; 2]) -> [f32; 2], steps: u32, step: Step) -> Vec<[f32; 2]> {
-        const V: usize = 32;
+        const V: usize = 16;
         let mut random = Random::new(5, 0, 0, Purpose::Prior, 0);
         let mut theta: Vec<f32> = (0..2 * V).map(|_| random.normal()).collect();
         let mut moments = std::vec![0.0; 4 * V];
@@ -265,8 +265,8 @@ mod tests {
             let c00 = mean(&|x| (x[0] - m0) * (x[0] - m0));
             let c11 = mean(&|x| (x[1] - m1) * (x[1] - m1));
             let c01 = mean(&|x| (x[0] - m0) * (x[1] - m1));
-            // 32 particles under-disperse by a few per cent.
-            assert!((c00 - 1.0).abs() < 0.2 && (c11 - 0.5).abs() < 0.1, "{step:?} {c00} {c11}");
+            // 16 particles under-disperse by a few per cent.
+            assert!((c00 - 1.0).abs() < 0.25 && (c11 - 0.5).abs() < 0.15, "{step:?} {c00} {c11}");
             assert!((c01 - 0.4).abs() < 0.1, "{step:?} {c01}");
         }
     }
@@ -284,7 +284,7 @@ mod tests {
         for side in [-1.0, 1.0] {
             let mode: Vec<f32> = particles.iter().map(|x| x[0] * side).filter(|&x| x > 0.0).collect();
             let mean = mode.iter().sum::<f32>() / mode.len() as f32;
-            assert!(mode.len() >= 10 && (mean - 1.5).abs() < 0.2, "{side}: {} at {mean}", mode.len());
+            assert!(mode.len() >= 5 && (mean - 1.5).abs() < 0.2, "{side}: {} at {mean}", mode.len());
         }
     }
 
@@ -309,7 +309,8 @@ mod tests {
     #[test]
     fn ranges_add_up_to_the_whole() {
         let theta: Vec<f32> = (0..60).map(|i| ((i * 7) % 13) as f32 * 0.1).collect();
-        let (mut whole, mut parts) = ([[0.0; 32]; 32], [[0.0; 32]; 32]);
+        let (mut whole, mut parts) =
+            ([[0.0; MAX_PARTICLES]; MAX_PARTICLES], [[0.0; MAX_PARTICLES]; MAX_PARTICLES]);
         add_distances(&theta, 20, 3, 0..16, &mut whole);
         add_distances(&theta, 20, 3, 0..8, &mut parts);
         add_distances(&theta, 20, 3, 8..16, &mut parts);

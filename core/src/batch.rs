@@ -1,0 +1,74 @@
+//! The batch design of Eq. (43): points that tell most about `θ`, chosen greedily without data.
+//!
+//! `I(θ; y_X)` is bounded as in Eq. (34): `½ ln det(meanᵥ Kᵥ(X) + σ²I) − meanᵥ ½ ln det(Kᵥ(X) + σ²I)`. Adding a point
+//! adds `½ ln(s̄² + σ²) − meanᵥ ½ ln(sᵥ² + σ²)`, with the variances of that point given the ones chosen before, under
+//! the mean kernel and under each particle. Without any point the gain is the same for all, so the first point is the
+//! first candidate. Everything at the truth's fidelity.
+//!
+//! Cost per chosen point: one posterior per candidate and particle, and once more the kernel for the mean.
+
+use crate::error::Error;
+use crate::features::Rows;
+use crate::gp::{Particle, VARIANCE_FLOOR, Workspace};
+use crate::linalg::{self, LANES, Lane};
+use crate::math;
+
+/// What a point with these variances adds to the information: `½ ln(s̄² + σ²) − ½ meanᵥ ln(sᵥ² + σ²)`.
+pub fn gain(mean_variance: f32, noise: f32, log_sum: f32, v: usize) -> f32 {
+    0.5 * (math::ln(mean_variance + noise) - log_sum / v as f32)
+}
+
+impl Workspace<'_> {
+    /// Mean over particles of the kernel between `t` chosen points and a block of at most 8 others, without noise.
+    pub fn mean_kernel<'p>(
+        &mut self,
+        particles: impl ExactSizeIterator<Item = Particle<'p>>,
+        chosen: Rows<'_>,
+        t: usize,
+        others: Rows<'_>,
+        count: usize,
+    ) {
+        let weight = 1.0 / particles.len() as f32;
+        self.panels[1][..t].fill([0.0; LANES]);
+        for particle in particles {
+            for first in (0..t).step_by(LANES) {
+                let points = Rows { data: &chosen.data[first * chosen.stride..], ..chosen };
+                self.features_of_rows(&particle, points, first, LANES.min(t - first));
+            }
+            self.base_kernel(&particle, others, count, t);
+            let [base, mean, _] = &mut self.panels;
+            for (mean, base) in mean[..t].iter_mut().zip(base.iter()) {
+                for l in 0..LANES {
+                    mean[l] += weight * base[l];
+                }
+            }
+        }
+    }
+
+    /// After [`mean_kernel`](Self::mean_kernel) of the chosen points with a block of themselves: adds that block to
+    /// the factor of the mean kernel.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] if the kernel is not finite.
+    pub fn factor_mean(&mut self, first: usize, count: usize, noise: f32) -> Result<(), Error> {
+        let panel = &mut self.panels[1][..first + count];
+        for lane in 0..count {
+            panel[first + lane][lane] += noise;
+        }
+        linalg::factor_block(self.matrix, self.size, first, count, panel, 0.5 * noise).map(|_| ())
+    }
+
+    /// After [`mean_kernel`](Self::mean_kernel) of the `t` chosen points with others: the others' variances given the
+    /// chosen ones.
+    pub fn mean_variances(&mut self, t: usize, signal: f32) -> Lane {
+        let panel = &mut self.panels[1][..t];
+        linalg::solve_lower(self.matrix, self.size, panel);
+        let mut variances = [signal; LANES];
+        for row in panel {
+            for l in 0..LANES {
+                variances[l] -= row[l] * row[l];
+            }
+        }
+        variances.map(|variance| variance.max(signal * VARIANCE_FLOOR))
+    }
+}

@@ -1,0 +1,484 @@
+//! Saved state: versioned bytes with a checksum.
+//!
+//! Two kinds, one format. *Knowledge*, when a task has ended: particles and carried points, from which the next task
+//! starts. A *snapshot*, at any time: the knowledge that the task started from, and the answers so far; restoring it
+//! replays the learning, slice by slice, and then goes on bit for bit.
+//!
+//! | offset | size | content (little-endian) |
+//! |---|---|---|
+//! | 0 | 8 | `FORETUNE` |
+//! | 8 | 2 | version of the format, 1 |
+//! | 10 | 1 | 0 = between tasks, 1 = within one |
+//! | 11 | 1 | particles stored (0: drawn anew from the prior) |
+//! | 12 | 4 | parameters per particle |
+//! | 16 | 1, 1, 1, 1 | dimensions, fidelities, carried points, 0 |
+//! | 20 | 4 | records |
+//! | 24 | 8 | seed |
+//! | 32 | 4 | task that runs or is next, from 1 |
+//! | 36 | 4 | checksum of the model: map, width, offsets |
+//! | 40 | 4 | checksum of settings and problem |
+//! | 44 | 4 | length of everything, checksum included |
+//! | 48 | 16 | zeros |
+//! | 64 | 4 each | particles, `f32` |
+//! | | 4 each | carried points, `f32` |
+//! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
+//! | | 4 | CRC-32 (IEEE) of all before |
+
+use crate::data::{Kind, Record};
+use crate::error::{Error, SnapshotError};
+use crate::kernel::Model;
+use crate::optimizer::Optimizer;
+
+/// Version of the format.
+pub const VERSION: u16 = 1;
+/// Length of the header; the particles follow.
+pub const HEADER: usize = 64;
+
+const MAGIC: [u8; 8] = *b"FORETUNE";
+/// Largest magnitude of a parameter that learning leaves.
+const LARGEST_PARAMETER: f32 = 30.0;
+
+/// CRC-32 (IEEE), four bits at a time: a table of 16 words.
+#[derive(Clone, Copy, Debug)]
+pub struct Crc(u32);
+
+impl Crc {
+    /// Of nothing yet.
+    pub const fn new() -> Self {
+        Crc(u32::MAX)
+    }
+
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 ^= u32::from(*byte);
+            for _ in 0..2 {
+                self.0 = self.0 >> 4 ^ CRC_TABLE[(self.0 & 15) as usize];
+            }
+        }
+    }
+
+    /// The checksum.
+    pub const fn value(&self) -> u32 {
+        !self.0
+    }
+}
+
+impl Default for Crc {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const CRC_TABLE: [u32; 16] = {
+    let mut table = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        let mut crc = i as u32;
+        let mut bit = 0;
+        while bit < 4 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[i] = crc;
+        i += 1;
+    }
+    table
+};
+
+/// The header's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Whether it was taken within a task.
+    pub mid_task: bool,
+    /// Particles stored.
+    pub particles: usize,
+    /// Parameters per particle.
+    pub parameters: usize,
+    /// Dimensions of the problem.
+    pub dimensions: usize,
+    /// Fidelities of the problem.
+    pub fidelities: usize,
+    /// Carried points stored.
+    pub carried: usize,
+    /// Answers stored.
+    pub records: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The task that runs or is next, from 1.
+    pub task: u32,
+    /// Checksum of the model.
+    pub model: u32,
+    /// Checksum of settings and problem.
+    pub settings: u32,
+}
+
+impl Header {
+    /// Length of the whole snapshot in bytes.
+    pub fn length(&self) -> usize {
+        HEADER
+            + self.particles * self.parameters * 4
+            + self.carried * self.dimensions * 4
+            + self.records * self.record_length()
+            + 4
+    }
+
+    fn record_length(&self) -> usize {
+        (self.dimensions + 2) * 4
+    }
+
+    fn carried_at(&self) -> usize {
+        HEADER + self.particles * self.parameters * 4
+    }
+
+    fn records_at(&self) -> usize {
+        self.carried_at() + self.carried * self.dimensions * 4
+    }
+
+    /// Reads the header, without looking at the checksum.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Truncated`], [`SnapshotError::Foreign`], [`SnapshotError::Newer`],
+    /// [`SnapshotError::Contents`].
+    pub fn read(bytes: &[u8]) -> Result<Header, SnapshotError> {
+        if !bytes.starts_with(&MAGIC) {
+            let short = bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes);
+            return Err(if short { SnapshotError::Truncated } else { SnapshotError::Foreign });
+        }
+        let header: &[u8; HEADER] = bytes.first_chunk().ok_or(SnapshotError::Truncated)?;
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let version = word(8) as u16;
+        if version > VERSION {
+            return Err(SnapshotError::Newer { version });
+        }
+        let read = Header {
+            mid_task: header[10] == 1,
+            particles: usize::from(header[11]),
+            parameters: word(12) as usize,
+            dimensions: usize::from(header[16]),
+            fidelities: usize::from(header[17]),
+            carried: usize::from(header[18]),
+            records: word(20) as usize,
+            seed: u64::from(word(24)) | u64::from(word(28)) << 32,
+            task: word(32),
+            model: word(36),
+            settings: word(40),
+        };
+        // Bounds that keep `length` from overflowing on 32 bits.
+        let sane = version >= 1 && header[10] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
+        if !sane || read.dimensions > 255 || read.length() != word(44) as usize {
+            return Err(SnapshotError::Contents);
+        }
+        Ok(read)
+    }
+
+    /// Reads the header and verifies length and checksum.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`SnapshotError::Checksum`].
+    pub fn verify(bytes: &[u8]) -> Result<Header, SnapshotError> {
+        let header = Header::read(bytes)?;
+        let body = bytes.get(..header.length()).ok_or(SnapshotError::Truncated)?;
+        let (body, sum) = body.split_at(header.length() - 4);
+        let mut crc = Crc::new();
+        crc.update(body);
+        if crc.value().to_le_bytes() != *sum {
+            return Err(SnapshotError::Checksum);
+        }
+        Ok(header)
+    }
+
+    fn bytes(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+        put(0, &MAGIC);
+        put(8, &VERSION.to_le_bytes());
+        put(10, &[u8::from(self.mid_task), self.particles as u8]);
+        put(12, &(self.parameters as u32).to_le_bytes());
+        put(16, &[self.dimensions as u8, self.fidelities as u8, self.carried as u8]);
+        put(20, &(self.records as u32).to_le_bytes());
+        put(24, &self.seed.to_le_bytes());
+        put(32, &self.task.to_le_bytes());
+        put(36, &self.model.to_le_bytes());
+        put(40, &self.settings.to_le_bytes());
+        put(44, &(self.length() as u32).to_le_bytes());
+        bytes
+    }
+}
+
+/// The particles' bytes within a snapshot, its header checked, its checksum not.
+pub fn particles_of<'b>(bytes: &'b [u8], header: &Header) -> Result<&'b [u8], SnapshotError> {
+    bytes.get(HEADER..header.carried_at()).ok_or(SnapshotError::Truncated)
+}
+
+/// Everything that gives a particle's numbers their meaning.
+pub(crate) fn model_checksum(model: &Model) -> u32 {
+    let (map, width) = match model.map {
+        crate::features::Map::Ard => (0, 0),
+        crate::features::Map::Deep { width } => (1, width as u32),
+    };
+    let offsets = [model.offsets.length, model.offsets.signal, model.offsets.gamma];
+    checksum(|mix| {
+        mix(map);
+        mix(width);
+        mix(model.dimensions as u32);
+        offsets.iter().for_each(|offset| mix(offset.to_bits()));
+    })
+}
+
+pub(crate) fn checksum(feed: impl FnOnce(&mut dyn FnMut(u32))) -> u32 {
+    let mut crc = Crc::new();
+    feed(&mut |word| crc.update(&word.to_le_bytes()));
+    crc.value()
+}
+
+/// A sink that keeps the checksum of what went through.
+struct Writer<S: FnMut(&[u8])> {
+    sink: S,
+    crc: Crc,
+}
+
+impl<S: FnMut(&[u8])> Writer<S> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        (self.sink)(bytes);
+    }
+
+    fn floats(&mut self, values: &[f32]) {
+        // In pieces, so that a sink need not be called for every number.
+        for piece in values.chunks(16) {
+            let mut bytes = [0; 64];
+            for (bytes, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(piece) {
+                *bytes = value.to_le_bytes();
+            }
+            self.put(&bytes[..piece.len() * 4]);
+        }
+    }
+}
+
+impl<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+> Optimizer<'_, D, M, N, V, F, P, A, Q>
+{
+    /// Writes, in pieces, what the next task starts from; once this one has ended.
+    ///
+    /// # Errors
+    /// [`Error::OutOfTurn`] while a task runs.
+    pub fn knowledge(&self, sink: impl FnMut(&[u8])) -> Result<(), Error> {
+        let header = self.header(false).ok_or(Error::OutOfTurn)?;
+        self.write(header, sink);
+        Ok(())
+    }
+
+    /// Writes, in pieces, all that is needed to go on from here; [`knowledge`](Self::knowledge) if the task has ended.
+    pub fn snapshot(&self, sink: impl FnMut(&[u8])) {
+        const { assert!(A >= V, "this memory keeps no centres: store knowledge and records") };
+        if let Some(header) = self.header(false).or_else(|| self.header(true)) {
+            self.write(header, sink);
+        }
+    }
+
+    /// Length of a [`snapshot`](Self::snapshot) or of the [`knowledge`](Self::knowledge) in bytes.
+    pub fn snapshot_len(&self) -> usize {
+        self.header(false).or_else(|| self.header(true)).map_or(0, |header| header.length())
+    }
+
+    fn header(&self, mid_task: bool) -> Option<Header> {
+        if !mid_task && !self.is_done() {
+            return None;
+        }
+        let stored = self.settings().carries_particles() && (!mid_task || self.task() > 1);
+        Some(Header {
+            mid_task,
+            particles: if stored { self.settings().particles } else { 0 },
+            parameters: self.model().parameters(),
+            dimensions: self.problem().dimensions.len(),
+            fidelities: self.problem().fidelities.len(),
+            carried: self.carried().len(),
+            records: if mid_task { self.records().count() } else { 0 },
+            seed: self.seed(),
+            task: self.task() + u32::from(!mid_task),
+            model: model_checksum(self.model()),
+            settings: self.settings_checksum(),
+        })
+    }
+
+    fn write(&self, header: Header, sink: impl FnMut(&[u8])) {
+        let mut writer = Writer { sink, crc: Crc::new() };
+        writer.put(&header.bytes());
+        for v in 0..header.particles {
+            let theta = if header.mid_task { self.centre(v) } else { self.particle(v) };
+            writer.floats(theta);
+        }
+        for x in self.carried() {
+            writer.floats(&x[..header.dimensions]);
+        }
+        for record in self.records().take(header.records) {
+            writer.floats(&record.x[..header.dimensions]);
+            writer.floats(&[record.y.unwrap_or(0.0)]);
+            writer.put(&[record.fidelity as u8, record.kind as u8, u8::from(record.y.is_none()), 0]);
+        }
+        let crc = writer.crc.value();
+        writer.put(&crc.to_le_bytes());
+    }
+
+    fn settings_checksum(&self) -> u32 {
+        checksum(|mut mix| {
+            self.settings().fingerprint(&mut mix);
+            self.problem().fingerprint(&mut mix);
+        })
+    }
+
+    /// Takes over what [`knowledge`](Self::knowledge) or [`snapshot`](Self::snapshot) wrote, forgetting the current
+    /// state. A snapshot's answers are then replayed by the next slices of work.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let header = Header::verify(bytes)?;
+        self.check(&header, bytes)?;
+        let particles = particles_of(bytes, &header)?;
+        self.take_over(header.seed, header.task);
+        for v in 0..header.particles {
+            let row = &particles[v * header.parameters * 4..][..header.parameters * 4];
+            read_floats(row, self.particle_mut(v));
+        }
+        let carried = &bytes[header.carried_at()..header.records_at()];
+        for point in carried.chunks_exact(header.dimensions * 4) {
+            let mut x = [0.0; D];
+            read_floats(point, &mut x[..header.dimensions]);
+            self.add_carried(x);
+        }
+        self.begin();
+        for i in 0..header.records {
+            self.recall(read_record(bytes, &header, i)?)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that could be wrong with a snapshot whose checksum is right.
+    fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
+        let settings = self.settings();
+        let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
+        let same_model = header.model == model_checksum(self.model())
+            && header.parameters == self.model().parameters()
+            && header.dimensions == self.problem().dimensions.len()
+            && header.fidelities == self.problem().fidelities.len();
+        if !same_model || (wanted > 0 && header.particles != wanted) || header.particles > V {
+            return Err(SnapshotError::Model.into());
+        }
+        if header.mid_task && header.settings != self.settings_checksum() {
+            return Err(SnapshotError::Settings.into());
+        }
+        if header.carried > crate::settings::MAX_CARRIED || header.task == 0 || header.dimensions > D {
+            return Err(SnapshotError::Contents.into());
+        }
+        let floats = &bytes[HEADER..header.records_at()];
+        let sound = |value: &[u8; 4]| f32::from_le_bytes(*value).abs() <= LARGEST_PARAMETER;
+        if !floats.as_chunks::<4>().0.iter().all(sound) {
+            return Err(SnapshotError::Contents.into());
+        }
+        let (mut told, mut failed) = (0, 0);
+        for i in 0..header.records {
+            let record: Record<D> = read_record(bytes, header, i)?;
+            self.check_record(&record)?;
+            *(if record.y.is_some() { &mut told } else { &mut failed }) += 1;
+        }
+        if told > N {
+            return Err(Error::Capacity { what: "observations", needed: told, available: N });
+        }
+        if failed > crate::optimizer::MAX_FAILURES {
+            return Err(SnapshotError::Contents.into());
+        }
+        Ok(())
+    }
+
+    /// The particles' bytes within the knowledge that the current task started from.
+    pub(crate) fn particles_within<'b>(&self, knowledge: &'b [u8]) -> Result<&'b [u8], Error> {
+        let header = Header::read(knowledge)?;
+        let same = header.task == self.task()
+            && header.particles == self.settings().particles
+            && header.parameters == self.model().parameters();
+        if !same {
+            return Err(SnapshotError::Model.into());
+        }
+        Ok(particles_of(knowledge, &header)?)
+    }
+}
+
+fn read_floats(bytes: &[u8], out: &mut [f32]) {
+    for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *out = f32::from_le_bytes(*bytes);
+    }
+}
+
+fn read_record<const D: usize>(bytes: &[u8], header: &Header, i: usize) -> Result<Record<D>, SnapshotError> {
+    let at = header.records_at() + i * header.record_length();
+    let bytes = bytes.get(at..at + header.record_length()).ok_or(SnapshotError::Truncated)?;
+    let (floats, rest) = bytes.split_at((header.dimensions + 1) * 4);
+    let mut x = [0.0; D];
+    read_floats(floats, &mut x[..header.dimensions.min(D)]);
+    let mut y = [0.0];
+    read_floats(&floats[header.dimensions * 4..], &mut y);
+    let kind = match rest[1] {
+        0 => Kind::Initial,
+        1 => Kind::Carried,
+        2 => Kind::Search,
+        _ => return Err(SnapshotError::Contents),
+    };
+    if rest[2] > 1 {
+        return Err(SnapshotError::Contents);
+    }
+    Ok(Record { x, fidelity: usize::from(rest[0]), kind, y: (rest[2] == 0).then_some(y[0]) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_the_usual_crc() {
+        let mut crc = Crc::new();
+        crc.update(b"1234");
+        crc.update(b"56789");
+        assert_eq!(crc.value(), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn headers_survive_and_damage_is_named() {
+        let header = Header {
+            mid_task: true,
+            particles: 2,
+            parameters: 3,
+            dimensions: 1,
+            fidelities: 4,
+            carried: 1,
+            records: 2,
+            seed: 0x0123_4567_89ab_cdef,
+            task: 7,
+            model: 1,
+            settings: 2,
+        };
+        let bytes = header.bytes();
+        assert_eq!(Header::read(&bytes), Ok(header));
+        assert_eq!(header.length(), 64 + 24 + 4 + 24 + 4);
+        assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
+        assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
+        assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));
+        assert_eq!(Header::verify(&bytes), Err(SnapshotError::Truncated));
+        let mut newer = bytes;
+        newer[8] = 9;
+        assert_eq!(Header::read(&newer), Err(SnapshotError::Newer { version: 9 }));
+        let mut wrong = bytes;
+        wrong[44] ^= 1;
+        assert_eq!(Header::read(&wrong), Err(SnapshotError::Contents));
+    }
+}
