@@ -256,6 +256,27 @@ mod tests {
         }
     }
 
+    /// Values of a second implementation, in Python; see `golden/problems.py`.
+    #[test]
+    fn values_agree_with_another_implementation() {
+        let cases: serde_json::Value =
+            serde_json::from_str(include_str!("../../golden/problems.json")).unwrap();
+        let numbers = |value: &serde_json::Value| -> Vec<f64> {
+            value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+        };
+        for case in cases.as_array().unwrap() {
+            let problem: Problem = case["problem"].as_str().unwrap().parse().unwrap();
+            let [seed, task] = ["seed", "task"].map(|key| case[key].as_u64().unwrap());
+            let task = problem.tasks(seed).task(task as usize);
+            for (fidelity, expected) in case["values"].as_array().unwrap().iter().enumerate() {
+                for (x, expected) in case["points"].as_array().unwrap().iter().zip(numbers(expected)) {
+                    let value = task.value(fidelity, &numbers(x));
+                    assert!((value - expected).abs() < 1e-9 * expected.abs().max(1.0), "{case} {value}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn measures_are_those_of_the_paper() {
         assert_eq!(Measure::SimpleRegret.of(2.0, 3.5), 1.5);

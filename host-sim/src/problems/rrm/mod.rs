@@ -23,6 +23,8 @@
 //! | optimum | see [`optimum`] | our choice |
 
 mod deployment;
+#[cfg(test)]
+mod difficulty;
 mod fading;
 mod optimum;
 mod path_loss;
@@ -194,5 +196,46 @@ impl Task for Cells {
 
     fn optimum_at(&self) -> Vec<f64> {
         self.best_setting().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 10 log10 50 = 16.990; −90 + 16.990 + 0.8 · 100 = 6.990; the same with P0 = −60 is over 23 dBm.
+    #[test]
+    fn transmit_power_has_the_values_computed_by_hand() {
+        assert!((power_dbm(-90.0, 0.8, 100.0) - 6.990).abs() < 0.001);
+        assert_eq!(power_dbm(-60.0, 0.8, 100.0), 23.0);
+        assert!((powers([-90.0, 0.8], &[100.0])[0] - 5.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn grids_are_those_of_3gpp() {
+        let levels: Vec<f64> = p0_levels().collect();
+        assert_eq!((levels.len(), levels[0], levels[113]), (114, -202.0, 24.0));
+        assert_eq!(ALPHA.len(), 8);
+    }
+
+    #[test]
+    fn the_optimum_is_the_value_of_its_setting() {
+        let cells = Rrm::new(2, 32).unwrap().task(9, 3);
+        assert_eq!(cells.optimum(), cells.value(3, &cells.optimum_at()));
+    }
+
+    /// Users walk, they do not jump: the first task's deployment tells little about a value far down the chain,
+    /// much about that of the next task.
+    #[test]
+    fn neighbouring_tasks_resemble_each_other_more_than_distant_ones() {
+        let (mut near, mut far) = (0.0, 0.0);
+        for seed in 0..10 {
+            let losses = |n| Rrm::default().task(seed, n).path_losses;
+            let difference =
+                |a: Vec<f64>, b: Vec<f64>| -> f64 { a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum() };
+            near += difference(losses(0), losses(1));
+            far += difference(losses(0), losses(30));
+        }
+        assert!(near < 0.6 * far, "{near} {far}");
     }
 }

@@ -230,3 +230,111 @@ impl Choice {
         Self { setting, signal, interference }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::random::Purpose;
+    use super::super::{Cells, Rrm, Task};
+    use super::*;
+
+    fn search(cells: &Cells) -> Search {
+        Search::new(&cells.gains, &cells.path_losses)
+    }
+
+    /// Every so-many-th choice of a station, in blocks of three that end where α changes.
+    fn thinned(station: Station, every: usize) -> Station {
+        let mut thin = Station { choices: Vec::new(), block: Vec::new(), quietest: Vec::new() };
+        for choice in station.choices.into_iter().step_by(every) {
+            let count = thin.choices.len();
+            let opens = thin.choices.last().is_none_or(|last| last.setting[1] != choice.setting[1]);
+            let full = thin.quietest.last().is_some_and(|first| count - first == 3);
+            thin.push(choice, opens || full);
+        }
+        thin
+    }
+
+    #[test]
+    fn exhaustive_search_finds_what_brute_force_finds_on_a_reduced_grid() {
+        for (seed, every) in [(1, 17), (2, 19), (3, 23)] {
+            let cells = Rrm::default().task(seed, 0);
+            let mut search = search(&cells);
+            search.stations = search.stations.into_iter().map(|station| thinned(station, every)).collect();
+            let counts = [0, 1].map(|b: usize| search.stations[b].choices.len());
+            assert!(counts.iter().all(|&count| count > 25));
+            let brute = (0..counts[0])
+                .flat_map(|k| (0..counts[1]).map(move |l| [k, l]))
+                .map(|pair| cells.value(3, &search.settings(&pair)))
+                .fold(0.0, f64::max);
+            // From a bad guess, so that the search itself has to find the pair.
+            let guess = search.best_pair(0.0, vec![0, 0]);
+            assert!((cells.value(3, &search.settings(&guess)) - brute).abs() < 1e-9);
+            let found = search.best(&mut Random::new(seed, Purpose::Starts, 0));
+            assert!((cells.value(3, &found) - brute).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn about_650_power_vectors_per_station_differ_and_stand_for_all_settings() {
+        let cells = Rrm::default().task(1, 0);
+        let search = search(&cells);
+        for (station, losses) in search.stations.iter().zip(cells.path_losses.chunks(10)) {
+            assert!((600..720).contains(&station.choices.len()), "{}", station.choices.len());
+            let bits = |setting| powers(setting, losses).iter().map(|p| p.to_bits()).collect::<Vec<_>>();
+            let known: HashSet<_> = station.choices.iter().map(|choice| bits(choice.setting)).collect();
+            assert_eq!(known.len(), station.choices.len());
+            let all = ALPHA.iter().flat_map(|&alpha| p0_levels().map(move |p0| [p0, alpha]));
+            assert!(all.into_iter().all(|setting| known.contains(&bits(setting))));
+        }
+    }
+
+    #[test]
+    fn the_first_choice_of_a_block_is_its_quietest_and_the_very_first_of_all() {
+        let search = search(&Rrm::default().task(4, 0));
+        let quieter =
+            |a: &Choice, b: &Choice| a.interference.iter().zip(&b.interference).all(|(a, b)| a <= b);
+        for station in &search.stations {
+            for (k, choice) in station.choices.iter().enumerate() {
+                let first = &station.choices[station.quietest[station.block[k]]];
+                assert!(quieter(first, choice) && quieter(&station.choices[0], choice));
+            }
+        }
+    }
+
+    #[test]
+    fn tabulated_rates_are_those_of_the_task() {
+        let cells = Rrm::default().task(1, 0);
+        let search = search(&cells);
+        for pair in [[600, 10], [300, 400], [550, 560]] {
+            let direct = cells.value(3, &search.settings(&pair));
+            let tabulated =
+                search.rate_against(0, pair[0], pair[1]) + search.rate_against(1, pair[1], pair[0]);
+            assert!((direct - tabulated).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn no_single_station_can_improve_on_the_optimum() {
+        for rrm in [Rrm::default(), Rrm::new(3, 32).unwrap()] {
+            let cells = rrm.task(2, 1);
+            let (optimum, at) = (cells.optimum(), cells.optimum_at());
+            for b in 0..rrm.stations() {
+                for (p0, alpha) in p0_levels().flat_map(|p0| ALPHA.map(|alpha| (p0, alpha))) {
+                    let mut x = at.clone();
+                    [x[2 * b], x[2 * b + 1]] = [p0, alpha];
+                    assert!(cells.value(3, &x) <= optimum + 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn best_response_from_many_starts_comes_close_to_the_exact_optimum() {
+        for seed in 0..3 {
+            let cells = Rrm::default().task(seed, 0);
+            let search = search(&cells);
+            let (value, choices) = search.best_response(STARTS, &mut Random::new(seed, Purpose::Starts, 0));
+            assert!((value - cells.value(3, &search.settings(&choices))).abs() < 1e-9);
+            assert!(value <= cells.optimum() + 1e-9 && value > 0.995 * cells.optimum());
+        }
+    }
+}

@@ -52,3 +52,48 @@ fn slant(ground: f64) -> f64 {
     let rise = STATION_HEIGHT - USER_HEIGHT;
     (ground * ground + rise * rise).sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 0.001, "{value} {expected}");
+    }
+
+    /// By hand, log10 3.5 = 0.54407:
+    /// 100 m: d₃ = √(100² + 8.5²) = 100.3606, log10 d₃ = 2.001563;
+    ///   LOS 32.4 + 21 · 2.001563 + 20 · 0.54407 = 32.4 + 42.0328 + 10.8814 = 85.314;
+    ///   NLOS 35.3 · 2.001563 + 22.4 + 21.3 · 0.54407 = 70.6552 + 22.4 + 11.5887 = 104.644.
+    /// 300 m, beyond the break point: d₃ = 300.1204, log10 d₃ = 2.477296;
+    ///   LOS 32.4 + 40 · 2.477296 + 10.8814 − 9.5 log10(210² + 8.5²) = 32.4 + 99.0918 + 10.8814 − 9.5 · 4.645150
+    ///   = 142.3732 − 44.1289 = 98.244.
+    /// 10 m: d₃ = 13.1244, log10 d₃ = 1.118080; LOS 32.4 + 23.4797 + 10.8814 = 66.761.
+    #[test]
+    fn path_loss_has_the_values_computed_by_hand() {
+        assert!((BREAK_POINT - 210.0).abs() < 1e-9);
+        close(median(100.0, true), 85.314);
+        close(median(100.0, false), 104.644);
+        close(median(300.0, true), 98.244);
+        close(median(10.0, true), 66.761);
+    }
+
+    #[test]
+    fn path_loss_is_continuous_at_the_break_point_and_never_better_without_sight() {
+        close(median(BREAK_POINT - 1e-6, true), median(BREAK_POINT + 1e-6, true));
+        for ground in (10..400).map(f64::from) {
+            assert!(median(ground, false) >= median(ground, true));
+            assert!(median(ground + 1.0, true) > median(ground, true));
+        }
+    }
+
+    /// By hand: 50 m: 0.36 + e^{−1.38889} · 0.64 = 0.36 + 0.249352 · 0.64 = 0.51959;
+    /// 100 m: 0.18 + e^{−2.77778} · 0.82 = 0.18 + 0.062176 · 0.82 = 0.23098.
+    #[test]
+    fn line_of_sight_probability_has_the_values_computed_by_hand() {
+        assert_eq!(line_of_sight_probability(10.0), 1.0);
+        assert_eq!(line_of_sight_probability(18.0), 1.0);
+        close(line_of_sight_probability(50.0), 0.51959);
+        close(line_of_sight_probability(100.0), 0.23098);
+    }
+}
