@@ -419,3 +419,6 @@ fn transpose(out: &mut [Lane], rows: &[f32], stride: usize, features: usize, cou
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
