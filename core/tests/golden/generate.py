@@ -359,19 +359,18 @@ def values_and_gradients(pairs):
 
 
 def batch_file():
-    return {"cases": [batch_case("equal-scales", 400, False), batch_case("unequal-scales", 401, True)]}
+    return {"cases": [batch_case("equal-scales", 403, False), batch_case("unequal-scales", 404, True)]}
 
 
 def batch_case(name, number, unequal):
     stream = Stream(number)
-    x = f32(stream.uniform((12, 2)))
+    x = f32(stream.uniform((24, 2)))
     ln_lengthscales = f32(np.log([[0.15, 0.4], [0.5, 0.2], [1.0, 1.0]]))
     ln_scale = f32([-0.7, 0.0, 0.6] if unequal else [0.0, 0.0, 0.0])
     noise, m = float(f32(NOISE)), np.zeros(len(x), int)  # one fidelity throughout: its factor is 1
     grams = [ref.kernel(ref.Ard(l, s), 0.0, x, m, x, m) for l, s in zip(ln_lengthscales, ln_scale)]
-    picks, values, gaps = ref.greedy_batch(grams, noise, 6)
-    assert min(gaps) > 5e-4, gaps  # no near tie that `f32` could decide otherwise
-    assert values[-1] < math.log(3.0)  # the cap ln V would change nothing
+    picks, values, gaps = ref.greedy_batch(grams, noise, 11)
+    assert min(gaps) > 2e-3, gaps  # no near tie that `f32` could decide otherwise
     return {
         "name": name,
         "x": Exact(x),

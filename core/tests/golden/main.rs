@@ -4,6 +4,7 @@
 //! matrices, from which the floor on the noise was chosen. `UPDATE_GOLDEN=1` writes that table anew.
 
 mod acquisition;
+mod batch;
 mod case;
 mod conditioning;
 mod gp;
