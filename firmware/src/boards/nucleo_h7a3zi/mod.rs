@@ -1,0 +1,191 @@
+//! ST's NUCLEO-H7A3ZI-Q: STM32H7A3ZI, a Cortex-M7 at 280 MHz.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | line | USART3, PD8 transmits, PD9 receives: the virtual serial port of the on-board ST-LINK; 115 200 baud, 8N1 |
+//! | flash | the second bank, 1 MB at `0x0810_0000` |
+//! | log | `defmt` over RTT, read by the debug probe |
+//! | lamps | LD1 green PB0, LD2 yellow PE1, LD3 red PB14 |
+//! | watchdog | independent watchdog, 8 s |
+//! | clock | 280 MHz from the internal oscillator, which needs no jumper and is good enough for the line |
+
+mod flash;
+
+use cortex_m::asm::wfi;
+use cortex_m::peripheral::{MPU, SCB};
+use defmt_rtt as _;
+use embassy_stm32::gpio::{AnyPin, Level, Output, Speed};
+use embassy_stm32::peripherals::{IWDG1, USART3};
+use embassy_stm32::rcc::{
+    AHBPrescaler, APBPrescaler, HSIPrescaler, Pll, PllDiv, PllMul, PllPreDiv, PllSource, SupplyConfig,
+    Sysclk, VoltageScale,
+};
+use embassy_stm32::usart::{BufferedInterruptHandler, BufferedUart, Config as LineConfig};
+use embassy_stm32::wdg::IndependentWatchdog;
+use embassy_stm32::{Config, Peri, bind_interrupts, pac};
+use static_cell::ConstStaticCell;
+
+use super::armv7m;
+use crate::board::{Board, Cause, Fault, LINE_BUFFER, Parts, Stack, Status, System};
+use crate::lamps::Lamps;
+
+pub use flash::Flash;
+
+/// Frequency of the processor, in Hz.
+const CLOCK: u32 = 280_000_000;
+const BAUD_RATE: u32 = 115_200;
+/// The watchdog's patience, in microseconds.
+const WATCHDOG: u32 = 8_000_000;
+
+bind_interrupts!(struct Interrupts {
+    USART3 => BufferedInterruptHandler<USART3>;
+});
+
+static RECEIVED: ConstStaticCell<[u8; LINE_BUFFER]> = ConstStaticCell::new([0; LINE_BUFFER]);
+static TO_SEND: ConstStaticCell<[u8; LINE_BUFFER]> = ConstStaticCell::new([0; LINE_BUFFER]);
+
+type Lamp = Output<'static>;
+
+/// The board, set up.
+pub struct Nucleo {
+    line: BufferedUart<'static>,
+    flash: Flash,
+    system: NucleoSystem,
+}
+
+/// Sets the board up.
+///
+/// # Panics
+/// When called a second time.
+pub fn take() -> Nucleo {
+    let mut core = cortex_m::Peripherals::take().expect("the board is taken once");
+    armv7m::guard_stack(&mut core.MPU);
+    let chip = embassy_stm32::init(clocks());
+    leave_data_flash_uncached(&mut core.MPU);
+    core.SCB.enable_icache();
+    core.SCB.enable_dcache(&mut core.CPUID);
+    armv7m::start_clock(core.SYST, CLOCK);
+
+    let mut watchdog = IndependentWatchdog::new(chip.IWDG1, WATCHDOG);
+    watchdog.unleash();
+    let mut line_config = LineConfig::default();
+    line_config.baudrate = BAUD_RATE;
+    let (to_send, received) = (TO_SEND.take(), RECEIVED.take());
+    let line = BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, line_config)
+        .expect("the line's speed is within the clock's reach");
+    let lamp = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
+    let lamps =
+        Lamps { green: lamp(chip.PB0.into()), yellow: lamp(chip.PE1.into()), red: lamp(chip.PB14.into()) };
+    let system = NucleoSystem { lamps, watchdog, last_fault: last_fault() };
+    Nucleo { line, flash: Flash::new(chip.FLASH), system }
+}
+
+/// Stops: there is nowhere to exit to. A debugger halts here; without one the watchdog starts the board again.
+pub fn exit(ok: bool) -> ! {
+    defmt::info!("stopped, {}", if ok { "all well" } else { "something failed" });
+    loop {
+        cortex_m::asm::bkpt();
+    }
+}
+
+/// 64 MHz / 4 · 35 / 2 = 280 MHz; buses at half of it. The board feeds the core from its own converter (SMPS).
+fn clocks() -> Config {
+    let mut config = Config::default();
+    config.rcc.hsi = Some(HSIPrescaler::DIV1);
+    config.rcc.pll1 = Some(Pll {
+        source: PllSource::HSI,
+        prediv: PllPreDiv::DIV4,
+        mul: PllMul::MUL35,
+        divp: Some(PllDiv::DIV2),
+        divq: None,
+        divr: None,
+    });
+    config.rcc.sys = Sysclk::PLL1_P;
+    config.rcc.d1c_pre = AHBPrescaler::DIV1;
+    config.rcc.ahb_pre = AHBPrescaler::DIV1;
+    config.rcc.apb1_pre = APBPrescaler::DIV2;
+    config.rcc.apb2_pre = APBPrescaler::DIV2;
+    config.rcc.apb3_pre = APBPrescaler::DIV2;
+    config.rcc.apb4_pre = APBPrescaler::DIV2;
+    config.rcc.voltage_scale = VoltageScale::Scale0;
+    config.rcc.supply_config = SupplyConfig::DirectSMPS;
+    config
+}
+
+/// Keeps the cache away from the data flash: it would show what stood there before an erase, and its line fills would
+/// touch torn words beside the one that was asked for.
+fn leave_data_flash_uncached(mpu: &mut MPU) {
+    const SIZE_1_MB: u32 = 19 << 1;
+    const NORMAL_UNCACHED: u32 = 1 << 19;
+    const FULL_ACCESS: u32 = 3 << 24;
+    const NO_EXECUTE: u32 = 1 << 28;
+    const ENABLE: u32 = 1;
+    // SAFETY: region 1 covers the data flash alone, and takes no right from it but that of running code.
+    unsafe {
+        mpu.rnr.write(1);
+        mpu.rbar.write(flash::START);
+        mpu.rasr.write(NO_EXECUTE | FULL_ACCESS | NORMAL_UNCACHED | SIZE_1_MB | ENABLE);
+    }
+    cortex_m::asm::dsb();
+    cortex_m::asm::isb();
+}
+
+/// The note of the previous run, or the chip's own word that its watchdog ran out.
+fn last_fault() -> Option<Fault> {
+    let by_watchdog = pac::RCC.rsr().read().iwdg1rstf();
+    pac::RCC.rsr().modify(|flags| flags.set_rmvf(true));
+    let watchdog = Fault { cause: Cause::Watchdog, pc: 0, status: 0 };
+    armv7m::take_note().or(by_watchdog.then_some(watchdog))
+}
+
+impl Board for Nucleo {
+    const NAME: &'static str = "nucleo-h7a3zi";
+    type Line = BufferedUart<'static>;
+    type Flash = Flash;
+    type System = NucleoSystem;
+
+    fn split(self) -> Parts<Self> {
+        Parts { line: self.line, flash: self.flash, system: self.system }
+    }
+}
+
+/// Everything but line and flash.
+pub struct NucleoSystem {
+    lamps: Lamps<Lamp, Lamp, Lamp>,
+    watchdog: IndependentWatchdog<'static, IWDG1>,
+    last_fault: Option<Fault>,
+}
+
+impl System for NucleoSystem {
+    fn show(&mut self, status: Status) {
+        self.lamps.show(status);
+    }
+
+    fn feed(&mut self) {
+        self.watchdog.pet();
+    }
+
+    fn ticks(&self) -> u64 {
+        armv7m::ticks()
+    }
+
+    fn ticks_per_second(&self) -> u32 {
+        armv7m::ticks_per_second()
+    }
+
+    fn idle(&mut self) {
+        wfi();
+    }
+
+    fn stack(&self) -> Stack {
+        armv7m::stack()
+    }
+
+    fn last_fault(&self) -> Option<Fault> {
+        self.last_fault
+    }
+
+    fn restart(&mut self) -> ! {
+        SCB::sys_reset()
+    }
+}
