@@ -222,10 +222,8 @@ mod tests {
             };
             let (_, a, b, c) = value(&theta);
             let mut delta = [[0.0; LANES]; W];
-            for f in 0..features {
-                for p in 0..2 {
-                    delta[f][p] = weight(p, f);
-                }
+            for (f, lanes) in delta.iter_mut().enumerate().take(features) {
+                lanes[..2].copy_from_slice(&[weight(0, f), weight(1, f)]);
             }
             let mut gradient = [0.0; 128];
             let activations = [&a, &b, &c].map(|data| Rows { data, stride: W });

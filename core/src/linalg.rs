@@ -103,7 +103,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     #[inline(always)]
-    fn from_row(self, first: usize) -> Self {
+    fn rows_from(self, first: usize) -> Self {
         View { data: self.data.get(first * self.row..).unwrap_or(&[]), ..self }
     }
 }
@@ -141,7 +141,7 @@ fn multiply_add_tile<'b, const R: usize>(
     first: usize,
 ) {
     let mut acc: [Lane; R] = core::array::from_fn(|r| *lane(&c[(first + r) * stride..]));
-    add_product(&mut acc, a.from_row(first), b);
+    add_product(&mut acc, a.rows_from(first), b);
     for (r, acc) in acc.iter().enumerate() {
         c[(first + r) * stride..][..LANES].copy_from_slice(acc);
     }
@@ -273,8 +273,8 @@ pub fn factor_block(
     for i in 0..rows {
         for j in 0..=i {
             let mut sum = block[j][i] - products[j][i];
-            for k in 0..j {
-                sum -= factor[i][k] * factor[j][k];
+            for (a, b) in factor[i][..j].iter().zip(&factor[j]) {
+                sum -= a * b;
             }
             if i != j {
                 factor[i][j] = sum / factor[j][j];
@@ -303,7 +303,7 @@ pub fn squared_distances(out: &mut [Lane], a: View<'_>, b: &[Lane]) {
 
 #[inline(always)]
 fn squared_distances_tile<const R: usize>(out: &mut [Lane], a: View<'_>, b: &[Lane], first: usize) {
-    let rows = a.from_row(first);
+    let rows = a.rows_from(first);
     let mut acc = [[0.0; LANES]; R];
     for (f, b) in b.iter().enumerate() {
         for (r, acc) in acc.iter_mut().enumerate() {
@@ -330,7 +330,7 @@ fn weighted_differences_tile<const R: usize>(
     a: View<'_>,
     first: usize,
 ) {
-    let rows = a.from_row(first);
+    let rows = a.rows_from(first);
     let own: &[Lane; R] = own[first..].first_chunk().expect("as long as out");
     let mut acc = [[0.0; LANES]; R];
     for (j, weight) in weights.iter().enumerate() {

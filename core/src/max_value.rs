@@ -19,7 +19,7 @@ pub struct Gumbel {
 }
 
 /// `1 / (ln ln 4 − ln ln(4/3))`: scale per interquartile range.
-const SCALE_PER_RANGE: f32 = 0.63591647;
+const SCALE_PER_RANGE: f32 = 0.635_916_5;
 /// `ln ln 2`.
 const LN_LN_2: f32 = -0.366_512_92;
 
