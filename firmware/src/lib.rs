@@ -11,3 +11,5 @@ pub mod log;
 
 #[cfg(feature = "board")]
 pub mod boards;
+
+pub mod storage;

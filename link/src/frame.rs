@@ -9,7 +9,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 /// The checksum of frames, of offered knowledge and of the device's storage.
-pub const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+pub static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
 /// Longest body of a frame, without its CRC.
 pub const MAX_BODY: usize = 300;

@@ -1,0 +1,244 @@
+//! The running task's events, appended one by one.
+//!
+//! An area's payload is the *preamble*, whatever the task was begun with; records of one size follow it, each in its own
+//! words: `payload, CRC-32 over (sequence number, task, index, payload)`. The first place without a sound record ends
+//! the journal. So a torn record is as if it had never been, and if one in the middle rots, those that
+//! build on it are dropped with it and the task goes on from there.
+//!
+//! After a restart it is not known whether the last record is really sound and the place behind it really blank.
+//! Therefore the first record after a restart (or after a failed write) goes to the other area, freshly
+//! erased, to which the earlier ones are copied first. A new task also begins in the other area, so that the last
+//! task's number and end remain known until then.
+
+use super::area::{self, Format, Found, Header, PAYLOAD_OFFSET};
+use super::flash::{self, MAX_WORD};
+use super::{Error, Region};
+use embedded_storage::nor_flash::NorFlash;
+use foretune_link::frame::CRC;
+
+/// Most bytes of a preamble.
+pub const MAX_PREAMBLE: usize = 2 * MAX_WORD;
+
+/// Most bytes of a record.
+pub const MAX_RECORD: usize = 2 * MAX_WORD - CRC_BYTES;
+
+const CRC_BYTES: usize = 4;
+
+/// What is known about a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its number.
+    pub number: u32,
+    /// Sequence number of the slot it builds on; 0 for none.
+    pub base: u32,
+    /// Records there are.
+    pub records: u32,
+}
+
+/// The journal of the current or last task, with records of `R` bytes.
+#[derive(Debug)]
+pub struct Journal<const R: usize> {
+    regions: [Region; 2],
+    active: Option<Active>,
+}
+
+/// The area in use.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    which: usize,
+    header: Header,
+    /// Records there are.
+    count: u32,
+    /// Whether they are certainly sound and the place behind them certainly blank.
+    certain: bool,
+}
+
+impl<const R: usize> Journal<R> {
+    const FORMAT: Format = Format { magic: *b"FTJN", version: 1 | (R as u32) << 16 };
+
+    /// Finds the newest task and counts its records.
+    pub fn open<F: NorFlash>(flash: &mut F, regions: [Region; 2]) -> Self {
+        const { assert!(R > 0 && R <= MAX_RECORD) }
+        flash::check_units::<F>();
+        let found =
+            regions.map(|region| area::find(flash, region, Self::FORMAT).filter(|found| found.certain));
+        let age = |i: usize| found[i].map_or(0, |found| found.header.sequence);
+        let mut journal = Self { regions, active: None };
+        for which in if age(0) >= age(1) { [0, 1] } else { [1, 0] } {
+            let Some(Found { header, .. }) = found[which] else { continue };
+            if area::payload_is_sound(flash, regions[which], &header) {
+                let active = Active { which, header, count: 0, certain: false };
+                let count = (0..).take_while(|&index| journal.look(flash, &active, index).is_some()).count();
+                journal.active = Some(Active { count: count as u32, ..active });
+                break;
+            }
+        }
+        journal
+    }
+
+    /// The current or last task.
+    pub fn task(&self) -> Option<Task> {
+        self.active.map(|Active { header, count, .. }| Task {
+            number: header.tag,
+            base: header.base,
+            records: count,
+        })
+    }
+
+    /// Records that fit beside a preamble of this length.
+    pub fn capacity<F: NorFlash>(&self, preamble: usize) -> u32 {
+        let [a, b] = self.regions.map(|region| places::<F, R>(region, preamble as u32));
+        a.min(b)
+    }
+
+    /// Begins a task. Until this returns, the last task is the current one; from then on, this.
+    pub fn begin<F: NorFlash>(
+        &mut self,
+        flash: &mut F,
+        number: u32,
+        base: u32,
+        preamble: &[u8],
+    ) -> Result<(), Error> {
+        let which = self.other();
+        let header = Header {
+            sequence: self
+                .active
+                .map_or(0, |active| active.header.sequence)
+                .checked_add(1)
+                .ok_or(Error::Full)?,
+            length: preamble.len() as u32,
+            crc: CRC.checksum(preamble),
+            tag: number,
+            base,
+        };
+        self.prepare(flash, which, preamble)?;
+        self.activate(flash, Active { which, header, count: 0, certain: true })
+    }
+
+    /// Reads what the task was begun with; returns the part of the buffer that holds it.
+    pub fn preamble<'b, F: NorFlash>(&self, flash: &mut F, out: &'b mut [u8]) -> Result<&'b [u8], Error> {
+        let active = self.active.ok_or(Error::NotOpen)?;
+        let out = out.get_mut(..active.header.length as usize).ok_or(Error::TooLarge)?;
+        flash::read(flash, self.regions[active.which].start + PAYLOAD_OFFSET, out)?;
+        Ok(out)
+    }
+
+    /// Appends a record: when this returns, it is there for good. After an error, try again.
+    pub fn append<F: NorFlash>(&mut self, flash: &mut F, record: &[u8; R]) -> Result<(), Error> {
+        let active = self.active.ok_or(Error::NotOpen)?;
+        if active.count >= self.capacity::<F>(active.header.length as usize) {
+            return Err(Error::Full);
+        }
+        if !active.certain {
+            self.copy(flash)?;
+        }
+        let Some(mut active) = self.active else { return Err(Error::NotOpen) };
+        let done = self.write_record(flash, &active, active.count, record);
+        active.count += u32::from(done.is_ok());
+        active.certain = done.is_ok();
+        self.active = Some(active);
+        done
+    }
+
+    /// The record with this index, from 0; none at the end.
+    pub fn record<F: NorFlash>(&self, flash: &mut F, index: u32) -> Option<[u8; R]> {
+        let active = self.active.filter(|active| index < active.count)?;
+        self.look(flash, &active, index)
+    }
+
+    fn other(&self) -> usize {
+        self.active.map_or(0, |active| 1 - active.which)
+    }
+
+    /// Copies preamble and records to the other area and goes on there.
+    fn copy<F: NorFlash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        let from = self.active.ok_or(Error::NotOpen)?;
+        let header =
+            Header { sequence: from.header.sequence.checked_add(1).ok_or(Error::Full)?, ..from.header };
+        let to = Active { which: self.other(), header, certain: true, ..from };
+        let mut preamble = [0; MAX_PREAMBLE];
+        let preamble = self.preamble(flash, &mut preamble)?;
+        self.prepare(flash, to.which, preamble)?;
+        for index in 0..from.count {
+            let record = self.look(flash, &from, index).ok_or(Error::Damaged)?;
+            self.write_record(flash, &to, index, &record)?;
+        }
+        self.activate(flash, to)
+    }
+
+    /// Erases an area and writes the preamble.
+    fn prepare<F: NorFlash>(&self, flash: &mut F, which: usize, preamble: &[u8]) -> Result<(), Error> {
+        if preamble.len() > MAX_PREAMBLE || places::<F, R>(self.regions[which], preamble.len() as u32) == 0 {
+            return Err(Error::TooLarge);
+        }
+        flash::erase(flash, self.regions[which])?;
+        if preamble.is_empty() {
+            return Ok(());
+        }
+        flash::write_checked(flash, self.regions[which].start + PAYLOAD_OFFSET, preamble)
+    }
+
+    fn activate<F: NorFlash>(&mut self, flash: &mut F, active: Active) -> Result<(), Error> {
+        area::seal(flash, self.regions[active.which], Self::FORMAT, active.header)?;
+        self.active = Some(active);
+        Ok(())
+    }
+
+    /// The sound record at this place, if there is one.
+    fn look<F: NorFlash>(&self, flash: &mut F, active: &Active, index: u32) -> Option<[u8; R]> {
+        if index >= places::<F, R>(self.regions[active.which], active.header.length) {
+            return None;
+        }
+        let mut payload = [0; R];
+        let mut crc = [0; CRC_BYTES];
+        let start = self.place::<F>(active, index);
+        flash::read(flash, start, &mut payload).ok()?;
+        flash::read(flash, start + R as u32, &mut crc).ok()?;
+        (u32::from_le_bytes(crc) == record_crc(&active.header, index, &payload)).then_some(payload)
+    }
+
+    fn write_record<F: NorFlash>(
+        &self,
+        flash: &mut F,
+        active: &Active,
+        index: u32,
+        record: &[u8; R],
+    ) -> Result<(), Error> {
+        let mut bytes = [0; MAX_RECORD + CRC_BYTES];
+        bytes[..R].copy_from_slice(record);
+        bytes[R..R + CRC_BYTES].copy_from_slice(&record_crc(&active.header, index, record).to_le_bytes());
+        flash::write_checked(flash, self.place::<F>(active, index), &bytes[..R + CRC_BYTES])
+    }
+
+    /// Where in the flash a record has its place.
+    fn place<F: NorFlash>(&self, active: &Active, index: u32) -> u32 {
+        self.regions[active.which].start + records_start(active.header.length) + index * stride::<F, R>()
+    }
+}
+
+/// Where records begin in an area.
+fn records_start(preamble: u32) -> u32 {
+    PAYLOAD_OFFSET + preamble.next_multiple_of(MAX_WORD as u32)
+}
+
+/// Bytes from one record to the next.
+fn stride<F: NorFlash, const R: usize>() -> u32 {
+    flash::round_up::<F>(R + CRC_BYTES) as u32
+}
+
+/// Records that have a place in the region.
+fn places<F: NorFlash, const R: usize>(region: Region, preamble: u32) -> u32 {
+    region.length.saturating_sub(records_start(preamble)) / stride::<F, R>()
+}
+
+fn record_crc(header: &Header, index: u32, payload: &[u8]) -> u32 {
+    let mut digest = CRC.digest();
+    for number in [header.sequence, header.tag, index] {
+        digest.update(&number.to_le_bytes());
+    }
+    digest.update(payload);
+    digest.finalize()
+}
+
+#[cfg(test)]
+mod tests;
