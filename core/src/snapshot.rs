@@ -28,6 +28,8 @@ use crate::data::{Kind, Record};
 use crate::error::{Error, SnapshotError};
 use crate::kernel::Model;
 use crate::optimizer::Optimizer;
+use crate::settings::{MAX_CARRIED, Settings};
+use crate::space::Problem;
 
 /// Version of the format.
 pub const VERSION: u16 = 1;
@@ -212,6 +214,12 @@ pub fn particles_of<'b>(bytes: &'b [u8], header: &Header) -> Result<&'b [u8], Sn
     bytes.get(HEADER..header.carried_at()).ok_or(SnapshotError::Truncated)
 }
 
+/// Checksum of a problem's space, fidelities and goal, without its budget: for two sides to know that they mean the
+/// same.
+pub fn problem_checksum(problem: &Problem<'_>) -> u32 {
+    checksum(|mut mix| problem.fingerprint_without_budget(&mut mix))
+}
+
 /// Everything that gives a particle's numbers their meaning.
 pub(crate) fn model_checksum(model: &Model) -> u32 {
     let (map, width) = match model.map {
@@ -338,7 +346,8 @@ impl<
     }
 
     /// Takes over what [`knowledge`](Self::knowledge) or [`snapshot`](Self::snapshot) wrote, forgetting the current
-    /// state. A snapshot's answers are then replayed by the next slices of work.
+    /// state. A snapshot's answers are then replayed by the next slices of work. A snapshot brings its seed;
+    /// knowledge does not: it may come from elsewhere.
     ///
     /// # Errors
     /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
@@ -346,7 +355,8 @@ impl<
         let header = Header::verify(bytes)?;
         self.check(&header, bytes)?;
         let particles = particles_of(bytes, &header)?;
-        self.take_over(header.seed, header.task);
+        let seed = if header.mid_task { header.seed } else { self.seed() };
+        self.take_over(seed, header.task);
         for v in 0..header.particles {
             let row = &particles[v * header.parameters * 4..][..header.parameters * 4];
             read_floats(row, self.particle_mut(v));
@@ -366,25 +376,12 @@ impl<
 
     /// Everything that could be wrong with a snapshot whose checksum is right.
     fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
-        let settings = self.settings();
-        let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
-        let same_model = header.model == model_checksum(self.model())
-            && header.parameters == self.model().parameters()
-            && header.dimensions == self.problem().dimensions.len()
-            && header.fidelities == self.problem().fidelities.len();
-        if !same_model || (wanted > 0 && header.particles != wanted) || header.particles > V {
+        fits(header, bytes, self.model(), self.settings(), self.problem())?;
+        if header.particles > V {
             return Err(SnapshotError::Model.into());
         }
         if header.mid_task && header.settings != self.settings_checksum() {
             return Err(SnapshotError::Settings.into());
-        }
-        if header.carried > crate::settings::MAX_CARRIED || header.task == 0 || header.dimensions > D {
-            return Err(SnapshotError::Contents.into());
-        }
-        let floats = &bytes[HEADER..header.records_at()];
-        let sound = |value: &[u8; 4]| f32::from_le_bytes(*value).abs() <= LARGEST_PARAMETER;
-        if !floats.as_chunks::<4>().0.iter().all(sound) {
-            return Err(SnapshotError::Contents.into());
         }
         let (mut told, mut failed) = (0, 0);
         for i in 0..header.records {
@@ -412,6 +409,46 @@ impl<
         }
         Ok(particles_of(knowledge, &header)?)
     }
+}
+
+/// Whether knowledge could be [loaded](Optimizer::load) with these settings for this problem.
+///
+/// # Errors
+/// Why not.
+pub fn check_knowledge(bytes: &[u8], settings: &Settings, problem: &Problem<'_>) -> Result<Header, SnapshotError> {
+    let header = Header::verify(bytes)?;
+    if header.mid_task {
+        return Err(SnapshotError::Settings);
+    }
+    fits(&header, bytes, &settings.model(problem.dimensions.len()), settings, problem)?;
+    Ok(header)
+}
+
+/// Everything that could be wrong with particles and carried points whose checksum is right.
+fn fits(
+    header: &Header,
+    bytes: &[u8],
+    model: &Model,
+    settings: &Settings,
+    problem: &Problem<'_>,
+) -> Result<(), SnapshotError> {
+    let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
+    let same_model = header.model == model_checksum(model)
+        && header.parameters == model.parameters()
+        && header.dimensions == problem.dimensions.len()
+        && header.fidelities == problem.fidelities.len();
+    if !same_model || (wanted > 0 && header.particles != wanted) {
+        return Err(SnapshotError::Model);
+    }
+    if header.carried > MAX_CARRIED || header.task == 0 {
+        return Err(SnapshotError::Contents);
+    }
+    let floats = bytes.get(HEADER..header.records_at()).ok_or(SnapshotError::Truncated)?;
+    let sound = |value: &[u8; 4]| f32::from_le_bytes(*value).abs() <= LARGEST_PARAMETER;
+    if !floats.as_chunks::<4>().0.iter().all(sound) {
+        return Err(SnapshotError::Contents);
+    }
+    Ok(())
 }
 
 fn read_floats(bytes: &[u8], out: &mut [f32]) {

@@ -221,8 +221,14 @@ impl<'a> Problem<'a> {
         self.fidelities.len() - 1
     }
 
-    /// A checksum of everything that decides which queries are made.
+    /// Feeds everything that decides which queries are made to a checksum.
     pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
+        self.fingerprint_without_budget(&mut mix);
+        mix(self.budget.to_bits());
+    }
+
+    /// The same but for the budget, which may differ from task to task.
+    pub(crate) fn fingerprint_without_budget(&self, mut mix: impl FnMut(u32)) {
         for dimension in self.dimensions {
             let (low, high) = dimension.ends();
             mix(dimension.levels().unwrap_or(0) as u32);
@@ -236,7 +242,6 @@ impl<'a> Problem<'a> {
             mix(fidelity.cost.to_bits());
             mix(fidelity.noise.to_bits());
         }
-        mix(self.budget.to_bits());
         mix(self.goal as u32);
     }
 }

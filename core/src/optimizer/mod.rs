@@ -309,6 +309,8 @@ struct State<const D: usize> {
     task: u32,
     phase: Phase,
     stop: Option<Stop>,
+    /// The user wants the task to end.
+    stopping: bool,
     scale: Scale,
     hidden: usize,
     failures: [Option<Failure<D>>; MAX_FAILURES],
@@ -386,6 +388,7 @@ impl<
             task: 1,
             phase: Phase::Next,
             stop: None,
+            stopping: false,
             scale: Scale::IDENTITY,
             hidden: 0,
             failures: [None; MAX_FAILURES],
@@ -409,13 +412,13 @@ impl<
     }
 
     /// One slice of work, with the last task's particles elsewhere: [`knowledge`](Self::knowledge) as it was written,
-    /// for instance in flash. Not looked at in the first task.
+    /// for instance in flash. Not looked at in the first task, nor by a memory that keeps them itself.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if these are not this task's.
     pub fn advance_with(&mut self, knowledge: &[u8]) -> Result<Progress<D>, Error> {
-        const { assert!(A < V, "this memory keeps its own centres: use `advance`") };
-        let centres = if self.learns_from_centres() { self.particles_within(knowledge)? } else { &[] };
+        let elsewhere = self.learns_from_centres() && !Self::OWN_CENTRES;
+        let centres = if elsewhere { self.particles_within(knowledge)? } else { &[] };
         Ok(self.slice(centres))
     }
 
@@ -505,10 +508,16 @@ impl<
         }
     }
 
-    /// Ends the task now: what was observed is learnt, and a recommendation made. A query outstanding is void.
+    /// Ends the task: what was observed is learnt, and a recommendation made. A query outstanding is void.
+    ///
+    /// Learning from the last answer, or the replay of a restored task, is not cut short, so that a task stopped at
+    /// some answer ends the same way whenever the call came.
     pub fn stop(&mut self) {
         if self.state.stop.is_none() {
-            self.finish(Stop::Requested);
+            self.state.stopping = true;
+            if matches!(self.state.phase, Phase::Asked | Phase::Sweep(_)) {
+                self.state.phase = Phase::Next;
+            }
         }
     }
 
@@ -705,6 +714,7 @@ impl<
             task: self.state.task,
             phase: if fresh { Phase::Prepare { v: 0 } } else { Phase::Next },
             stop: None,
+            stopping: false,
             scale: match self.settings.scaling {
                 Scaling::Fixed { mean, deviation } => Scale { mean, deviation },
                 Scaling::Initial | Scaling::Running => Scale::IDENTITY,
@@ -738,6 +748,8 @@ impl<
             self.state.hidden -= 1;
             self.memory.data.reveal();
             self.observed();
+        } else if self.state.stopping {
+            self.finish(Stop::Requested);
         } else if self.failures().count() == MAX_FAILURES {
             self.finish(Stop::Failures);
         } else if self.memory.data.room() == 0 {
