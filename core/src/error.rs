@@ -9,12 +9,14 @@ use core::fmt;
 pub enum Error {
     /// The named field of [`Settings`](crate::Settings) is out of its documented range.
     Setting(&'static str),
-    /// A dimension of the problem is malformed: empty or not finite range, fewer than two levels, unordered levels.
+    /// A dimension of the problem is malformed: empty or not finite range, fewer than two levels, levels out of order
+    /// or too close to be told apart.
     Dimension {
         /// Index of the dimension.
         index: usize,
     },
-    /// A fidelity of the problem is malformed (cost or noise not positive and finite), or does not exist.
+    /// A fidelity of the problem is malformed: cost or noise out of range, or cheaper than the one before it. Or there
+    /// is none.
     Fidelity {
         /// Index of the fidelity.
         index: usize,
@@ -76,7 +78,7 @@ impl fmt::Display for Error {
         match *self {
             Error::Setting(name) => write!(f, "setting `{name}` is out of range"),
             Error::Dimension { index } => write!(f, "dimension {index} is malformed"),
-            Error::Fidelity { index } => write!(f, "fidelity {index} is malformed or does not exist"),
+            Error::Fidelity { index } => write!(f, "fidelity {index} is malformed or missing"),
             Error::Budget => write!(f, "the budget is negative or not finite"),
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the type has room for {available}")

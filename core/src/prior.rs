@@ -12,7 +12,7 @@ use crate::kernel::{Model, Offsets};
 use crate::math;
 use crate::random::Random;
 
-/// Variance of the deep map's weights and biases.
+/// Variance of the deep map's weights and biases; 10⁻¹² to 10⁶.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weights {
     /// The same for all.
@@ -24,9 +24,9 @@ pub enum Weights {
 /// Prior of a positive parameter: its logarithm is Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
-    /// Mean of the logarithm.
+    /// Mean of the logarithm; −20 to 20.
     pub mean: f32,
-    /// Standard deviation of the logarithm; above 0.
+    /// Standard deviation of the logarithm; 10⁻⁶ to 10.
     pub deviation: f32,
 }
 
@@ -51,12 +51,12 @@ impl Prior {
 
     pub(crate) const fn is_valid(&self) -> bool {
         let (Weights::Fixed(weights) | Weights::PerInput(weights)) = self.weights;
-        let mut good = weights > 0.0 && weights < 1e6;
+        let mut good = weights >= 1e-12 && weights <= 1e6;
         let all = [self.length, self.signal, self.gamma];
         let mut i = 0;
         while i < all.len() {
-            good = good && all[i].mean.is_finite() && all[i].mean.abs() <= 20.0;
-            good = good && all[i].deviation > 0.0 && all[i].deviation <= 10.0;
+            good = good && all[i].mean.abs() <= 20.0;
+            good = good && all[i].deviation >= 1e-6 && all[i].deviation <= 10.0;
             i += 1;
         }
         good
@@ -86,11 +86,11 @@ impl Prior {
         each(model.gamma()..model.gamma() + 1, square(self.gamma.deviation));
     }
 
-    /// Draws `θ`.
+    /// Draws `θ`, no number beyond [`LARGEST_PARAMETER`].
     pub(crate) fn sample(&self, model: &Model, random: &mut Random, theta: &mut [f32]) {
         self.runs(model, |run, variance| {
             let deviation = math::sqrt(variance);
-            theta[run].iter_mut().for_each(|value| *value = deviation * random.normal());
+            theta[run].iter_mut().for_each(|value| *value = bounded(deviation * random.normal()));
         });
     }
 
@@ -113,6 +113,13 @@ impl Prior {
             }
         });
     }
+}
+
+/// No weight and no logarithm of a parameter goes beyond this: `e³⁰` and its square are far from overflow.
+pub const LARGEST_PARAMETER: f32 = 30.0;
+
+pub(crate) fn bounded(value: f32) -> f32 {
+    value.clamp(-LARGEST_PARAMETER, LARGEST_PARAMETER)
 }
 
 const TWO_PI: f32 = 2.0 * core::f32::consts::PI;

@@ -5,8 +5,7 @@
 //! refinements around the best few by score.
 
 use crate::random::Random;
-use crate::settings::MAX_DIMENSIONS;
-use crate::space::{self, Dimension};
+use crate::space::{self, Dimension, MAX_DIMENSIONS};
 
 /// `2³² / φ_d` for `d` = 1 to 16, `φ_d` the positive root of `x^(d+1) = x + 1`.
 const INVERSE_RATIO: [u32; MAX_DIMENSIONS] = [
@@ -52,7 +51,7 @@ impl Lattice {
         for (j, (x, dimension)) in x.iter_mut().zip(dimensions).enumerate() {
             let word = self.shift[j].wrapping_add((index as u32).wrapping_mul(step as u32));
             *x = dimension.snap((word >> 8) as f32 * (1.0 / 16_777_216.0));
-            step = step * ratio >> 32;
+            step = (step * ratio) >> 32;
         }
     }
 }

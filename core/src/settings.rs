@@ -1,7 +1,9 @@
 //! What a user chooses: method, model, learning, search. Presets: [`Settings::PAPER`], [`Settings::DEFAULT`].
 
+use core::f32::consts::FRAC_1_SQRT_2;
+
 use crate::acquisition::Information;
-use crate::data::Scaling;
+use crate::data::{LARGEST_VALUE, Scaling};
 use crate::error::Error;
 use crate::features::Map;
 use crate::kernel::Model;
@@ -12,8 +14,6 @@ use crate::svgd::{Bandwidth, Step};
 pub const MAX_SAMPLES: usize = 16;
 /// Most points carried from task to task.
 pub const MAX_CARRIED: usize = 8;
-/// Most dimensions of a problem.
-pub const MAX_DIMENSIONS: usize = 16;
 
 /// Which queries are made, and what is carried from task to task.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub enum Recommend {
 pub struct Settings {
     /// Which queries are made.
     pub method: Method,
-    /// The kernel's feature map.
+    /// The kernel's feature map; a deep one at most 512 units wide.
     pub map: Map,
     /// Number of particles `V`, 1 to 16; [`Method::MfMes`] takes 1.
     pub particles: usize,
@@ -86,7 +86,7 @@ pub struct Settings {
     pub carried: usize,
     /// Initial points, uniform at uniform fidelities, not charged to the budget.
     pub initial: usize,
-    /// Scaling of the observations.
+    /// Scaling of the observations. [`Scaling::Initial`] needs initial points.
     pub scaling: Scaling,
     /// Candidates of the search, at least 16, at most `Q` of the memory's type.
     pub candidates: usize,
@@ -109,9 +109,9 @@ impl Settings {
         max_values: 10,
         prior: Prior {
             weights: Weights::Fixed(0.5),
-            length: LogNormal { mean: -0.7, deviation: 0.707_106_8 },
-            signal: LogNormal { mean: 0.0, deviation: 0.707_106_8 },
-            gamma: LogNormal { mean: -2.3, deviation: 0.707_106_8 },
+            length: LogNormal { mean: -0.7, deviation: FRAC_1_SQRT_2 },
+            signal: LogNormal { mean: 0.0, deviation: FRAC_1_SQRT_2 },
+            gamma: LogNormal { mean: -2.3, deviation: FRAC_1_SQRT_2 },
         },
         carry_particles: true,
         kde_bandwidth: 0.55,
@@ -175,7 +175,7 @@ impl Settings {
             };
             "map": match self.map {
                 Map::Ard => true,
-                Map::Deep { width } => width >= 1 && width <= 1024,
+                Map::Deep { width } => width >= 1 && width <= 512,
             };
             "particles": self.particles >= 1 && self.particles <= MAX_PARTICLES;
             "beta": self.beta >= 0.0 && self.beta <= 1e6;
@@ -192,8 +192,9 @@ impl Settings {
             "steps_per_task": self.steps_per_task <= 1_000_000;
             "carried": self.carried <= MAX_CARRIED;
             "scaling": match self.scaling {
-                Scaling::Fixed { mean, deviation } => mean.is_finite() && deviation > 1e-20 && deviation <= 1e20,
-                _ => true,
+                Scaling::Fixed { mean, deviation } => mean.abs() <= LARGEST_VALUE && deviation >= 1e-20 && deviation <= 1e20,
+                Scaling::Initial => self.initial > 0,
+                Scaling::Running => true,
             };
             "candidates": self.candidates >= 16;
             "refinements": self.refinements <= 8;
@@ -312,7 +313,15 @@ mod tests {
             (Settings { step: Step::Plain { rate: 0.0 }, ..good }, "step"),
             (Settings { candidates: 3, ..good }, "candidates"),
             (Settings { scaling: Scaling::Fixed { mean: 0.0, deviation: 0.0 }, ..good }, "scaling"),
+            (Settings { scaling: Scaling::Initial, initial: 0, ..good }, "scaling"),
             (Settings { map: Map::Deep { width: 0 }, ..good }, "map"),
+            (
+                Settings {
+                    prior: Prior { gamma: LogNormal { mean: 0.0, deviation: 1e-30 }, ..good.prior },
+                    ..good
+                },
+                "prior",
+            ),
         ] {
             assert_eq!(bad.checked(), Err(Error::Setting(name)));
         }

@@ -28,6 +28,7 @@ use crate::data::{Kind, Record};
 use crate::error::{Error, SnapshotError};
 use crate::kernel::Model;
 use crate::optimizer::Optimizer;
+use crate::prior::LARGEST_PARAMETER;
 use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::Problem;
 
@@ -37,8 +38,6 @@ pub const VERSION: u16 = 1;
 pub const HEADER: usize = 64;
 
 const MAGIC: [u8; 8] = *b"FORETUNE";
-/// Largest magnitude of a parameter that learning leaves.
-const LARGEST_PARAMETER: f32 = 30.0;
 
 /// CRC-32 (IEEE), four bits at a time: a table of 16 words.
 #[derive(Clone, Copy, Debug)]
@@ -415,7 +414,11 @@ impl<
 ///
 /// # Errors
 /// Why not.
-pub fn check_knowledge(bytes: &[u8], settings: &Settings, problem: &Problem<'_>) -> Result<Header, SnapshotError> {
+pub fn check_knowledge(
+    bytes: &[u8],
+    settings: &Settings,
+    problem: &Problem<'_>,
+) -> Result<Header, SnapshotError> {
     let header = Header::verify(bytes)?;
     if header.mid_task {
         return Err(SnapshotError::Settings);

@@ -5,6 +5,9 @@
 
 use crate::error::Error;
 
+/// Most dimensions of a problem.
+pub const MAX_DIMENSIONS: usize = 16;
+
 /// One parameter to tune, with its range in natural units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dimension {
@@ -15,7 +18,7 @@ pub enum Dimension {
         /// Upper end, above `low`.
         high: f32,
     },
-    /// Evenly spaced levels, ends included.
+    /// Evenly spaced levels, ends included; farther apart than the rounding of an `f32` of their size.
     Grid {
         /// First level.
         low: f32,
@@ -24,30 +27,39 @@ pub enum Dimension {
         /// Number of levels, at least 2.
         levels: u16,
     },
-    /// A list of strictly ascending levels, at least 2; distances between them count.
+    /// A list of strictly ascending levels, at least 2; distances between them count, and must not be lost in the
+    /// rounding of the whole range.
     Levels(&'static [f32]),
 }
 
 impl Dimension {
-    /// Whether the range is finite and not empty, and levels ascend.
+    /// Whether the range is finite and not empty, and levels ascend and can be told apart.
     pub(crate) const fn is_valid(&self) -> bool {
-        match *self {
-            Dimension::Interval { low, high } => {
-                low.is_finite() && high.is_finite() && low < high && (high - low).is_finite()
+        if let Dimension::Levels(values) = *self {
+            if values.len() < 2 || values.len() > u16::MAX as usize {
+                return false;
             }
+        }
+        let (low, high) = self.ends();
+        let range = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();
+        range && self.has_distinct_levels()
+    }
+
+    const fn has_distinct_levels(&self) -> bool {
+        match *self {
+            Dimension::Interval { .. } => true,
             Dimension::Grid { low, high, levels } => {
-                low.is_finite() && high.is_finite() && low < high && (high - low).is_finite() && levels >= 2
+                let rounding = f32::EPSILON * low.abs().max(high.abs());
+                levels >= 2 && (high - low) / (levels - 1) as f32 >= 2.0 * rounding
             }
             Dimension::Levels(values) => {
-                let n = values.len();
+                let mut ascending = true;
                 let mut i = 1;
-                while i < n {
-                    if !(values[i - 1] < values[i]) {
-                        return false;
-                    }
+                while i < values.len() {
+                    ascending = ascending && self.unit_of_level(i - 1) < self.unit_of_level(i);
                     i += 1;
                 }
-                n >= 2 && n <= u16::MAX as usize && (values[n - 1] - values[0]).is_finite()
+                ascending
             }
         }
     }
@@ -61,7 +73,7 @@ impl Dimension {
         }
     }
 
-    fn ends(&self) -> (f32, f32) {
+    const fn ends(&self) -> (f32, f32) {
         match *self {
             Dimension::Interval { low, high } | Dimension::Grid { low, high, .. } => (low, high),
             Dimension::Levels(values) => (values[0], values[values.len() - 1]),
@@ -69,13 +81,14 @@ impl Dimension {
     }
 
     /// Unit coordinate of level `index`; for an interval, of nothing, so 0.
-    pub fn unit_of_level(&self, index: usize) -> f32 {
+    pub const fn unit_of_level(&self, index: usize) -> f32 {
         match *self {
             Dimension::Interval { .. } => 0.0,
             Dimension::Grid { levels, .. } => index as f32 / (levels - 1) as f32,
             Dimension::Levels(values) => {
                 let (low, high) = self.ends();
-                (values[index.min(values.len() - 1)] - low) / (high - low)
+                let last = values.len() - 1;
+                (values[if index < last { index } else { last }] - low) / (high - low)
             }
         }
     }
@@ -142,7 +155,7 @@ pub(crate) fn enumerate(dimensions: &[Dimension], mut index: usize, x: &mut [f32
 /// How long to measure: one fidelity of the objective. The last one of a problem is the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fidelity {
-    /// Cost of one measurement, in units of the budget; above 0.
+    /// Cost of one measurement, in units of the budget; 10⁻¹² to 10¹².
     pub cost: f32,
     /// How many samples the measurement averages: for whoever measures, the optimizer does not look at it.
     pub samples: u32,
@@ -202,7 +215,8 @@ impl<'a> Problem<'a> {
         while index < self.fidelities.len() {
             let Fidelity { cost, noise, .. } = self.fidelities[index];
             let ascending = index == 0 || self.fidelities[index - 1].cost <= cost;
-            if !(cost > 0.0 && cost.is_finite() && noise >= 0.0 && noise.is_finite() && ascending) {
+            let payable = cost >= 1e-12 && cost <= 1e12;
+            if !(payable && noise >= 0.0 && noise.is_finite() && ascending) {
                 return Err(Error::Fidelity { index });
             }
             index += 1;
@@ -292,6 +306,10 @@ mod tests {
             Dimension::Grid { low: 0.0, high: 1.0, levels: 1 },
             Dimension::Levels(&[1.0]),
             Dimension::Levels(&[1.0, 1.0]),
+            Dimension::Levels(&[]),
+            Dimension::Levels(&[0.0, f32::NAN, 1.0]),
+            Dimension::Levels(&[-1e8, 1.0, 2.0, 1e8]),
+            Dimension::Grid { low: 1e8, high: 1e8 + 16.0, levels: 100 },
         ] {
             let dimensions = [POWER, bad];
             assert_eq!(
@@ -299,7 +317,7 @@ mod tests {
                 Err(Error::Dimension { index: 1 })
             );
         }
-        for (cost, noise) in [(0.0, 0.1), (f32::NAN, 0.1), (1.0, -1.0), (1.0, f32::INFINITY)] {
+        for (cost, noise) in [(0.0, 0.1), (1e-30, 0.1), (f32::NAN, 0.1), (1.0, -1.0), (1.0, f32::INFINITY)] {
             let fidelities = [Fidelity { cost, samples: 1, noise }];
             assert_eq!(
                 Problem { fidelities: &fidelities, ..good }.checked(),

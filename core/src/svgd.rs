@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use crate::linalg::LANES;
 use crate::math;
-use crate::prior::MAX_PARTICLES;
+use crate::prior::{self, MAX_PARTICLES};
 
 /// Width of the kernel between particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,8 +64,8 @@ const FIRST_DECAY: f32 = 0.9;
 const SECOND_DECAY: f32 = 0.99;
 /// Added to the root of the second moment.
 const EPSILON: f32 = 1e-8;
-/// No weight and no logarithm of a parameter goes beyond this.
-const LARGEST: f32 = 30.0;
+/// No drift is larger: its square is finite.
+const LARGEST_DRIFT: f32 = 1e18;
 
 /// A square table over particles.
 pub type Pairs = [[f32; MAX_PARTICLES]; MAX_PARTICLES];
@@ -148,10 +148,15 @@ pub fn drift(
                 }
             }
             for (out, sum) in gradient[own * stride + from..][..width].iter_mut().zip(sum) {
-                *out = sum / v as f32;
+                *out = limited(sum / v as f32);
             }
         }
     }
+}
+
+/// What overflowed must not stay in the moments for ever.
+fn limited(drift: f32) -> f32 {
+    if drift.is_nan() { 0.0 } else { drift.clamp(-LARGEST_DRIFT, LARGEST_DRIFT) }
 }
 
 /// Moves the particles along `Ω` within a range of coordinates; `count` is the number of this step, from 1.
@@ -206,7 +211,7 @@ pub fn apply(
 fn shift(theta: &mut f32, by: f32) {
     let moved = *theta + by;
     if moved.is_finite() {
-        *theta = moved.clamp(-LARGEST, LARGEST);
+        *theta = prior::bounded(moved);
     }
 }
 
@@ -303,7 +308,7 @@ mod tests {
     fn what_is_not_finite_stays_where_it_was() {
         let mut theta = [1.0, 2.0];
         apply(Step::Plain { rate: 1.0 }, &mut theta, &[f32::NAN, 1e9], &mut [], 2, 1, 0..2, 1);
-        assert_eq!(theta, [1.0, LARGEST]);
+        assert_eq!(theta, [1.0, prior::LARGEST_PARAMETER]);
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::prior::MAX_PARTICLES;
 use crate::random::{Purpose, Random};
 use crate::search;
-use crate::settings::{MAX_CARRIED, MAX_DIMENSIONS, MAX_SAMPLES, Method, Settings};
-use crate::space::Problem;
+use crate::settings::{MAX_CARRIED, MAX_SAMPLES, Method, Settings};
+use crate::space::{MAX_DIMENSIONS, Problem};
 use crate::svgd::Pairs;
 
 use design::Design;
