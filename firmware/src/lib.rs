@@ -13,3 +13,5 @@ pub mod log;
 pub mod boards;
 
 pub mod storage;
+
+pub mod app;

@@ -18,7 +18,7 @@ mod design;
 mod learn;
 mod sweep;
 
-use crate::data::{Data, Kind, LARGEST_DEVIATION, Record, Scale, Scaling};
+use crate::data::{Data, Kind, LARGEST_DEVIATION, LARGEST_VALUE, Record, Scale, Scaling};
 use crate::error::Error;
 use crate::features::Rows;
 use crate::gp::{self, Fallbacks, Observations};
@@ -471,21 +471,21 @@ impl<
         if !asked || query.task != self.state.task || query.round != self.round() {
             return Err(Error::ForeignQuery);
         }
-        self.plausible(y)
-    }
-
-    fn plausible(&self, y: f32) -> Result<(), Error> {
         if !y.is_finite() {
             return Err(Error::NotFinite);
         }
-        let judged = !matches!(self.settings.scaling, Scaling::Running) && self.initial_done();
-        if judged && self.state.scale.apply(y).abs() > LARGEST_DEVIATION {
-            return Err(Error::Outlier);
-        }
-        if y.abs() > crate::data::LARGEST_VALUE {
+        if !self.plausible().contains(&y) {
             return Err(Error::Outlier);
         }
         Ok(())
+    }
+
+    /// Observations that [`tell`](Self::tell) takes now; others are [`Error::Outlier`].
+    pub fn plausible(&self) -> core::ops::RangeInclusive<f32> {
+        let Scale { mean, deviation } = self.state.scale;
+        let judged = !matches!(self.settings.scaling, Scaling::Running) && self.initial_done();
+        let reach = if judged { (LARGEST_DEVIATION * deviation).min(LARGEST_VALUE) } else { LARGEST_VALUE };
+        (mean - reach).max(-LARGEST_VALUE)..=(mean + reach).min(LARGEST_VALUE)
     }
 
     /// The measurement failed for good: it is charged, and another query follows. After [`MAX_FAILURES`] the task ends.

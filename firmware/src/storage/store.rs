@@ -76,6 +76,11 @@ impl<F: NorFlash, const R: usize> Store<F, R> {
         &mut self.flash
     }
 
+    /// The flash, to look at.
+    pub fn flash_ref(&self) -> &F {
+        &self.flash
+    }
+
     /// Gives the flash back.
     pub fn release(self) -> F {
         self.flash

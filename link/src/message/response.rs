@@ -133,6 +133,8 @@ pub enum Reason {
     Exhausted,
     /// The station asked to stop.
     Stopped,
+    /// Too many queries had to be given up.
+    Failures,
 }
 
 /// What the tuner recommends at the end of a task.

@@ -1,0 +1,227 @@
+//! The desk: makes what happens durable before it counts, and keeps the knowledge.
+
+use core::ops::RangeInclusive;
+
+use embedded_storage::nor_flash::NorFlash;
+use foretune_core::snapshot::check_knowledge;
+use foretune_core::{Error, Query, SnapshotError};
+use foretune_link::{Application, Begin, Event, Health, Knowledge, Refusal};
+
+use super::entry::{self, Asked, Entry, padded};
+use super::{Config, mapped};
+use crate::board::Mapped;
+use crate::storage::{self, Store};
+
+/// Health's code when the flash failed; those of restarts lie below.
+pub const FAULT_STORAGE: u16 = 100;
+/// Health's code when the stored knowledge or journal cannot be used.
+pub const FAULT_KNOWLEDGE: u16 = 101;
+
+/// Length of the journal's preamble: task, problem, seed, budget.
+const PREAMBLE: usize = 20;
+
+/// The query that is open, as far as the journal cares.
+#[derive(Clone, Debug)]
+pub struct Open {
+    asked: Asked,
+    plausible: RangeInclusive<f32>,
+}
+
+impl Open {
+    /// Of a query, and the values that the optimizer would take.
+    pub fn new<const D: usize>(query: &Query<D>, plausible: RangeInclusive<f32>) -> Self {
+        let asked = Asked { x: padded(query.unit()), fidelity: query.fidelity() as u8, kind: query.kind() };
+        Open { asked, plausible }
+    }
+}
+
+/// Storage, and what must be passed on to the optimizer.
+pub struct Desk<F> {
+    pub store: Store<F, { entry::LENGTH }>,
+    pub open: Option<Open>,
+    pub happened: Option<Event>,
+    pub health: Health,
+    config: Config,
+}
+
+impl<F: NorFlash + Mapped> Desk<F> {
+    pub fn new(store: Store<F, { entry::LENGTH }>, config: Config) -> Self {
+        Desk { store, open: None, happened: None, health: Health::default(), config }
+    }
+
+    /// How the last task began, if its journal is there.
+    pub fn begun(&mut self) -> Option<Begin> {
+        self.store.last_task()?;
+        let mut bytes = [0; PREAMBLE];
+        let preamble: &[u8; PREAMBLE] = self.store.preamble(&mut bytes).ok()?.try_into().ok()?;
+        let word = |at: usize| [preamble[at], preamble[at + 1], preamble[at + 2], preamble[at + 3]];
+        let seed = u64::from(u32::from_le_bytes(word(8))) | u64::from(u32::from_le_bytes(word(12))) << 32;
+        Some(Begin {
+            task: u32::from_le_bytes(word(0)),
+            problem: u32::from_le_bytes(word(4)),
+            seed,
+            budget: f32::from_le_bytes(word(16)),
+        })
+    }
+
+    /// Entry `index` of the last task's journal.
+    pub fn entry(&mut self, index: u32) -> Option<Entry> {
+        self.store.record(index).and_then(|bytes| Entry::decode(&bytes))
+    }
+
+    pub fn append(&mut self, entry: &Entry) -> Result<(), storage::Error> {
+        self.store.append(&entry.encode())
+    }
+
+    /// Whether the optimizer would take a value as the answer to the open query.
+    pub fn plausible(&self, value: f32) -> bool {
+        self.open.as_ref().is_some_and(|open| open.plausible.contains(&value))
+    }
+
+    /// The newest knowledge where it lies in flash; nothing on a new device.
+    pub fn knowledge_bytes(&self) -> &[u8] {
+        mapped(self.store.flash_ref(), self.store.knowledge_range())
+    }
+
+    /// Stores the end of a task: its entry, unless a restart came between, then its knowledge.
+    pub fn finish(
+        &mut self,
+        end: &Entry,
+        task: u32,
+        write: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
+    ) -> Result<(), storage::Error> {
+        let entries = self.store.running().map_or(0, |task| task.records);
+        let last = entries.checked_sub(1).and_then(|last| self.entry(last));
+        if last != Some(*end) {
+            self.append(end)?;
+        }
+        self.store.open_knowledge()?;
+        let mut stored = Ok(());
+        let store = &mut self.store;
+        let written = write(&mut |bytes| {
+            if stored.is_ok() {
+                stored = store.write_knowledge(bytes);
+            }
+        });
+        stored?;
+        written.map_err(|_| storage::Error::NotOpen)?;
+        self.store.finish_knowledge()?;
+        self.store.commit_knowledge(task).map(|_| ())
+    }
+
+    fn preamble(begin: &Begin) -> [u8; PREAMBLE] {
+        let mut bytes = [0; PREAMBLE];
+        bytes[..4].copy_from_slice(&begin.task.to_le_bytes());
+        bytes[4..8].copy_from_slice(&begin.problem.to_le_bytes());
+        bytes[8..16].copy_from_slice(&begin.seed.to_le_bytes());
+        bytes[16..].copy_from_slice(&begin.budget.to_le_bytes());
+        bytes
+    }
+
+    /// Number of the last task, which the next knowledge notes.
+    fn last_task(&self) -> u32 {
+        let of_slot = self.store.knowledge().map_or(0, |slot| slot.tag);
+        self.store.last_task().map_or(of_slot, |task| task.number.max(of_slot))
+    }
+
+    fn entry_of(&self, event: &Event) -> Result<Option<Entry>, Refusal> {
+        let asked = || self.open.as_ref().map(|open| open.asked).ok_or(Refusal::Storage);
+        Ok(Some(match *event {
+            Event::Begun(_) => return Ok(None),
+            Event::Observed { value, .. } if self.plausible(value) => Entry::Observed(asked()?, value),
+            Event::Observed { .. } | Event::GivenUp { .. } => Entry::GivenUp(asked()?),
+            Event::Failed { attempt, .. } => Entry::Failed { attempt },
+            Event::Stopped { .. } => Entry::Stopped,
+            Event::Aborted { .. } => Entry::Aborted,
+        }))
+    }
+
+    fn observed_anything(&mut self) -> bool {
+        let mut index = 0;
+        while let Some(entry) = self.entry(index) {
+            if matches!(entry, Entry::Observed(..)) {
+                return true;
+            }
+            index += 1;
+        }
+        false
+    }
+}
+
+impl<F: NorFlash + Mapped> Application for Desk<F> {
+    fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
+        if matches!(event, Event::Stopped { .. }) && !self.observed_anything() {
+            return Err(Refusal::NothingObserved);
+        }
+        let stored = match (event, self.entry_of(event)?) {
+            (Event::Begun(begin), _) => self.store.begin_task(begin.task, &Self::preamble(begin)),
+            (_, Some(entry)) => self.append(&entry),
+            (_, None) => Ok(()),
+        };
+        stored.map_err(|_| Refusal::Storage)?;
+        self.happened = Some(*event);
+        Ok(())
+    }
+
+    fn health(&self) -> Health {
+        self.health
+    }
+
+    fn knowledge(&self) -> Knowledge {
+        let slot = self.store.knowledge();
+        slot.map_or(Knowledge::default(), |slot| Knowledge {
+            sequence: slot.sequence,
+            total: slot.length,
+            crc: slot.crc,
+        })
+    }
+
+    fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal> {
+        self.store.read_knowledge(offset, data).map_err(|_| Refusal::Storage)
+    }
+
+    fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal> {
+        let limit = self.config.layout.slots[0].length - storage::PAYLOAD_OFFSET;
+        if total > limit {
+            return Err(Refusal::TooLarge { limit });
+        }
+        self.store.open_knowledge().map_err(|_| Refusal::Storage)
+    }
+
+    fn write_knowledge(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        self.store.write_knowledge(data).map_err(|_| Refusal::Storage)
+    }
+
+    fn commit_knowledge(&mut self, crc: u32) -> Result<(), Refusal> {
+        let (range, found) = self.store.finish_knowledge().map_err(|_| Refusal::Storage)?;
+        if found != crc {
+            return Err(Refusal::Checksum);
+        }
+        let bytes = mapped(self.store.flash_ref(), Some(range));
+        if let Err(why) = check_knowledge(bytes, &self.config.settings, &self.config.problem) {
+            return Err(Refusal::BadKnowledge { code: code(why) });
+        }
+        let task = self.last_task();
+        self.store.commit_knowledge(task).map(|_| ()).map_err(|_| Refusal::Storage)
+    }
+
+    fn forget_knowledge(&mut self) -> Result<(), Refusal> {
+        let task = self.last_task();
+        let forgotten = self.store.open_knowledge().and_then(|()| self.store.finish_knowledge());
+        forgotten.and_then(|_| self.store.commit_knowledge(task)).map(|_| ()).map_err(|_| Refusal::Storage)
+    }
+}
+
+/// The optimizer's reasons, numbered for the link.
+fn code(why: SnapshotError) -> u8 {
+    match why {
+        SnapshotError::Truncated => 1,
+        SnapshotError::Foreign => 2,
+        SnapshotError::Newer { .. } => 3,
+        SnapshotError::Checksum => 4,
+        SnapshotError::Model => 5,
+        SnapshotError::Settings => 6,
+        SnapshotError::Contents => 7,
+        _ => 255,
+    }
+}

@@ -1,0 +1,421 @@
+//! The tuning application: the optimizer between a serial line and a flash, on any [`Board`].
+//!
+//! One loop. Bytes from the line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
+//! [`Desk`] before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
+//! work, and the watchdog is fed. When a task ends, its recommendation goes to the journal and what was learnt to a
+//! slot. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
+//! and both go on as if nothing had happened.
+
+mod desk;
+mod entry;
+pub mod profile;
+
+use embedded_io::{Read, ReadReady, Write};
+use foretune_core::{Activity, Dimension, Memory, Optimizer, Problem, Progress, Query, Settings, Stop};
+use foretune_link as link;
+use link::{Coordinate, Event, Phase, Proposal, Reason, Tuner};
+
+use crate::board::{Board, Mapped, Parts, Status, System};
+use crate::log::{error, info, warn};
+use crate::storage::{self, Layout, Store};
+use desk::{Desk, Open};
+use entry::Entry;
+
+/// What a device is built for: the same from start to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Name of the profile, as in the greeting.
+    pub profile: &'static str,
+    /// What is tuned; its budget comes with each task.
+    pub problem: Problem<'static>,
+    /// How.
+    pub settings: Settings,
+    /// Where in the flash everything lies.
+    pub layout: Layout,
+}
+
+/// Tries after which a query is given up.
+pub const TRIES: u8 = 3;
+
+/// Name and version in the greeting.
+const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
+
+/// Whether a loop goes on: always on a board, as long as a test wants on a host.
+pub trait KeepGoing<S>: FnMut(&mut S) -> bool {}
+impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
+
+/// The application on a board.
+pub struct App<B: Board> {
+    line: B::Line,
+    system: B::System,
+    desk: Desk<B::Flash>,
+    tuner: Tuner,
+    decoder: link::Decoder,
+    config: Config,
+    /// Longest slice of work so far, in ticks of the board's clock.
+    longest: u64,
+}
+
+impl<B: Board> App<B> {
+    /// Opens the storage and takes up what was going on.
+    ///
+    /// # Errors
+    /// [`storage::Error::Layout`] if the layout does not fit the flash.
+    pub fn new(board: B, config: Config) -> Result<Self, storage::Error> {
+        let Parts { line, flash, system } = board.split();
+        let tuner = Tuner::new(link::Identity {
+            firmware: FIRMWARE,
+            profile: config.profile,
+            problem: foretune_core::snapshot::problem_checksum(&config.problem),
+            dimensions: config.problem.dimensions.len() as u8,
+            fidelities: config.problem.fidelities.len() as u8,
+            tries: TRIES,
+        });
+        let store = Store::open(flash, config.layout)?;
+        let desk = Desk::new(store, config);
+        let mut app = App { line, system, desk, tuner, decoder: link::Decoder::new(), config, longest: 0 };
+        app.report_restart();
+        app.read_journal();
+        Ok(app)
+    }
+
+    fn report_restart(&mut self) {
+        info!("foretune on {}, profile {}", B::NAME, self.config.profile);
+        if let Some(fault) = self.system.last_fault() {
+            warn!("restarted after {}", fault);
+            self.desk.health.restarts += 1;
+            self.desk.health.fault = fault.cause as u16 + 1;
+        }
+    }
+
+    /// Gives the last task's events to the dialogue.
+    fn read_journal(&mut self) {
+        if let Some(slot) = self.desk.store.knowledge() {
+            self.tuner.retire(slot.tag);
+        }
+        let Some(begin) = self.desk.begun() else { return };
+        self.tuner.replay(&Event::Begun(begin));
+        let mut index = 0;
+        while let Some(entry) = self.desk.entry(index) {
+            if let Some(event) = entry.event(self.tuner.ticket()) {
+                self.tuner.replay(&event);
+            } else if self.desk.store.running().is_none() {
+                // The end of a task whose knowledge is stored; without that, the end is yet to come again.
+                let recommendation = entry.recommendation(begin.task, self.config.problem.dimensions);
+                recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
+            }
+            index += 1;
+        }
+        info!("task {} taken up with {} entries", begin.task, index);
+    }
+
+    /// Works for ever, or as long as `going` says.
+    pub fn run<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        memory: &mut Memory<D, M, N, V, F, P, A, Q>,
+        mut going: impl KeepGoing<B::System>,
+    ) {
+        while going(&mut self.system) {
+            let thinking = matches!(self.tuner.phase(), Phase::Thinking | Phase::Waiting);
+            if !thinking || self.desk.store.running().is_none() {
+                self.rest();
+                continue;
+            }
+            match self.start(memory) {
+                Ok(optimizer) => self.work(optimizer, &mut going),
+                Err(why) => self.out_of_order(why),
+            }
+        }
+    }
+
+    /// One turn without a task: serve the line, and sleep if there is nothing.
+    fn rest(&mut self) {
+        self.system.show(if self.tuner.phase() == Phase::Fault { Status::Fault } else { Status::Idle });
+        self.system.feed();
+        if !self.ready() {
+            self.system.idle();
+        }
+        let _ = self.serve();
+    }
+
+    /// The optimizer for the task that runs: its knowledge loaded, its answers so far recalled.
+    fn start<
+        'm,
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        memory: &'m mut Memory<D, M, N, V, F, P, A, Q>,
+    ) -> Result<Optimizer<'m, D, M, N, V, F, P, A, Q>, foretune_core::Error> {
+        let Some(begin) = self.desk.begun() else { return Err(foretune_core::Error::OutOfTurn) };
+        let problem = Problem { budget: begin.budget, ..self.config.problem };
+        let mut optimizer = memory.start(problem, self.config.settings, begin.seed)?;
+        let knowledge = self.desk.knowledge_bytes();
+        if !knowledge.is_empty() {
+            optimizer.load(knowledge)?;
+        }
+        let mut index = 0;
+        while let Some(entry) = self.desk.entry(index) {
+            if let Some(record) = entry.record() {
+                optimizer.recall(record)?;
+            } else if let Entry::Stopped = entry {
+                optimizer.stop();
+            }
+            index += 1;
+        }
+        info!(
+            "task {} of {}, {} answers to replay",
+            begin.task,
+            optimizer.task(),
+            optimizer.status().to_replay
+        );
+        Ok(optimizer)
+    }
+
+    /// Works on a task until it ends.
+    fn work<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        mut optimizer: Optimizer<'_, D, M, N, V, F, P, A, Q>,
+        going: &mut impl KeepGoing<B::System>,
+    ) {
+        let mut open: Option<Query<D>> = None;
+        while going(&mut self.system) {
+            self.system.feed();
+            while let Some(event) = self.serve() {
+                match (event, open.take()) {
+                    (Event::Observed { value, .. }, Some(query)) => self.told(&mut optimizer, query, value),
+                    (Event::GivenUp { .. }, Some(query)) => self.gave_up(&mut optimizer, query),
+                    (Event::Stopped { .. }, _) => optimizer.stop(),
+                    (Event::Aborted { .. }, _) => return info!("task aborted"),
+                    (_, query) => open = query,
+                }
+            }
+            let before = self.system.ticks();
+            let progress = match optimizer.advance_with(self.desk.knowledge_bytes()) {
+                Ok(progress) => progress,
+                Err(why) => return self.out_of_order(why),
+            };
+            self.longest = self.longest.max(self.system.ticks() - before);
+            match progress {
+                Progress::Working => self.thinking(&optimizer.status()),
+                Progress::Query(query) => open = Some(self.ask(&optimizer, query)),
+                Progress::Waiting if !self.ready() => self.system.idle(),
+                Progress::Waiting => {}
+                Progress::Done(stop) => return self.finish(&optimizer, stop),
+            }
+        }
+    }
+
+    fn thinking(&mut self, status: &foretune_core::Status) {
+        self.system.show(Status::Thinking);
+        let (done, all) = (status.observations as u32, (status.observations + status.to_replay) as u32);
+        let total = if status.activity == Activity::Replaying { all } else { 0 };
+        self.tuner.set_progress(done, total);
+    }
+
+    fn told<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        optimizer: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
+        query: Query<D>,
+        value: f32,
+    ) {
+        // The desk journals a value that the optimizer would refuse as a failure: do the same here.
+        if self.desk.plausible(value) {
+            if optimizer.tell(query, value).is_err() {
+                error!("an answer was refused that the journal holds");
+            }
+        } else {
+            warn!("implausible value {}", value);
+            self.gave_up(optimizer, query);
+        }
+    }
+
+    fn gave_up<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        optimizer: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
+        query: Query<D>,
+    ) {
+        if optimizer.fail(query).is_err() {
+            error!("a failure was refused that the journal holds");
+        }
+    }
+
+    /// Opens a query in the dialogue and tells the desk what to journal with its answer.
+    fn ask<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        optimizer: &Optimizer<'_, D, M, N, V, F, P, A, Q>,
+        query: Query<D>,
+    ) -> Query<D> {
+        let fidelity = self.config.problem.fidelities[query.fidelity()];
+        self.desk.open = Some(Open::new(&query, optimizer.plausible()));
+        self.tuner.ask(Proposal {
+            fidelity: query.fidelity() as u8,
+            samples: fidelity.samples,
+            cost: fidelity.cost,
+            settings: coordinates(self.config.problem.dimensions, query.unit()),
+        });
+        self.system.show(Status::Waiting);
+        info!("query {} of task {} at fidelity {}", query.round(), query.task(), query.fidelity());
+        query
+    }
+
+    /// Stores recommendation and knowledge, then ends the task.
+    fn finish<
+        const D: usize,
+        const M: usize,
+        const N: usize,
+        const V: usize,
+        const F: usize,
+        const P: usize,
+        const A: usize,
+        const Q: usize,
+    >(
+        &mut self,
+        optimizer: &Optimizer<'_, D, M, N, V, F, P, A, Q>,
+        stop: Stop,
+    ) {
+        let task = self.tuner.ticket().task;
+        let Some(best) = optimizer.recommendation() else {
+            warn!("nothing was observed: the task is dropped");
+            if self.desk.append(&Entry::Aborted).is_err() {
+                return self.out_of_order_storage();
+            }
+            return self.tuner.replay(&Event::Aborted { task });
+        };
+        let status = optimizer.status();
+        let queries = optimizer.records().count() as u32;
+        let entry = Entry::finished(best.unit(), best.mean, status.spent, queries, reason(stop));
+        let system = &mut self.system;
+        let stored = self.desk.finish(&entry, task, |sink| {
+            let mut feeding = |bytes: &[u8]| {
+                system.feed();
+                sink(bytes);
+            };
+            optimizer.knowledge(&mut feeding)
+        });
+        if stored.is_err() {
+            return self.out_of_order_storage();
+        }
+        info!("task {} done: {} queries, stack {}", task, queries, self.system.stack());
+        info!("longest slice {} ticks, fallbacks {}", self.longest, status.fallbacks);
+        let recommendation = entry.recommendation(task, self.config.problem.dimensions);
+        recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
+    }
+
+    fn out_of_order(&mut self, why: foretune_core::Error) {
+        error!("out of order: {}", why);
+        self.desk.health.fault = desk::FAULT_KNOWLEDGE;
+        self.tuner.fail();
+    }
+
+    fn out_of_order_storage(&mut self) {
+        error!("out of order: the flash failed");
+        self.desk.health.fault = desk::FAULT_STORAGE;
+        self.tuner.fail();
+    }
+
+    fn ready(&mut self) -> bool {
+        self.line.read_ready().unwrap_or(false)
+    }
+
+    /// Serves the line until it is silent or something happened to the task.
+    fn serve(&mut self) -> Option<Event> {
+        let stack = self.system.stack();
+        self.desk.health.stack_free = stack.size.saturating_sub(stack.used);
+        let mut byte = [0];
+        let mut frame = [0; link::MAX_FRAME];
+        while self.ready() {
+            if !matches!(self.line.read(&mut byte), Ok(1)) {
+                continue;
+            }
+            if let Some(answer) = self.tuner.serve(&mut self.decoder, byte[0], &mut self.desk, &mut frame) {
+                // A line that does not take the answer is a line that lost it: the station asks again.
+                let _ = self.line.write_all(answer);
+                let _ = self.line.flush();
+            }
+            if let Some(event) = self.desk.happened.take() {
+                return Some(event);
+            }
+        }
+        None
+    }
+}
+
+fn reason(stop: Stop) -> Reason {
+    match stop {
+        Stop::Budget => Reason::Budget,
+        Stop::Capacity => Reason::Capacity,
+        Stop::Exhausted => Reason::Exhausted,
+        Stop::Failures => Reason::Failures,
+        Stop::Requested => Reason::Stopped,
+    }
+}
+
+/// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
+fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Settings {
+    dimensions
+        .iter()
+        .zip(unit)
+        .map(|(dimension, &unit)| match dimension.level_of_unit(unit) {
+            Some(level) => Coordinate::Level(level as u16),
+            None => Coordinate::Unit(unit),
+        })
+        .collect()
+}
+
+/// The knowledge of a task that has not begun reads as nothing.
+fn mapped<F: Mapped>(flash: &F, range: Option<core::ops::Range<u32>>) -> &[u8] {
+    let range = range.map_or(0..0, |range| range.start as usize..range.end as usize);
+    flash.mapped().get(range).unwrap_or(&[])
+}

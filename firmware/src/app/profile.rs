@@ -1,0 +1,98 @@
+//! The two profiles: what the device tunes, with which model, in how much memory.
+//!
+//! Both tune the uplink power control of two base stations (target power and path loss compensation of each). *Compact*
+//! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The host takes the same
+//! problem and settings from here when it plays the base station.
+
+use foretune_core::{Dimension, Fidelity, Goal, Map, Memory, Problem, Scaling, Settings};
+
+use super::Config;
+use crate::storage::Layout;
+
+/// Target power `P0` in dBm, 3GPP's grid.
+const POWER: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
+/// Path loss compensation `α`, 3GPP's values.
+const COMPENSATION: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+
+const fn samples(samples: u32) -> Fidelity {
+    Fidelity { cost: samples as f32, samples, noise: 0.83 }
+}
+
+/// Sum spectral efficiency of two cells, in bit/s/Hz, over 10 to 100 channel samples.
+pub const POWER_CONTROL: Problem<'static> = Problem {
+    dimensions: &[POWER, COMPENSATION, POWER, COMPENSATION],
+    fidelities: &[samples(10), samples(20), samples(50), samples(100)],
+    budget: 2000.0,
+    goal: Goal::Maximise,
+};
+
+const D: usize = 4;
+const M: usize = 4;
+const V: usize = 10;
+
+const SECTOR: u32 = 8192;
+
+/// Memory of the compact profile: 64 observations, 10 particles kept twice, and two rows each for Adam.
+pub type Compact = Memory<D, M, 64, V, D, { COMPACT.settings.model(D).parameters() }, { 3 * V }, 128>;
+
+/// ARD map, learning after every observation.
+pub const COMPACT: Config = Config {
+    profile: "compact",
+    problem: POWER_CONTROL,
+    settings: Settings { candidates: 128, initial: 10, ..Settings::DEFAULT },
+    layout: Layout::consecutive(0, SECTOR, 3 * SECTOR),
+};
+
+/// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
+pub type Deep = Memory<D, M, 128, V, 64, { DEEP.settings.model(D).parameters() }, 0, 256>;
+
+/// The paper's map and settings, with its fixed scaling for this problem.
+pub const DEEP: Config = Config {
+    profile: "deep",
+    problem: POWER_CONTROL,
+    settings: Settings {
+        map: Map::Deep { width: 64 },
+        candidates: 256,
+        initial: 10,
+        scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+        steps_per_task: steps(Settings::PAPER.steps_per_task, option_env!("FORETUNE_STEPS")),
+        ..Settings::PAPER
+    },
+    layout: Layout::consecutive(0, 44 * SECTOR, 3 * SECTOR),
+};
+
+/// Learning steps at the end of a task: the paper's 2000 take minutes, so a test may build with fewer.
+const fn steps(default: u32, chosen: Option<&str>) -> u32 {
+    let Some(digits) = chosen else { return default };
+    let (digits, mut value, mut i) = (digits.as_bytes(), 0, 0);
+    while i < digits.len() {
+        assert!(digits[i].is_ascii_digit(), "FORETUNE_STEPS must be a number");
+        value = value * 10 + (digits[i] - b'0') as u32;
+        i += 1;
+    }
+    value
+}
+
+const _: () = assert!(COMPACT.settings.checked().is_ok() && DEEP.settings.checked().is_ok());
+const _: () = assert!(POWER_CONTROL.checked().is_ok());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::size_of;
+
+    #[test]
+    fn the_memories_fit_their_budgets() {
+        assert!(size_of::<Compact>() <= 48_000, "{}", size_of::<Compact>());
+        assert!(size_of::<Deep>() <= 1_000_000, "{}", size_of::<Deep>());
+    }
+
+    #[test]
+    fn knowledge_fits_its_slot() {
+        for config in [COMPACT, DEEP] {
+            let parameters = config.settings.model(D).parameters();
+            let longest = 64 + V * parameters * 4 + foretune_core::settings::MAX_CARRIED * D * 4 + 4;
+            assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= config.layout.slots[0].length);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The tuner with the compact profile.
+#![no_std]
+#![no_main]
+
+use foretune_firmware::app::App;
+use foretune_firmware::app::profile::{COMPACT, Compact};
+use foretune_firmware::boards::this;
+use static_cell::ConstStaticCell;
+
+/// All that the optimizer works in: zeros at first, so it takes no room in the flash.
+static MEMORY: ConstStaticCell<Compact> = ConstStaticCell::new(Compact::new());
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let memory = MEMORY.take();
+    let mut app = App::new(this::take(), COMPACT).expect("the layout fits the board's flash");
+    loop {
+        app.run(memory, |_: &mut _| true);
+    }
+}

@@ -1,0 +1,20 @@
+//! The tuner with the deep profile.
+#![no_std]
+#![no_main]
+
+use foretune_firmware::app::App;
+use foretune_firmware::app::profile::{DEEP, Deep};
+use foretune_firmware::boards::this;
+use static_cell::ConstStaticCell;
+
+/// All that the optimizer works in: zeros at first, so it takes no room in the flash.
+static MEMORY: ConstStaticCell<Deep> = ConstStaticCell::new(Deep::new());
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let memory = MEMORY.take();
+    let mut app = App::new(this::take(), DEEP).expect("the layout fits the board's flash");
+    loop {
+        app.run(memory, |_: &mut _| true);
+    }
+}
