@@ -1,6 +1,14 @@
 //! Project chores: tests, emulated boards, sizes. `cargo xtask help` lists them.
 
+pub mod board;
+pub mod device;
+pub mod elf;
+pub mod map;
+pub mod qemu;
+pub mod selftest;
 pub mod shell;
+pub mod size;
 pub mod step;
 pub mod test;
+pub mod toolchain;
 pub mod tools;

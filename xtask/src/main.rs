@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use xtask::board::BOARDS;
+
 struct Chore {
     name: &'static str,
     usage: &'static str,
@@ -16,6 +18,30 @@ const CHORES: &[Chore] = &[
         usage: "test [step ...]",
         about: "runs every test (or the named steps), installing what is missing; fails in CI if a step cannot run",
         run: xtask::test::test,
+    },
+    Chore {
+        name: "emulate",
+        usage: "emulate <board> <program>",
+        about: "runs a program of the firmware in the emulator, its log here, its serial line on a local port",
+        run: xtask::device::emulate,
+    },
+    Chore {
+        name: "flash",
+        usage: "flash [program]",
+        about: "builds for the real board, flashes it with probe-rs and shows its log",
+        run: xtask::device::flash,
+    },
+    Chore {
+        name: "size",
+        usage: "size [--write]",
+        about: "what the programs take on the boards, against their budgets; --write keeps the table in firmware/sizes.md",
+        run: xtask::size::size,
+    },
+    Chore {
+        name: "map",
+        usage: "map <board> <program>",
+        about: "a program's memory map, checked against the chip's",
+        run: xtask::map::map,
     },
     Chore { name: "help", usage: "help", about: "says all this", run: help },
 ];
@@ -37,8 +63,9 @@ fn main() -> ExitCode {
 fn help(_: &[String]) -> bool {
     println!("cargo xtask <chore>\n");
     for chore in CHORES {
-        println!("  {:<24} {}", chore.usage, chore.about);
+        println!("  {:<27} {}", chore.usage, chore.about);
     }
+    println!("\nBoards: {}", BOARDS.map(|board| board.name).join(", "));
     println!("\nSteps of `test`:");
     xtask::test::list();
     true

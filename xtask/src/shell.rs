@@ -1,5 +1,6 @@
 //! Running other programs: visibly, with a time limit where one may hang.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,9 +33,19 @@ pub fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// Looks for a program in `PATH`.
+/// `PATH` with the given folders in front, and the one where `cargo install` puts programs behind.
+pub fn tool_path(first: &[&Path]) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let folders = first.iter().map(PathBuf::from);
+    let folders = folders.chain(std::env::split_paths(&path)).chain(cargo_home.map(|home| home.join("bin")));
+    std::env::join_paths(folders).expect("no folder's name holds a separator")
+}
+
+/// Looks for a program in `PATH`, and where `cargo install` puts programs.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+    let path = tool_path(&[]);
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
@@ -66,14 +77,9 @@ pub fn run(command: &mut Command) -> Result<(), Trouble> {
 /// Like [`run`], but kills the command when it takes longer than `limit`.
 pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Trouble> {
     println!("$ {}  (at most {} s)", typed(command), limit.as_secs());
-    let failed = |why: String| Trouble::failed(format!("`{}` {why}", typed(command)));
-    let mut child = Command::new(command.get_program())
-        .args(command.get_args())
-        .envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))))
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .spawn()
-        .map_err(|error| failed(error.to_string()))?;
+    let words = typed(command);
+    let failed = |why: String| Trouble::failed(format!("`{words}` {why}"));
+    let mut child = command.stdin(Stdio::null()).spawn().map_err(|error| failed(error.to_string()))?;
     let deadline = Instant::now() + limit;
     loop {
         match child.try_wait()? {

@@ -1,8 +1,11 @@
 //! `cargo xtask test`: every test there is, in the order in which a failure is cheapest to learn of.
 
+use crate::board::BOARDS;
+use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
+use crate::{map, size};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -12,6 +15,19 @@ pub const STEPS: &[Step] = &[
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
     Step { name: "xtask", about: "tests of these chores", run: xtask },
     Step { name: "doc", about: "the documentation builds without warnings", run: doc },
+    Step { name: "core", about: "the core builds for a board, without std and without allocator", run: core },
+    Step {
+        name: "boards",
+        about: "the firmware builds for every board, and clippy has nothing to say",
+        run: boards,
+    },
+    Step { name: "map", about: "every memory map fits its chip", run: map::check_all },
+    Step { name: "size", about: "every program is within its budget", run: size::check_all },
+    Step {
+        name: "selftest",
+        about: "line, clock, flash, faults and power cuts on emulated boards",
+        run: selftest,
+    },
 ];
 
 /// Runs all steps, or those named; true when all is well.
@@ -64,4 +80,32 @@ fn xtask(_: &Tools) -> Verdict {
 fn doc(_: &Tools) -> Verdict {
     run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--workspace", "--no-deps"]))?;
     Ok(String::new())
+}
+
+fn core(tools: &Tools) -> Verdict {
+    let toolchain = tools.board_toolchain()?;
+    run(toolchain.cargo("build").args(["--package", "foretune-core", "--profile", "firmware"]))?;
+    Ok(toolchain.to_string())
+}
+
+/// Linking any of these programs also shows that nothing in them wants an allocator: none is given.
+fn boards(tools: &Tools) -> Verdict {
+    let toolchain = tools.board_toolchain()?;
+    for board in &BOARDS {
+        board.build(tools, "selftest")?;
+        if toolchain.can_lint() {
+            tools.component("clippy", "clippy")?;
+            let mut clippy = toolchain.cargo("clippy");
+            clippy.args([
+                "--package",
+                "foretune-firmware",
+                "--profile",
+                "firmware",
+                "--features",
+                board.name,
+            ]);
+            run(clippy.args(["--no-deps", "--lib", "--bins", "--", "-D", "warnings"]))?;
+        }
+    }
+    Ok(if toolchain.can_lint() { String::new() } else { "without clippy, which this toolchain lacks".into() })
 }

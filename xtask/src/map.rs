@@ -1,0 +1,241 @@
+//! Checks a program's memory map against the chip: everything where memory of its kind is, nothing on top of another.
+
+use std::ops::Range;
+
+use crate::board::{BOARDS, Board, Kind, find};
+use crate::elf::Elf;
+use crate::step::{Trouble, Verdict};
+use crate::tools::Tools;
+
+/// Bytes that the flash erases together: storage must start and end at such a border.
+const SECTOR: u64 = 8192;
+/// Vectors of the processor itself, before those of the chip.
+const PROCESSOR_VECTORS: usize = 16;
+
+/// `cargo xtask map <board> <program>`: builds, checks and prints.
+pub fn map(words: &[String]) -> bool {
+    let [board, program] = words else {
+        eprintln!("usage: cargo xtask map <board> <program>");
+        return false;
+    };
+    let checked = find(board).and_then(|board| {
+        let elf = Elf::read(&board.build(&Tools::default(), program)?)?;
+        print(&elf);
+        check(board, &elf)
+    });
+    match checked {
+        Ok(()) => println!("fits {board}"),
+        Err(ref trouble) => eprintln!("{}", trouble.why()),
+    }
+    checked.is_ok()
+}
+
+/// The step: all given programs on all boards.
+pub fn check_all(tools: &Tools) -> Verdict {
+    for board in &BOARDS {
+        let elf = Elf::read(&board.build(tools, "selftest")?)?;
+        check(board, &elf)
+            .map_err(|trouble| Trouble::failed(format!("{}: {}", board.name, trouble.why())))?;
+    }
+    Ok(String::new())
+}
+
+fn print(elf: &Elf) {
+    for section in &elf.sections {
+        let size = section.span.end - section.span.start;
+        println!("{:<14} {:#010x} .. {:#010x} {size:>9}", section.name, section.span.start, section.span.end);
+    }
+    for (name, start, end) in
+        [("stack", "_stack_end", "_stack_start"), ("storage", "_storage_start", "_storage_end")]
+    {
+        if let Ok(span) = elf.between(start, end) {
+            println!("{name:<14} {:#010x} .. {:#010x} {:>9}", span.start, span.end, span.end - span.start);
+        }
+    }
+}
+
+/// Everything that must hold of a program on a board.
+pub fn check(board: &Board, elf: &Elf) -> Result<(), Trouble> {
+    let stack = elf.between("_stack_end", "_stack_start")?;
+    let storage = elf.between("_storage_start", "_storage_end")?;
+    let last_words = elf.symbol("_last_words")?;
+    let last_words = last_words..last_words + 16;
+
+    for load in &elf.loads {
+        inside(board, Kind::Code, "what is loaded", load)?;
+    }
+    for section in &elf.sections {
+        let kind = if is_ram(&section.name)? { Kind::Ram } else { Kind::Code };
+        inside(board, kind, &section.name, &section.span)?;
+    }
+    inside(board, Kind::Ram, "the stack", &stack)?;
+    inside(board, Kind::Storage, "the storage", &storage)?;
+    if storage.start % SECTOR != 0 || storage.end % SECTOR != 0 || storage.is_empty() {
+        return Err(Trouble::failed(format!("the storage {} is not whole sectors", show(&storage))));
+    }
+    let mut spans: Vec<_> =
+        elf.sections.iter().map(|section| (section.name.as_str(), &section.span)).collect();
+    spans.extend([("the stack", &stack), ("the storage", &storage), ("the last words", &last_words)]);
+    apart(&spans)?;
+    vectors(board, elf, &stack)
+}
+
+/// Which sections are variables; any section that we do not know is worth a look by somebody.
+fn is_ram(section: &str) -> Result<bool, Trouble> {
+    match section {
+        ".vector_table" | ".text" | ".rodata" | ".gnu.sgstubs" => Ok(false),
+        ".data" | ".bss" | ".uninit" => Ok(true),
+        other => Err(Trouble::failed(format!("no rule says where section {other} belongs"))),
+    }
+}
+
+/// `span` must lie in one piece of the chip's memory of that kind.
+fn inside(board: &Board, kind: Kind, what: &str, span: &Range<u64>) -> Result<(), Trouble> {
+    let holds = |memory: &&crate::board::Memory| {
+        memory.kind == kind && memory.span.start <= span.start && span.end <= memory.span.end
+    };
+    match board.memory.iter().find(holds) {
+        Some(_) => Ok(()),
+        None => Err(Trouble::failed(format!("{what} at {} is not inside any {kind:?} memory", show(span)))),
+    }
+}
+
+/// No two may overlap.
+fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Trouble> {
+    for (index, (one, a)) in spans.iter().enumerate() {
+        for (other, b) in &spans[index + 1..] {
+            if a.start < b.end && b.start < a.end {
+                return Err(Trouble::failed(format!("{one} at {} overlaps {other} at {}", show(a), show(b))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The vector table opens the flash, begins with the stack and the reset handler, and has an entry per interrupt.
+fn vectors(board: &Board, elf: &Elf, stack: &Range<u64>) -> Result<(), Trouble> {
+    let table = elf.section(".vector_table").ok_or_else(|| Trouble::failed("there is no vector table"))?;
+    let text = elf.section(".text").ok_or_else(|| Trouble::failed("there is no code"))?;
+    let code =
+        board.memory.iter().find(|memory| memory.kind == Kind::Code).expect("every chip has code memory");
+    let entries: Vec<u64> = table
+        .content
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")).into())
+        .collect();
+    let wanted = PROCESSOR_VECTORS + board.interrupts;
+    match () {
+        _ if table.span.start != code.span.start => Err(Trouble::failed(format!(
+            "the vector table is at {}, not where the chip starts",
+            show(&table.span)
+        ))),
+        _ if entries.len() < wanted => {
+            Err(Trouble::failed(format!("{} vectors, but the chip has {wanted}", entries.len())))
+        }
+        _ if entries[0] != stack.end || !entries[0].is_multiple_of(8) => {
+            Err(Trouble::failed(format!("the first vector {:#010x} is not the stack's top", entries[0])))
+        }
+        _ => entries[1..].iter().filter(|&&entry| entry != 0).try_for_each(|&entry| {
+            // The lowest bit says Thumb, the only instruction set there is.
+            match entry % 2 == 1 && text.span.contains(&(entry - 1)) {
+                true => Ok(()),
+                false => Err(Trouble::failed(format!("the vector {entry:#010x} does not point to code"))),
+            }
+        }),
+    }
+}
+
+fn show(span: &Range<u64>) -> String {
+    format!("{:#010x}..{:#010x}", span.start, span.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::Section;
+
+    fn board() -> &'static Board {
+        find("nucleo-h7a3zi").unwrap()
+    }
+
+    /// A program that fits.
+    fn elf() -> Elf {
+        let words = 16 + 155;
+        let mut table: Vec<u32> = vec![0x0800_0301; words];
+        table[0] = 0x2001_FFC0;
+        let content = table.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let section = |name: &str, start: u64, size: u64, content| Section {
+            name: name.into(),
+            span: start..start + size,
+            content,
+        };
+        let symbols = [
+            ("_stack_end", 0x2000_0000),
+            ("_stack_start", 0x2001_FFC0),
+            ("_last_words", 0x2001_FFC0),
+            ("_storage_start", 0x0810_0000),
+            ("_storage_end", 0x0820_0000),
+        ];
+        Elf {
+            sections: vec![
+                section(".vector_table", 0x0800_0000, 4 * words as u64, content),
+                section(".text", 0x0800_0300, 0x1000, Vec::new()),
+                section(".bss", 0x2400_0000, 0x8000, Vec::new()),
+            ],
+            loads: vec![0x0800_0000..0x0800_1000, 0x0800_1000..0x0800_1300],
+            symbols: symbols.map(|(name, value)| (name.to_owned(), value)).into(),
+        }
+    }
+
+    fn trouble_after(change: impl FnOnce(&mut Elf)) -> String {
+        let mut elf = elf();
+        change(&mut elf);
+        check(board(), &elf).unwrap_err().why().to_owned()
+    }
+
+    #[test]
+    fn a_program_that_fits_is_accepted() {
+        check(board(), &elf()).unwrap();
+    }
+
+    #[test]
+    fn variables_beyond_the_memory_are_noticed() {
+        assert!(trouble_after(|elf| elf.sections[2].span.end += 1 << 20).contains(".bss"));
+    }
+
+    #[test]
+    fn code_that_grows_into_the_storage_is_noticed() {
+        let why = trouble_after(|elf| elf.loads[1].end = 0x0810_0010);
+        assert!(why.contains("what is loaded"), "{why}");
+        let why = trouble_after(|elf| elf.sections[1].span.end = 0x0810_0010);
+        assert!(why.contains(".text"), "{why}");
+    }
+
+    #[test]
+    fn storage_in_the_wrong_place_is_noticed() {
+        let set = |value| move |elf: &mut Elf| elf.symbols.extend([("_storage_start".to_owned(), value)]);
+        assert!(trouble_after(set(0x080F_0000)).contains("the storage"));
+        assert!(trouble_after(set(0x0810_0010)).contains("whole sectors"));
+    }
+
+    #[test]
+    fn a_stack_in_the_variables_is_noticed() {
+        let why = trouble_after(|elf| {
+            elf.symbols.insert("_stack_end".into(), 0x2400_0000);
+            elf.symbols.insert("_stack_start".into(), 0x2400_1000);
+        });
+        assert!(why.contains("overlaps"), "{why}");
+    }
+
+    #[test]
+    fn a_wrong_vector_table_is_noticed() {
+        assert!(trouble_after(|elf| elf.sections[0].content[4] = 0).contains("does not point to code"));
+        assert!(trouble_after(|elf| elf.sections[0].content[0] = 8).contains("stack's top"));
+        assert!(trouble_after(|elf| elf.sections[0].content.truncate(64)).contains("the chip has 171"));
+    }
+
+    #[test]
+    fn a_section_without_a_rule_is_noticed() {
+        assert!(trouble_after(|elf| elf.sections[2].name = ".mystery".into()).contains(".mystery"));
+    }
+}

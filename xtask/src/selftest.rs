@@ -1,0 +1,227 @@
+//! Drives `firmware/src/bin/selftest.rs` on an emulated board: line, clock, flash, faults, power failures.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::board::{Board, emulated};
+use crate::qemu::{CUT, Device, INSTRUCTIONS_PER_TICK, Running};
+use crate::step::{Trouble, Verdict};
+use crate::tools::Tools;
+
+/// The program's commands, as its source lists them.
+mod command {
+    pub const REPORT: u8 = 0x01;
+    pub const PANIC: u8 = 0x02;
+    pub const OVERFLOW: u8 = 0x03;
+    pub const FAULT: u8 = 0x04;
+    pub const HANG: u8 = 0x05;
+    pub const RECORD: u8 = 0x06;
+    pub const RESTART: u8 = 0x0E;
+    pub const EXIT: u8 = 0x0F;
+}
+
+/// Runs everything on every emulated board.
+pub fn selftest(tools: &Tools) -> Verdict {
+    let mut remarks = Vec::new();
+    for board in emulated() {
+        let elf = board.build(tools, "selftest")?;
+        println!("self-test on {}", board.name);
+        remarks.push(format!("{}: {}", board.name, on_board(tools, board, &elf)?));
+    }
+    Ok(remarks.join("; "))
+}
+
+fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Trouble> {
+    let folder = tempfile::tempdir()?;
+    let device = Device::new(tools, board, elf, folder.path())?;
+    let stack = line_and_clock(&device, board)?;
+    faults(&device)?;
+    exact_power_cuts(&device)?;
+    random_power_cuts(&device)?;
+    Ok(format!("stack {stack}"))
+}
+
+/// Echo, instruction count, stack mark, log, exit.
+fn line_and_clock(device: &Device, board: &Board) -> Result<String, Trouble> {
+    let counting = Device { count_instructions: true, ..device.clone() };
+    let mut session = Session::open(&counting)?;
+    session.echo(4096)?;
+    let report = session.report()?;
+    expect("board", report.get("board"), board.name)?;
+    expect("fault", report.get("fault"), "None")?;
+    // The program waits for a million rounds of two instructions.
+    let instructions = number(&report, "ticks")? * INSTRUCTIONS_PER_TICK;
+    check((2_000_000..2_002_000).contains(&instructions), || {
+        format!("2 000 000 instructions counted as {instructions}")
+    })?;
+    session.send(command::EXIT)?;
+    let (code, log) = session.running.wait(Duration::from_secs(30))?;
+    check(code == 0, || format!("exit code {code}"))?;
+    check(log.iter().any(|line| line.contains(&format!("selftest on {}", board.name))), || {
+        format!("log: {log:?}")
+    })?;
+    Ok(report["stack"].clone())
+}
+
+/// Every way to fail is noticed, logged, survived and remembered.
+fn faults(device: &Device) -> Result<(), Trouble> {
+    let mut session = Session::open(device)?;
+    session.send(command::RESTART)?;
+    expect("fault after a plain restart", session.report()?.get("fault"), "None")?;
+    let ways = [
+        (command::PANIC, "Panic"),
+        (command::OVERFLOW, "StackOverflow"),
+        (command::FAULT, "HardFault"),
+        (command::HANG, "Watchdog"),
+    ];
+    for (way, name) in ways {
+        session.send(way)?;
+        expect("fault", session.report()?.get("fault"), &format!("Some({name})"))?;
+    }
+    let log = session.running.kill()?;
+    for trace in ["panicked at", "on command", "cause: StackOverflow", "cause: HardFault", "cause: Watchdog"]
+    {
+        check(log.iter().any(|line| line.contains(trace)), || format!("no `{trace}` in the log: {log:?}"))?;
+    }
+    Ok(())
+}
+
+/// Pieces of a change to the flash: see `firmware/src/ecc_flash.rs`.
+mod pieces {
+    pub const ERASE: u32 = 6;
+    pub const WORD: u32 = 3;
+    /// The check at the start: two erases and four words.
+    pub const START: u32 = 2 * ERASE + 4 * WORD;
+    /// A record is two words.
+    pub const RECORD: u32 = 2 * WORD;
+}
+
+/// A cut at each piece of the fourth record leaves three records and, in the middle of a word, a torn one.
+fn exact_power_cuts(device: &Device) -> Result<(), Trouble> {
+    let size = std::fs::metadata(device.flash())?.len() as u32 * 16 / 17;
+    let erases = (size / 8192 - 1) * pieces::ERASE;
+    for piece in 0..=pieces::RECORD {
+        let at = pieces::START + erases + 3 * pieces::RECORD + piece;
+        let cutting = Device { cut: Some(at), ..device.clone() };
+        let mut session = Session::open(&cutting)?;
+        session.send(command::RECORD)?;
+        let (code, _) = session.running.wait(Duration::from_secs(60))?;
+        check(code == CUT, || format!("exit code {code} instead of a power cut at piece {at}"))?;
+        let report = Session::open(device)?.report()?;
+        let (records, torn) = match piece {
+            0 | 3 => (3, "false"),
+            pieces::RECORD => (4, "false"),
+            _ => (3, "true"),
+        };
+        check(number(&report, "records")? == records, || {
+            format!("records after a cut at piece {piece}: {report:?}")
+        })?;
+        expect(&format!("torn after a cut at piece {piece}"), report.get("torn"), torn)?;
+    }
+    Ok(())
+}
+
+/// A kill at any moment leaves whole records and at most one torn behind them; a restart finds the same.
+fn random_power_cuts(device: &Device) -> Result<(), Trouble> {
+    for milliseconds in [3, 10, 25, 60] {
+        let mut session = Session::open(device)?;
+        session.report()?;
+        session.send(command::RECORD)?;
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        session.running.kill()?;
+        let mut session = Session::open(device)?;
+        let first = session.report()?;
+        session.send(command::RESTART)?;
+        let second = session.report()?;
+        let same = ["records", "torn"].iter().all(|key| first.get(*key) == second.get(*key));
+        check(same, || format!("{first:?} became {second:?} without being touched"))?;
+    }
+    Ok(())
+}
+
+/// A running device and the connection to it.
+struct Session {
+    running: Running,
+    line: BufReader<TcpStream>,
+}
+
+impl Session {
+    fn open(device: &Device) -> Result<Self, Trouble> {
+        let running = device.start()?;
+        let line = BufReader::new(running.connect()?);
+        Ok(Session { running, line })
+    }
+
+    fn send(&mut self, byte: u8) -> Result<(), Trouble> {
+        Ok(self.line.get_mut().write_all(&[byte])?)
+    }
+
+    /// Asks until an answer comes: a device that is restarting loses what it was sent.
+    fn report(&mut self) -> Result<HashMap<String, String>, Trouble> {
+        self.line.get_ref().set_read_timeout(Some(Duration::from_millis(500)))?;
+        for _ in 0..60 {
+            self.send(command::REPORT)?;
+            let mut line = String::new();
+            if self.line.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                self.drain()?;
+                return Ok(parse(&line));
+            }
+        }
+        Err(Trouble::failed(format!("no report from the device; its log: {:?}", self.running.log())))
+    }
+
+    /// Reads away the answers to earlier questions.
+    fn drain(&mut self) -> Result<(), Trouble> {
+        self.line.get_ref().set_read_timeout(Some(Duration::from_millis(100)))?;
+        while self.line.read_until(b'\n', &mut Vec::new()).is_ok_and(|count| count > 0) {}
+        Ok(())
+    }
+
+    /// Sends bytes in blocks that the device's buffer can hold, and wants them back.
+    fn echo(&mut self, bytes: usize) -> Result<(), Trouble> {
+        self.line.get_ref().set_read_timeout(Some(Duration::from_secs(30)))?;
+        let text: Vec<u8> = (b' '..=b'~').cycle().take(bytes).collect();
+        for block in text.chunks(512) {
+            self.line.get_mut().write_all(block)?;
+            let mut back = vec![0; block.len()];
+            self.line.read_exact(&mut back)?;
+            check(back == block, || "the echo differs from what was sent".to_owned())?;
+        }
+        Ok(())
+    }
+}
+
+/// Splits `key=value key=value`.
+fn parse(line: &str) -> HashMap<String, String> {
+    let pairs = line.split_whitespace().filter_map(|pair| pair.split_once('='));
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+fn number(report: &HashMap<String, String>, key: &str) -> Result<u64, Trouble> {
+    let value = report.get(key).and_then(|value| value.parse().ok());
+    value.ok_or_else(|| Trouble::failed(format!("no number `{key}` in {report:?}")))
+}
+
+fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Trouble> {
+    if holds { Ok(()) } else { Err(Trouble::failed(otherwise())) }
+}
+
+fn expect(what: &str, found: Option<&String>, wanted: &str) -> Result<(), Trouble> {
+    check(found.is_some_and(|found| found == wanted), || format!("{what}: {found:?} instead of {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_split_into_pairs() {
+        let report = parse("board=mps2-an386 ticks=50001 fault=Some(Panic)\n");
+        assert_eq!(report["fault"], "Some(Panic)");
+        assert_eq!(number(&report, "ticks"), Ok(50001));
+        assert!(number(&report, "board").is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! A compiler for the boards' processor: rustup's, or Debian's with the core library built from source.
+//!
+//! rustup downloads a ready-made core library. Where it cannot (no rustup, no network, a mirror without it), Debian's
+//! packaged compiler builds that library itself, which the compiler allows under `RUSTC_BOOTSTRAP`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::shell::{cargo, find, read, root, run_within, target_dir, tool_path};
+use crate::step::Trouble;
+use crate::tools::{debian, install};
+
+/// The boards' processor: Cortex-M4F and Cortex-M7.
+pub const TARGET: &str = "thumbv7em-none-eabihf";
+
+/// Set to `debian` to take the fallback although rustup would do.
+const CHOICE: &str = "FORETUNE_BOARD_TOOLCHAIN";
+
+const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
+const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+
+/// The compiler that was found.
+#[derive(Debug, Clone)]
+pub enum BoardToolchain {
+    /// The compiler in use, with the target that rustup added.
+    Rustup,
+    /// Debian's compiler, its core library built from source; the folder holds its linker under the usual name.
+    Debian {
+        /// Where `rust-lld` is.
+        linker_folder: PathBuf,
+    },
+}
+
+impl fmt::Display for BoardToolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BoardToolchain::Rustup => "rustup's, with the target's own core library",
+            BoardToolchain::Debian { .. } => "Debian's, building the core library from source",
+        })
+    }
+}
+
+impl BoardToolchain {
+    /// Looks for one; installs what is missing.
+    pub fn find_or_install() -> Result<Self, Trouble> {
+        let forced = std::env::var(CHOICE).is_ok_and(|choice| choice == "debian");
+        if !forced && (has_target() || add_target()) {
+            return Ok(BoardToolchain::Rustup);
+        }
+        Self::debian()
+    }
+
+    fn debian() -> Result<Self, Trouble> {
+        if !has_debian_sources() {
+            install(&DEBIAN_PACKAGES)?;
+        }
+        if !has_debian_sources() {
+            return Err(Trouble::missing(format!("no compiler for {TARGET}: rustup target add {TARGET}")));
+        }
+        let linker = debian("ld.lld", &["lld"])?;
+        let linker_folder = target_dir().join("debian-linker");
+        std::fs::create_dir_all(&linker_folder)?;
+        // flip-link looks for the linker by the name that it has in rustup's toolchains.
+        let name = linker_folder.join("rust-lld");
+        std::fs::remove_file(&name).ok();
+        std::os::unix::fs::symlink(linker, name)?;
+        Ok(BoardToolchain::Debian { linker_folder })
+    }
+
+    /// `cargo <subcommand>` for the boards' processor.
+    pub fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = match self {
+            BoardToolchain::Rustup => cargo(),
+            BoardToolchain::Debian { .. } => Command::new(DEBIAN_CARGO),
+        };
+        command.current_dir(root()).args([subcommand, "--target", TARGET]);
+        match self {
+            BoardToolchain::Rustup => command.env("PATH", tool_path(&[])),
+            BoardToolchain::Debian { linker_folder } => command
+                .args(["-Zbuild-std=core", "--target-dir"])
+                .arg(target_dir().join("debian"))
+                .env("PATH", tool_path(&[linker_folder, Path::new("/usr/bin")]))
+                .env("RUSTC", DEBIAN_RUSTC)
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env_remove("RUSTUP_TOOLCHAIN"),
+        };
+        command
+    }
+
+    /// Where it puts what it builds.
+    pub fn output(&self) -> PathBuf {
+        match self {
+            BoardToolchain::Rustup => target_dir().join(TARGET),
+            BoardToolchain::Debian { .. } => target_dir().join("debian").join(TARGET),
+        }
+    }
+
+    /// Whether it has clippy.
+    pub fn can_lint(&self) -> bool {
+        matches!(self, BoardToolchain::Rustup)
+    }
+}
+
+/// Whether the compiler in use has the target's core library.
+fn has_target() -> bool {
+    let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+    folder.is_some_and(|folder| Path::new(&folder).is_dir())
+}
+
+fn add_target() -> bool {
+    let limit = Duration::from_secs(300);
+    find("rustup").is_some()
+        && run_within(Command::new("rustup").args(["target", "add", TARGET]), limit).is_ok()
+        && has_target()
+}
+
+/// Whether Debian's compiler and the sources of its core library are there.
+fn has_debian_sources() -> bool {
+    let sysroot = read(Command::new(DEBIAN_RUSTC).args(["--print", "sysroot"]));
+    let sources = sysroot.map(|sysroot| Path::new(&sysroot).join("lib/rustlib/src/rust/library/core"));
+    Path::new(DEBIAN_CARGO).is_file() && sources.is_some_and(|sources| sources.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fallback_builds_the_core_library_apart_from_everything_else() {
+        let toolchain = BoardToolchain::Debian { linker_folder: PathBuf::from("/linker") };
+        let command = toolchain.cargo("build");
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        assert!(words.iter().any(|word| word == "-Zbuild-std=core"), "{words:?}");
+        assert!(toolchain.output().ends_with("debian/thumbv7em-none-eabihf"));
+        assert!(!toolchain.can_lint());
+    }
+}
