@@ -29,18 +29,32 @@ impl Workspace<'_> {
         count: usize,
     ) {
         let weight = 1.0 / particles.len() as f32;
-        self.panels[1][..t].fill([0.0; LANES]);
-        for particle in particles {
-            for first in (0..t).step_by(LANES) {
-                let points = Rows { data: &chosen.data[first * chosen.stride..], ..chosen };
-                self.features_of_rows(&particle, points, first, LANES.min(t - first));
-            }
-            self.base_kernel(&particle, others, count, t);
-            let [base, mean, _] = &mut self.panels;
-            for (mean, base) in mean[..t].iter_mut().zip(base.iter()) {
-                for l in 0..LANES {
-                    mean[l] += weight * base[l];
-                }
+        for (v, particle) in particles.enumerate() {
+            self.add_kernel(&particle, v == 0, weight, (chosen, t), (others, count));
+        }
+    }
+
+    /// What one particle adds to [`mean_kernel`](Self::mean_kernel), where it is the `first` or not.
+    pub fn add_kernel(
+        &mut self,
+        particle: &Particle<'_>,
+        first: bool,
+        weight: f32,
+        (chosen, t): (Rows<'_>, usize),
+        (others, count): (Rows<'_>, usize),
+    ) {
+        if first {
+            self.panels[1][..t].fill([0.0; LANES]);
+        }
+        for from in (0..t).step_by(LANES) {
+            let points = Rows { data: &chosen.data[from * chosen.stride..], ..chosen };
+            self.features_of_rows(particle, points, from, LANES.min(t - from));
+        }
+        self.base_kernel(particle, others, count, t);
+        let [base, mean, _] = &mut self.panels;
+        for (mean, base) in mean[..t].iter_mut().zip(base.iter()) {
+            for l in 0..LANES {
+                mean[l] += weight * base[l];
             }
         }
     }

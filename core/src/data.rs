@@ -13,7 +13,8 @@ pub enum Scaling {
         /// Divided by; above 0.
         deviation: f32,
     },
-    /// Mean and deviation of the task's initial observations, then kept.
+    /// Mean and deviation of the task's initial observations, then kept; renewed further while all observations are
+    /// alike but for the noise.
     Initial,
     /// Mean and deviation of all observations so far, renewed with every observation.
     Running,
@@ -32,22 +33,27 @@ impl Scale {
     /// The map that changes nothing.
     pub const IDENTITY: Scale = Scale { mean: 0.0, deviation: 1.0 };
 
-    /// Mean and deviation of `values`, the deviation at least `floor` (1 if that is 0 as well).
+    /// Mean and deviation of `values`, the deviation at least [`least`](Self::least).
     ///
     /// Values up to 1e30 do not overflow: squares are taken of values relative to the largest.
-    pub fn of(values: &[f32], floor: f32) -> Scale {
-        let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-        if values.is_empty() || largest == 0.0 {
-            return Scale { mean: 0.0, deviation: if floor > 0.0 { floor } else { 1.0 } };
+    pub fn of(values: &[f32], noise: f32) -> Scale {
+        let (largest, least) = (largest(values), Scale::least(values, noise));
+        if largest == 0.0 {
+            return Scale { mean: 0.0, deviation: least };
         }
         let count = values.len() as f32;
         let mean = values.iter().fold(0.0, |sum, value| sum + value / largest) / count;
         let square =
             values.iter().fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
         let deviation = largest * math::sqrt(square / count);
-        // Below this, the deviation is rounding error of equal values.
-        let floor = floor.max(largest * 1e-6);
-        Scale { mean: mean * largest, deviation: deviation.max(floor) }
+        Scale { mean: mean * largest, deviation: deviation.max(least) }
+    }
+
+    /// Least deviation that says anything about `values`: that of the `noise`, or of rounding errors if there is none;
+    /// 1 if all values are zero besides.
+    pub fn least(values: &[f32], noise: f32) -> f32 {
+        let rounding = (largest(values) * 1e-6).max(f32::MIN_POSITIVE);
+        if largest(values) == 0.0 && noise == 0.0 { 1.0 } else { noise.max(rounding) }
     }
 
     /// The standardised observation.
@@ -59,6 +65,10 @@ impl Scale {
     pub fn undo(&self, z: f32) -> f32 {
         z * self.deviation + self.mean
     }
+}
+
+fn largest(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
 }
 
 /// How a query came about.
@@ -244,12 +254,20 @@ mod tests {
 
     #[test]
     fn scale_of_constant_tiny_and_huge_values_is_usable() {
-        for values in [[0.0; 3], [5.0; 3], [1e30, -1e30, 1e30], [1e-30, 2e-30, 3e-30], [1e30, 1e30, 1e30]] {
+        for values in [
+            [0.0; 3],
+            [5.0; 3],
+            [1e30, -1e30, 1e30],
+            [1e-30, 2e-30, 3e-30],
+            [1e30, 1e30, 1e30],
+            [1e-40, 1e-40, 1e-40],
+            [1e-45, 0.0, 1e-45],
+        ] {
             let scale = Scale::of(&values, 0.0);
             assert!(scale.deviation > 0.0 && scale.deviation.is_finite(), "{values:?} {scale:?}");
             for value in values {
                 assert!(scale.apply(value).abs() < 2.0, "{values:?} {scale:?}");
-                assert!((scale.undo(scale.apply(value)) - value).abs() <= 2e-6 * value.abs());
+                assert!((scale.undo(scale.apply(value)) - value).abs() <= 2e-6 * value.abs() + 3e-45);
             }
         }
         let scale = Scale::of(&[2.0, 4.0], 0.5);

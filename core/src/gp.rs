@@ -63,7 +63,7 @@ pub struct Fallbacks {
     pub noise: u32,
     /// Pivots that were raised.
     pub pivots: u32,
-    /// Particles left where they were, because their likelihood or gradient was not finite.
+    /// Times that a particle had no say in a step or a search, because its likelihood or gradient was not finite.
     pub particles: u32,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Particle<'a> {
         let floor = NOISE_FLOOR * hyper.signal;
         let mut floored = [floor; MAX_FIDELITIES];
         for (floored, &noise) in floored.iter_mut().zip(noise) {
-            fallbacks.noise += u32::from(noise < floor);
+            fallbacks.noise = fallbacks.noise.saturating_add(u32::from(noise < floor));
             *floored = noise.max(floor);
         }
         Particle { model, theta, hyper, noise: floored }
@@ -230,7 +230,8 @@ impl Workspace<'_> {
             }
         }
         let floor = PIVOT_FLOOR * particle.hyper.signal;
-        fallbacks.pivots += linalg::factor_block(self.matrix, self.size, first, count, panel, floor)?;
+        let raised = linalg::factor_block(self.matrix, self.size, first, count, panel, floor)?;
+        fallbacks.pivots = fallbacks.pivots.saturating_add(raised);
         Ok(())
     }
 

@@ -11,7 +11,7 @@
 //! | 10 | 1 | 0 = between tasks, 1 = within one |
 //! | 11 | 1 | particles stored (0: drawn anew from the prior) |
 //! | 12 | 4 | parameters per particle |
-//! | 16 | 1, 1, 1, 1 | dimensions, fidelities, carried points, 0 |
+//! | 16 | 1, 1, 1, 1 | dimensions, fidelities, carried points, 1 if the task is to end at once |
 //! | 20 | 4 | records |
 //! | 24 | 8 | seed |
 //! | 32 | 4 | task that runs or is next, from 1 |
@@ -25,9 +25,9 @@
 //! | | 4 | CRC-32 (IEEE) of all before |
 
 use crate::data::{Kind, Record};
-use crate::error::{Error, SnapshotError};
+use crate::error::SnapshotError;
+use crate::features::Map;
 use crate::kernel::Model;
-use crate::optimizer::Optimizer;
 use crate::prior::LARGEST_PARAMETER;
 use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::Problem;
@@ -38,6 +38,8 @@ pub const VERSION: u16 = 1;
 pub const HEADER: usize = 64;
 
 const MAGIC: [u8; 8] = *b"FORETUNE";
+/// No sequence of tasks is as long.
+const LAST_TASK: u32 = u32::MAX / 2;
 
 /// CRC-32 (IEEE), four bits at a time: a table of 16 words.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +94,8 @@ const CRC_TABLE: [u32; 16] = {
 pub struct Header {
     /// Whether it was taken within a task.
     pub mid_task: bool,
+    /// Whether the user had asked for the task to end.
+    pub stopping: bool,
     /// Particles stored.
     pub particles: usize,
     /// Parameters per particle.
@@ -128,11 +132,11 @@ impl Header {
         (self.dimensions + 2) * 4
     }
 
-    fn carried_at(&self) -> usize {
+    pub(crate) fn carried_at(&self) -> usize {
         HEADER + self.particles * self.parameters * 4
     }
 
-    fn records_at(&self) -> usize {
+    pub(crate) fn records_at(&self) -> usize {
         self.carried_at() + self.carried * self.dimensions * 4
     }
 
@@ -155,6 +159,7 @@ impl Header {
         }
         let read = Header {
             mid_task: header[10] == 1,
+            stopping: header[19] == 1,
             particles: usize::from(header[11]),
             parameters: word(12) as usize,
             dimensions: usize::from(header[16]),
@@ -168,7 +173,7 @@ impl Header {
         };
         // Bounds that keep `length` from overflowing on 32 bits.
         let sane = version >= 1 && header[10] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
-        if !sane || read.dimensions > 255 || read.length() != word(44) as usize {
+        if !sane || read.length() != word(44) as usize {
             return Err(SnapshotError::Contents);
         }
         Ok(read)
@@ -197,7 +202,7 @@ impl Header {
         put(8, &VERSION.to_le_bytes());
         put(10, &[u8::from(self.mid_task), self.particles as u8]);
         put(12, &(self.parameters as u32).to_le_bytes());
-        put(16, &[self.dimensions as u8, self.fidelities as u8, self.carried as u8]);
+        put(16, &[self.dimensions as u8, self.fidelities as u8, self.carried as u8, u8::from(self.stopping)]);
         put(20, &(self.records as u32).to_le_bytes());
         put(24, &self.seed.to_le_bytes());
         put(32, &self.task.to_le_bytes());
@@ -209,6 +214,9 @@ impl Header {
 }
 
 /// The particles' bytes within a snapshot, its header checked, its checksum not.
+///
+/// # Errors
+/// [`SnapshotError::Truncated`].
 pub fn particles_of<'b>(bytes: &'b [u8], header: &Header) -> Result<&'b [u8], SnapshotError> {
     bytes.get(HEADER..header.carried_at()).ok_or(SnapshotError::Truncated)
 }
@@ -222,8 +230,8 @@ pub fn problem_checksum(problem: &Problem<'_>) -> u32 {
 /// Everything that gives a particle's numbers their meaning.
 pub(crate) fn model_checksum(model: &Model) -> u32 {
     let (map, width) = match model.map {
-        crate::features::Map::Ard => (0, 0),
-        crate::features::Map::Deep { width } => (1, width as u32),
+        Map::Ard => (0, 0),
+        Map::Deep { width } => (1, width as u32),
     };
     let offsets = [model.offsets.length, model.offsets.signal, model.offsets.gamma];
     checksum(|mix| {
@@ -241,18 +249,24 @@ pub(crate) fn checksum(feed: impl FnOnce(&mut dyn FnMut(u32))) -> u32 {
 }
 
 /// A sink that keeps the checksum of what went through.
-struct Writer<S: FnMut(&[u8])> {
+pub(crate) struct Writer<S: FnMut(&[u8])> {
     sink: S,
     crc: Crc,
 }
 
 impl<S: FnMut(&[u8])> Writer<S> {
+    pub fn new(header: &Header, sink: S) -> Self {
+        let mut writer = Writer { sink, crc: Crc::new() };
+        writer.put(&header.bytes());
+        writer
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         self.crc.update(bytes);
         (self.sink)(bytes);
     }
 
-    fn floats(&mut self, values: &[f32]) {
+    pub fn floats(&mut self, values: &[f32]) {
         // In pieces, so that a sink need not be called for every number.
         for piece in values.chunks(16) {
             let mut bytes = [0; 64];
@@ -262,155 +276,20 @@ impl<S: FnMut(&[u8])> Writer<S> {
             self.put(&bytes[..piece.len() * 4]);
         }
     }
-}
 
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Optimizer<'_, D, M, N, V, F, P, A, Q>
-{
-    /// Writes, in pieces, what the next task starts from; once this one has ended.
-    ///
-    /// # Errors
-    /// [`Error::OutOfTurn`] while a task runs.
-    pub fn knowledge(&self, sink: impl FnMut(&[u8])) -> Result<(), Error> {
-        let header = self.header(false).ok_or(Error::OutOfTurn)?;
-        self.write(header, sink);
-        Ok(())
+    pub fn record<const D: usize>(&mut self, dimensions: usize, record: &Record<D>) {
+        self.floats(&record.x[..dimensions]);
+        self.floats(&[record.y.unwrap_or(0.0)]);
+        self.put(&[record.fidelity as u8, record.kind as u8, u8::from(record.y.is_none()), 0]);
     }
 
-    /// Writes, in pieces, all that is needed to go on from here; [`knowledge`](Self::knowledge) if the task has ended.
-    pub fn snapshot(&self, sink: impl FnMut(&[u8])) {
-        const { assert!(A >= V, "this memory keeps no centres: store knowledge and records") };
-        if let Some(header) = self.header(false).or_else(|| self.header(true)) {
-            self.write(header, sink);
-        }
-    }
-
-    /// Length of a [`snapshot`](Self::snapshot) or of the [`knowledge`](Self::knowledge) in bytes.
-    pub fn snapshot_len(&self) -> usize {
-        self.header(false).or_else(|| self.header(true)).map_or(0, |header| header.length())
-    }
-
-    fn header(&self, mid_task: bool) -> Option<Header> {
-        if !mid_task && !self.is_done() {
-            return None;
-        }
-        let stored = self.settings().carries_particles() && (!mid_task || self.task() > 1);
-        Some(Header {
-            mid_task,
-            particles: if stored { self.settings().particles } else { 0 },
-            parameters: self.model().parameters(),
-            dimensions: self.problem().dimensions.len(),
-            fidelities: self.problem().fidelities.len(),
-            carried: self.carried().len(),
-            records: if mid_task { self.records().count() } else { 0 },
-            seed: self.seed(),
-            task: self.task() + u32::from(!mid_task),
-            model: model_checksum(self.model()),
-            settings: self.settings_checksum(),
-        })
-    }
-
-    fn write(&self, header: Header, sink: impl FnMut(&[u8])) {
-        let mut writer = Writer { sink, crc: Crc::new() };
-        writer.put(&header.bytes());
-        for v in 0..header.particles {
-            let theta = if header.mid_task { self.centre(v) } else { self.particle(v) };
-            writer.floats(theta);
-        }
-        for x in self.carried() {
-            writer.floats(&x[..header.dimensions]);
-        }
-        for record in self.records().take(header.records) {
-            writer.floats(&record.x[..header.dimensions]);
-            writer.floats(&[record.y.unwrap_or(0.0)]);
-            writer.put(&[record.fidelity as u8, record.kind as u8, u8::from(record.y.is_none()), 0]);
-        }
-        let crc = writer.crc.value();
-        writer.put(&crc.to_le_bytes());
-    }
-
-    fn settings_checksum(&self) -> u32 {
-        checksum(|mut mix| {
-            self.settings().fingerprint(&mut mix);
-            self.problem().fingerprint(&mut mix);
-        })
-    }
-
-    /// Takes over what [`knowledge`](Self::knowledge) or [`snapshot`](Self::snapshot) wrote, forgetting the current
-    /// state. A snapshot's answers are then replayed by the next slices of work. A snapshot brings its seed;
-    /// knowledge does not: it may come from elsewhere.
-    ///
-    /// # Errors
-    /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
-    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let header = Header::verify(bytes)?;
-        self.check(&header, bytes)?;
-        let particles = particles_of(bytes, &header)?;
-        let seed = if header.mid_task { header.seed } else { self.seed() };
-        self.take_over(seed, header.task);
-        for v in 0..header.particles {
-            let row = &particles[v * header.parameters * 4..][..header.parameters * 4];
-            read_floats(row, self.particle_mut(v));
-        }
-        let carried = &bytes[header.carried_at()..header.records_at()];
-        for point in carried.chunks_exact(header.dimensions * 4) {
-            let mut x = [0.0; D];
-            read_floats(point, &mut x[..header.dimensions]);
-            self.add_carried(x);
-        }
-        self.begin();
-        for i in 0..header.records {
-            self.recall(read_record(bytes, &header, i)?)?;
-        }
-        Ok(())
-    }
-
-    /// Everything that could be wrong with a snapshot whose checksum is right.
-    fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
-        fits(header, bytes, self.model(), self.settings(), self.problem())?;
-        if header.particles > V {
-            return Err(SnapshotError::Model.into());
-        }
-        if header.mid_task && header.settings != self.settings_checksum() {
-            return Err(SnapshotError::Settings.into());
-        }
-        let (mut told, mut failed) = (0, 0);
-        for i in 0..header.records {
-            let record: Record<D> = read_record(bytes, header, i)?;
-            self.check_record(&record)?;
-            *(if record.y.is_some() { &mut told } else { &mut failed }) += 1;
-        }
-        if told > N {
-            return Err(Error::Capacity { what: "observations", needed: told, available: N });
-        }
-        if failed > crate::optimizer::MAX_FAILURES {
-            return Err(SnapshotError::Contents.into());
-        }
-        Ok(())
-    }
-
-    /// The particles' bytes within the knowledge that the current task started from.
-    pub(crate) fn particles_within<'b>(&self, knowledge: &'b [u8]) -> Result<&'b [u8], Error> {
-        let header = Header::read(knowledge)?;
-        let same = header.task == self.task()
-            && header.particles == self.settings().particles
-            && header.parameters == self.model().parameters();
-        if !same {
-            return Err(SnapshotError::Model.into());
-        }
-        Ok(particles_of(knowledge, &header)?)
+    pub fn finish(mut self) {
+        let crc = self.crc.value();
+        self.put(&crc.to_le_bytes());
     }
 }
 
-/// Whether knowledge could be [loaded](Optimizer::load) with these settings for this problem.
+/// Whether knowledge could be [loaded](crate::Optimizer::load) with these settings for this problem.
 ///
 /// # Errors
 /// Why not.
@@ -428,7 +307,7 @@ pub fn check_knowledge(
 }
 
 /// Everything that could be wrong with particles and carried points whose checksum is right.
-fn fits(
+pub(crate) fn fits(
     header: &Header,
     bytes: &[u8],
     model: &Model,
@@ -443,7 +322,7 @@ fn fits(
     if !same_model || (wanted > 0 && header.particles != wanted) {
         return Err(SnapshotError::Model);
     }
-    if header.carried > MAX_CARRIED || header.task == 0 {
+    if header.carried > MAX_CARRIED || header.task == 0 || header.task > LAST_TASK {
         return Err(SnapshotError::Contents);
     }
     let floats = bytes.get(HEADER..header.records_at()).ok_or(SnapshotError::Truncated)?;
@@ -454,13 +333,18 @@ fn fits(
     Ok(())
 }
 
-fn read_floats(bytes: &[u8], out: &mut [f32]) {
+pub(crate) fn read_floats(bytes: &[u8], out: &mut [f32]) {
     for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
         *out = f32::from_le_bytes(*bytes);
     }
 }
 
-fn read_record<const D: usize>(bytes: &[u8], header: &Header, i: usize) -> Result<Record<D>, SnapshotError> {
+/// Answer `i`.
+pub(crate) fn read_record<const D: usize>(
+    bytes: &[u8],
+    header: &Header,
+    i: usize,
+) -> Result<Record<D>, SnapshotError> {
     let at = header.records_at() + i * header.record_length();
     let bytes = bytes.get(at..at + header.record_length()).ok_or(SnapshotError::Truncated)?;
     let (floats, rest) = bytes.split_at((header.dimensions + 1) * 4);
@@ -496,6 +380,7 @@ mod tests {
     fn headers_survive_and_damage_is_named() {
         let header = Header {
             mid_task: true,
+            stopping: true,
             particles: 2,
             parameters: 3,
             dimensions: 1,
@@ -520,5 +405,8 @@ mod tests {
         let mut wrong = bytes;
         wrong[44] ^= 1;
         assert_eq!(Header::read(&wrong), Err(SnapshotError::Contents));
+        let mut older = bytes;
+        older[8] = 0;
+        assert_eq!(Header::read(&older), Err(SnapshotError::Contents));
     }
 }

@@ -1,13 +1,15 @@
 //! The batch design of [`crate::batch`], slice by slice, once a task when the initial points are in.
 
+use super::candidates::Candidates;
+use super::query::Query;
+use super::state::Phase;
 use super::sweep::first_phase;
-use super::{Kind, Optimizer, Phase, Query, rows};
-use crate::acquisition::Tally;
+use super::{Kind, Memory, Optimizer, rows};
 use crate::batch;
-use crate::gp::{Observations, Particle, Posterior};
+use crate::gp::{Fallbacks, Observations, Particle, Posterior, Workspace};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
-use crate::random::Purpose;
+use crate::random::{Purpose, Random};
 use crate::search::Lattice;
 use crate::settings::Method;
 
@@ -28,10 +30,10 @@ enum Stage {
     Factor { v: usize, first: usize },
     /// Variances of the candidates under particle `v`.
     Variances { v: usize, first: usize },
-    /// Factor of the chosen points under the mean kernel.
-    MeanFactor { first: usize },
-    /// Gain of the candidates.
-    Gain { first: usize },
+    /// Factor of the chosen points under the mean kernel, of which particle `v` is next.
+    MeanFactor { first: usize, v: usize },
+    /// Gain of the candidates, in whose mean kernel particle `v` is next.
+    Gain { first: usize, v: usize },
 }
 
 const START: Stage = Stage::Factor { v: 0, first: 0 };
@@ -60,12 +62,12 @@ impl<
 
     pub(super) fn start_design(&mut self, wanted: usize) {
         // The stream of a round that no query has: the design does not depend on what was observed.
-        let mut random =
-            crate::random::Random::new(self.state.seed, self.state.task, u32::MAX, Purpose::Candidates, 0);
+        let mut random = Random::new(self.state.seed, self.state.task, u32::MAX, Purpose::Candidates, 0);
         let lattice = Lattice::new(self.problem.dimensions, self.settings.candidates, &mut random);
         let candidates = &mut self.memory.candidates;
         candidates.len = lattice.whole.unwrap_or(self.settings.candidates);
         for (index, x) in candidates.x[..candidates.len].iter_mut().enumerate() {
+            *x = [0.0; D];
             lattice.point(self.problem.dimensions, index, x);
         }
         self.memory.design_fidelity.fill(self.problem.truth() as u8);
@@ -85,38 +87,41 @@ impl<
             self.state.phase = Phase::Next;
             return;
         }
-        let candidates = &mut self.memory.candidates;
-        candidates.tally[..candidates.len].as_flattened_mut().fill(Tally::ZERO);
+        self.memory.candidates.clear_tallies();
         self.state.phase = Phase::Design(Design { chosen, best: None, stage: START, ..design });
     }
 
     pub(super) fn design_slice(&mut self, mut design: Design) {
-        let particles = self.settings.particles;
+        let (particles, chosen) = (self.settings.particles, design.chosen);
         let len = self.memory.candidates.len;
         let next = match design.stage {
-            Stage::Factor { v, first } if first < design.chosen => {
-                if self.with_design_particle(v, design.chosen, |gp, particle, data, fallbacks, _| {
-                    gp.factor(particle, data, first, fallbacks).is_err()
-                }) {
-                    None
-                } else {
-                    Some(Stage::Factor { v, first: first + LANES })
-                }
+            Stage::Factor { v, first } if first < chosen => {
+                self.factor_design(v, chosen, first).then_some(Stage::Factor { v, first: first + LANES })
             }
             Stage::Factor { v, .. } => Some(Stage::Variances { v, first: 0 }),
             Stage::Variances { v, first } if first < len => {
-                self.variances_slice(v, design.chosen, first);
+                self.variances_slice(v, chosen, first);
                 Some(Stage::Variances { v, first: first + LANES })
             }
             Stage::Variances { v, .. } if v + 1 < particles => Some(Stage::Factor { v: v + 1, first: 0 }),
-            Stage::Variances { .. } => Some(Stage::MeanFactor { first: 0 }),
-            Stage::MeanFactor { first } if first < design.chosen => self
-                .mean_factor_slice(design.chosen, first)
-                .then_some(Stage::MeanFactor { first: first + LANES }),
-            Stage::MeanFactor { .. } => Some(Stage::Gain { first: 0 }),
-            Stage::Gain { first } => {
+            Stage::Variances { .. } => Some(Stage::MeanFactor { first: 0, v: 0 }),
+            Stage::MeanFactor { first, v } if first < chosen => match v < particles {
+                true => {
+                    self.add_kernel(v, chosen, first, false);
+                    Some(Stage::MeanFactor { first, v: v + 1 })
+                }
+                false => self
+                    .mean_factor_slice(chosen, first)
+                    .then_some(Stage::MeanFactor { first: first + LANES, v: 0 }),
+            },
+            Stage::MeanFactor { .. } => Some(Stage::Gain { first: 0, v: 0 }),
+            Stage::Gain { first, v } if v < particles => {
+                self.add_kernel(v, chosen, first, true);
+                Some(Stage::Gain { first, v: v + 1 })
+            }
+            Stage::Gain { first, .. } => {
                 self.gain_slice(&mut design, first);
-                (first + LANES < len).then_some(Stage::Gain { first: first + LANES })
+                (first + LANES < len).then_some(Stage::Gain { first: first + LANES, v: 0 })
             }
         };
         match next {
@@ -129,17 +134,23 @@ impl<
         }
     }
 
+    fn factor_design(&mut self, v: usize, chosen: usize, first: usize) -> bool {
+        self.with_design_particle(v, chosen, |gp, particle, data, fallbacks, _| {
+            gp.factor(particle, data, first, fallbacks).is_ok()
+        })
+    }
+
     /// Calls `work` with the workspace, particle `v` and the chosen points as observations.
     fn with_design_particle<R>(
         &mut self,
         v: usize,
         chosen: usize,
         work: impl FnOnce(
-            &mut crate::gp::Workspace<'_>,
+            &mut Workspace<'_>,
             &Particle<'_>,
             &Observations<'_>,
-            &mut crate::gp::Fallbacks,
-            &mut super::Candidates<D, M, Q>,
+            &mut Fallbacks,
+            &mut Candidates<D, M, Q>,
         ) -> R,
     ) -> R {
         let noise = self.noise();
@@ -167,37 +178,43 @@ impl<
         });
     }
 
-    /// Mean kernel of the chosen points with a block of others, into the workspace; returns mean signal and noise.
-    fn mean_kernel(&mut self, chosen: usize, first: usize, of_candidates: bool) -> (f32, f32) {
+    /// Adds what particle `v` contributes to the mean kernel of the chosen points with a block of themselves or of the
+    /// candidates.
+    fn add_kernel(&mut self, v: usize, chosen: usize, first: usize, of_candidates: bool) {
+        let weight = 1.0 / self.settings.particles as f32;
         let noise = self.noise();
-        let super::Memory { gp, particles, design, candidates, .. } = &mut *self.memory;
-        let v = self.settings.particles;
+        let Memory { gp, particles, design, candidates, .. } = &mut *self.memory;
+        let theta = &particles[v][..self.model.parameters()];
+        let fidelities = self.problem.fidelities.len();
+        let particle = Particle::new(&self.model, theta, &noise[..fidelities], &mut Default::default());
         let others = if of_candidates { &candidates.x[..candidates.len] } else { &design[..chosen] };
         let count = LANES.min(others.len() - first);
-        let (model, parameters, fidelities) =
-            (&self.model, self.model.parameters(), self.problem.fidelities.len());
-        let list = || {
-            particles[..v].iter().map(|theta| {
-                Particle::new(model, &theta[..parameters], &noise[..fidelities], &mut Default::default())
-            })
-        };
-        let others = rows(&others[first..first + count]);
-        gp.workspace().mean_kernel(list(), rows(&design[..chosen]), chosen, others, count);
-        let mean = |of: fn(&Particle<'_>, usize) -> f32| {
-            list().fold(0.0, |sum, particle| sum + of(&particle, fidelities - 1)) / v as f32
-        };
-        (mean(|particle, _| particle.hyper.signal), mean(|particle, truth| particle.noise[truth]))
+        let others = (rows(&others[first..first + count]), count);
+        gp.workspace().add_kernel(&particle, v == 0, weight, (rows(&design[..chosen]), chosen), others);
+    }
+
+    /// Signal and noise of the truth's fidelity, averaged over particles.
+    fn mean_signal_and_noise(&self) -> (f32, f32) {
+        let (noise, truth) = (self.noise(), self.problem.truth());
+        let (mut signal, mut sum) = (0.0, 0.0);
+        for theta in self.particles() {
+            let particle = Particle::new(&self.model, theta, &noise[..=truth], &mut Default::default());
+            signal += particle.hyper.signal;
+            sum += particle.noise[truth];
+        }
+        let v = self.settings.particles as f32;
+        (signal / v, sum / v)
     }
 
     fn mean_factor_slice(&mut self, chosen: usize, first: usize) -> bool {
-        let (_, noise) = self.mean_kernel(chosen, first, false);
+        let (_, noise) = self.mean_signal_and_noise();
         let count = LANES.min(chosen - first);
         self.memory.gp.workspace().factor_mean(first, count, noise).is_ok()
     }
 
     /// Weighs 8 candidates; those chosen before are out.
     fn gain_slice(&mut self, design: &mut Design, first: usize) {
-        let (signal, noise) = self.mean_kernel(design.chosen, first, true);
+        let (signal, noise) = self.mean_signal_and_noise();
         let variances = self.memory.gp.workspace().mean_variances(design.chosen, signal);
         let candidates = &self.memory.candidates;
         for (c, variance) in (first..candidates.len.min(first + LANES)).zip(variances) {

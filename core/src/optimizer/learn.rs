@@ -1,6 +1,7 @@
 //! Learning `θ` from the current task's data, slice by slice: Eq. (38), (39).
 
-use super::{Optimizer, Phase, observations};
+use super::state::Phase;
+use super::{Memory, Optimizer, observations};
 use crate::gp::Particle;
 use crate::kernel::PairSums;
 use crate::linalg::LANES;
@@ -17,7 +18,7 @@ pub(super) struct Learn {
     /// Steps to go, this one included.
     left: u32,
     stage: Stage,
-    sums: PairSums,
+    /// Of the kernel between particles.
     h: f32,
 }
 
@@ -35,7 +36,7 @@ enum Stage {
 
 impl Learn {
     pub fn new(steps: u32) -> Self {
-        Learn { left: steps, stage: Stage::Factor { v: 0, first: 0 }, sums: PairSums::default(), h: 1.0 }
+        Learn { left: steps, stage: Stage::Factor { v: 0, first: 0 }, h: 1.0 }
     }
 }
 
@@ -53,8 +54,8 @@ impl<
     pub(super) fn learn_slice(&mut self, mut learn: Learn, centres: &[u8]) {
         let parameters = self.model.parameters();
         learn.stage = match learn.stage {
-            Stage::Factor { v, first } => self.factor_slice(v, first, &mut learn),
-            Stage::Gradient { v, first } => self.gradient_slice(v, first, &mut learn, centres),
+            Stage::Factor { v, first } => self.factor_slice(v, first),
+            Stage::Gradient { v, first } => self.gradient_slice(v, first, centres),
             Stage::Distances { first } => {
                 let (v, end) = (self.settings.particles, (first + CHUNK).min(parameters));
                 if first == 0 {
@@ -90,8 +91,8 @@ impl<
         }
     }
 
-    /// One block of the factor; a particle whose factor fails stays where it is.
-    fn factor_slice(&mut self, v: usize, first: usize, learn: &mut Learn) -> Stage {
+    /// One block of the factor; a particle whose factor fails has no say in this step.
+    fn factor_slice(&mut self, v: usize, first: usize) -> Stage {
         let noise = self.noise();
         let memory = &mut *self.memory;
         let data = observations(&memory.data);
@@ -110,27 +111,27 @@ impl<
         }
         gp.solve(data.fidelity.len());
         memory.gradients[v].fill(0.0);
-        learn.sums = PairSums::default();
+        self.state.sums = PairSums::default();
         Stage::Gradient { v, first: 0 }
     }
 
     /// One block of the gradient; after the last, the prior's.
-    fn gradient_slice(&mut self, v: usize, first: usize, learn: &mut Learn, centres: &[u8]) -> Stage {
+    fn gradient_slice(&mut self, v: usize, first: usize, centres: &[u8]) -> Stage {
         let noise = self.noise();
         let parameters = self.model.parameters();
         let later = self.learns_from_centres();
-        let super::Memory { data, gp, particles, gradients, rows, .. } = &mut *self.memory;
+        let Memory { data, gp, particles, gradients, rows, .. } = &mut *self.memory;
         let data = observations(data);
         let theta = &particles[v][..parameters];
         let mut unused = Default::default();
         let particle =
             Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], &mut unused);
         let gradient = &mut gradients[v][..parameters];
-        gp.workspace().gradient(&particle, &data, first, gradient, &mut learn.sums);
+        gp.workspace().gradient(&particle, &data, first, gradient, &mut self.state.sums);
         if first + LANES < data.fidelity.len() {
             return Stage::Gradient { v, first: first + LANES };
         }
-        self.model.finish_gradient(&particle.hyper, &learn.sums, gradient);
+        self.model.finish_gradient(&particle.hyper, &self.state.sums, gradient);
         let kde = kde(&self.settings, later, rows.as_flattened(), centres, Self::OWN_CENTRES.then_some(P));
         prior::add_gradient(&self.settings.prior, &self.model, kde.as_ref(), theta, gradient);
         if gradient.iter().any(|slope| !slope.is_finite()) {
@@ -140,7 +141,8 @@ impl<
     }
 
     fn leave_particle(&mut self, v: usize) -> Stage {
-        self.state.fallbacks.particles += 1;
+        let count = &mut self.state.fallbacks.particles;
+        *count = count.saturating_add(1);
         self.memory.gradients[v].fill(0.0);
         self.next_particle(v)
     }
@@ -158,7 +160,7 @@ impl<
         let memory = &mut *self.memory;
         let (theta, gradient) = (memory.particles.as_flattened_mut(), memory.gradients.as_flattened_mut());
         svgd::drift(theta, gradient, P, v, first..end, &memory.pairs, h);
-        let moments = memory.rows[if Self::OWN_CENTRES { V } else { 0 }..].as_flattened_mut();
+        let moments = memory.rows[Self::MOMENTS..].as_flattened_mut();
         if first == 0 {
             self.state.steps += 1;
         }

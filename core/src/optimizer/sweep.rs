@@ -4,78 +4,24 @@
 //! optimum's value, tallies. Then the best candidates are refined, or the best is taken: as the next query, Eq. (24),
 //! (37), (59), or as the recommendation.
 
-use super::{Activity, Kind, Optimizer, Phase, Progress, Recommendation, Stop, observations, rows};
-use crate::acquisition::{Tally, information};
+use core::ops::Range;
+
+use super::candidates::Choice;
+use super::purse::Purse;
+use super::query::{Progress, Recommendation, Stop};
+use super::state::Phase;
+use super::{Kind, Optimizer, observations, rows};
+use crate::acquisition::information;
 use crate::gp::{NOISE_FLOOR, Particle, Posterior};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
 use crate::math;
 use crate::max_value::{self, Gumbel, Reach};
 use crate::random::Purpose;
-use crate::search::{self, Lattice};
 use crate::settings::{Method, Recommend};
 
-/// Candidates tallied in one slice.
+/// Candidates tallied or weighed in one slice.
 const TALLIED: usize = 4 * LANES;
-/// Candidates that are refined.
-const TOP: usize = 4;
-
-/// Points under consideration, and what is thought of them.
-pub(super) struct Candidates<const D: usize, const M: usize, const Q: usize> {
-    pub x: [[f32; D]; Q],
-    pub belief: [[Posterior; M]; Q],
-    pub tally: [[Tally; M]; Q],
-    reach: [Reach; Q],
-    pub len: usize,
-    top: [Choice<D>; TOP],
-    found: usize,
-}
-
-/// A candidate with its best fidelity.
-#[derive(Clone, Copy)]
-struct Choice<const D: usize> {
-    score: f32,
-    x: [f32; D],
-    fidelity: usize,
-    mean: f32,
-    variance: f32,
-}
-
-impl<const D: usize, const M: usize, const Q: usize> Candidates<D, M, Q> {
-    pub const fn new() -> Self {
-        const NOTHING: Posterior = Posterior { mean: 0.0, variance: 0.0, covariance: 0.0 };
-        Candidates {
-            x: [[0.0; D]; Q],
-            belief: [[NOTHING; M]; Q],
-            tally: [[Tally::ZERO; M]; Q],
-            reach: [Reach { mean: 0.0, precision: 0.0 }; Q],
-            len: 0,
-            top: [Choice { score: 0.0, x: [0.0; D], fidelity: 0, mean: 0.0, variance: 0.0 }; TOP],
-            found: 0,
-        }
-    }
-
-    fn push(&mut self, x: [f32; D]) {
-        if self.len < Q {
-            self.x[self.len] = x;
-            self.len += 1;
-        }
-    }
-
-    /// Keeps the best few, best first; of equal scores the earlier. A point is kept once.
-    fn consider(&mut self, choice: Choice<D>) {
-        if self.top[..self.found].iter().any(|known| known.x == choice.x) {
-            return;
-        }
-        let rank =
-            self.top[..self.found].iter().position(|known| choice.score > known.score).unwrap_or(self.found);
-        if rank < TOP {
-            self.found = (self.found + 1).min(TOP);
-            self.top[rank..self.found].rotate_right(1);
-            self.top[rank] = choice;
-        }
-    }
-}
 
 /// What a sweep looks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,13 +51,25 @@ pub(super) struct Sweep {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
+    /// Factor of particle `v`, from observation `first`.
     Factor { first: usize },
+    /// What particle `v` believes of the candidates from `first`.
     Beliefs { first: usize },
+    /// A quartile of the optimum's value under particle `v`.
     Quartile { index: usize },
+    /// Sums over particles, of the candidates from `first`.
     Tally { first: usize },
+    /// After all particles: the best of the candidates, from `first`.
+    Collect { first: usize },
 }
 
 const START: Stage = Stage::Factor { first: 0 };
+
+impl Sweep {
+    fn informed(&self) -> bool {
+        matches!(self.objective, Objective::Combined { .. } | Objective::Optimum)
+    }
+}
 
 impl<
     const D: usize,
@@ -133,7 +91,9 @@ impl<
             Method::Separation { c } if self.coin(c) => Objective::Optimum,
             Method::Separation { .. } => Objective::Parameters,
             Method::Myopic { c } if self.coin(c) => Objective::Optimum,
-            Method::TwoPhase { c } if self.searched() < first_phase(c, self.rounds()) => Objective::Optimum,
+            Method::TwoPhase { c } if self.asked_so_far() < first_phase(c, self.rounds()) => {
+                Objective::Optimum
+            }
             Method::Myopic { .. } | Method::TwoPhase { .. } => match self.design_query() {
                 Some(query) => return self.hand_out(query),
                 None => Objective::Optimum,
@@ -146,20 +106,19 @@ impl<
 
     /// Starts the search for the recommendation.
     pub(super) fn start_recommendation(&mut self) {
-        let mut whole = true;
-        if self.settings.recommend == Recommend::Queried {
-            let (data, candidates) = (&self.memory.data, &mut self.memory.candidates);
-            candidates.len = data.len();
-            candidates.x[..data.len()].copy_from_slice(data.x());
-        } else {
-            whole = self.fill_candidates();
-        }
+        let whole = match self.settings.recommend {
+            Recommend::Anywhere => self.fill_candidates(),
+            Recommend::Queried => {
+                self.observed_candidates();
+                true
+            }
+        };
         self.start_sweep(Objective::Mean, whole);
     }
 
     fn start_sweep(&mut self, objective: Objective, whole: bool) {
-        self.memory.candidates.found = 0;
-        self.clear_tallies();
+        self.memory.candidates.forget_best();
+        self.memory.candidates.clear_tallies();
         self.state.phase = Phase::Sweep(Sweep {
             objective,
             refinement: 0,
@@ -171,86 +130,35 @@ impl<
         });
     }
 
-    fn clear_tallies(&mut self) {
-        let candidates = &mut self.memory.candidates;
-        candidates.tally[..candidates.len].as_flattened_mut().fill(Tally::ZERO);
-    }
-
-    /// Fills the candidates: the whole space if it is small, else carried points, the best observed and points around
-    /// them (a quarter of all), and a lattice. Returns whether it is the whole space.
-    fn fill_candidates(&mut self) -> bool {
-        let mut random = self.random(Purpose::Candidates, 0);
-        let count = self.settings.candidates;
-        let lattice = Lattice::new(self.problem.dimensions, count, &mut random);
-        self.memory.candidates.len = 0;
-        if lattice.whole.is_none() {
-            for i in 0..self.state.carried {
-                self.memory.candidates.push(self.memory.carried[i]);
-            }
-            let best = self.best_observed();
-            for &i in best.iter().flatten() {
-                self.memory.candidates.push(self.memory.data.x()[i]);
-            }
-            let mut pick = 0;
-            while self.memory.candidates.len < count / 4 && best[0].is_some() {
-                if let Some(i) = best[pick % TOP] {
-                    let (mut x, centre) = ([0.0; D], self.memory.data.x()[i]);
-                    let radius = search::radius(pick / TOP % 3);
-                    search::around(self.problem.dimensions, &centre, radius, &mut random, &mut x);
-                    self.memory.candidates.push(x);
-                }
-                pick += 1;
-            }
-        }
-        for index in 0..lattice.whole.unwrap_or(count).min(count - self.memory.candidates.len) {
-            let mut x = [0.0; D];
-            lattice.point(self.problem.dimensions, index, &mut x);
-            self.memory.candidates.push(x);
-        }
-        lattice.whole.is_some()
-    }
-
-    /// The observations with the largest values, best first.
-    fn best_observed(&self) -> [Option<usize>; TOP] {
-        let z = self.memory.data.z();
-        let mut best = [None; TOP];
-        for i in 0..z.len() {
-            let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
-            if let Some(rank) = best.iter().position(better) {
-                best[rank..].rotate_right(1);
-                best[rank] = Some(i);
-            }
-        }
-        best
-    }
-
     pub(super) fn sweep_slice(&mut self, mut sweep: Sweep) -> Progress<D> {
         let next = match sweep.stage {
             Stage::Factor { first } => self.factor_beliefs(&sweep, first),
             Stage::Beliefs { first } => Some(self.beliefs_slice(&sweep, first)),
             Stage::Quartile { index } => Some(self.quartile_slice(&mut sweep, index)),
             Stage::Tally { first } => self.tally_slice(&mut sweep, first),
+            Stage::Collect { first } => match self.collect_slice(&sweep, first) {
+                Some(stage) => Some(stage),
+                None => return self.end_sweep(sweep),
+            },
         };
-        match next {
-            Some(stage) => sweep.stage = stage,
-            None => {
-                sweep.v += 1;
-                sweep.stage = START;
-            }
+        sweep.stage = next.unwrap_or_else(|| {
+            sweep.v += 1;
+            if sweep.v < self.settings.particles { START } else { Stage::Collect { first: 0 } }
+        });
+        self.state.phase = Phase::Sweep(sweep);
+        Progress::Working
+    }
+
+    /// After all particles and candidates: once more around the best, or done.
+    fn end_sweep(&mut self, sweep: Sweep) -> Progress<D> {
+        let found = !self.memory.candidates.best().is_empty();
+        if sweep.whole || !found || sweep.refinement == self.settings.refinements {
+            return self.decide(&sweep);
         }
-        if sweep.v < self.settings.particles {
-            self.state.phase = Phase::Sweep(sweep);
-            return Progress::Working;
-        }
-        self.collect(&sweep);
-        let refine = sweep.refinement < self.settings.refinements && !sweep.whole;
-        if refine && self.memory.candidates.found > 0 {
-            self.refine(sweep.refinement);
-            let refinement = sweep.refinement + 1;
-            self.state.phase = Phase::Sweep(Sweep { refinement, v: 0, used: 0, stage: START, ..sweep });
-            return Progress::Working;
-        }
-        self.decide(&sweep)
+        self.refine(sweep.refinement);
+        let refinement = sweep.refinement + 1;
+        self.state.phase = Phase::Sweep(Sweep { refinement, v: 0, used: 0, stage: START, ..sweep });
+        Progress::Working
     }
 
     /// One block of the factor of particle `v`; `None` if it must be left out.
@@ -262,18 +170,17 @@ impl<
         let theta = &memory.particles[sweep.v][..self.model.parameters()];
         let particle = Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], fallbacks);
         let mut gp = memory.gp.workspace();
-        if first < data.fidelity.len() {
-            if gp.factor(&particle, &data, first, fallbacks).is_err() {
-                fallbacks.particles += 1;
-                return None;
-            }
-            return Some(Stage::Factor { first: first + LANES });
-        }
-        if !gp.condition(&data).is_finite() {
-            fallbacks.particles += 1;
+        let sound = if first < data.fidelity.len() {
+            gp.factor(&particle, &data, first, fallbacks).is_ok()
+        } else {
+            gp.condition(&data).is_finite()
+        };
+        if !sound {
+            fallbacks.particles = fallbacks.particles.saturating_add(1);
             return None;
         }
-        Some(Stage::Beliefs { first: 0 })
+        let more = first < data.fidelity.len();
+        Some(if more { Stage::Factor { first: first + LANES } } else { Stage::Beliefs { first: 0 } })
     }
 
     fn beliefs_slice(&mut self, sweep: &Sweep, first: usize) -> Stage {
@@ -292,10 +199,9 @@ impl<
         for (kept, belief) in candidates.belief[first..end].iter_mut().zip(beliefs.chunks(fidelities)) {
             kept[..fidelities].copy_from_slice(belief);
         }
-        let informed = matches!(sweep.objective, Objective::Combined { .. } | Objective::Optimum);
         match end < candidates.len {
             true => Stage::Beliefs { first: end },
-            false if informed && sweep.refinement == 0 => Stage::Quartile { index: 0 },
+            false if sweep.informed() && sweep.refinement == 0 => Stage::Quartile { index: 0 },
             false => Stage::Tally { first: 0 },
         }
     }
@@ -329,13 +235,12 @@ impl<
         let (noise, truth) = (self.information_noise(), self.problem.truth());
         let fidelities = self.fidelities_of(sweep.objective);
         let maxima = &self.memory.maxima[sweep.v][..self.settings.max_values];
-        let informed = matches!(sweep.objective, Objective::Combined { .. } | Objective::Optimum);
         let candidates = &mut self.memory.candidates;
         let end = (first + TALLIED).min(candidates.len);
         for (beliefs, tallies) in candidates.belief[first..end].iter().zip(&mut candidates.tally[first..end])
         {
             for m in fidelities.clone() {
-                let worth = if informed {
+                let worth = if sweep.informed() {
                     information(self.settings.information, &beliefs[m], &beliefs[truth], noise[m], maxima)
                 } else {
                     0.0
@@ -350,7 +255,7 @@ impl<
         None
     }
 
-    fn fidelities_of(&self, objective: Objective) -> core::ops::Range<usize> {
+    fn fidelities_of(&self, objective: Objective) -> Range<usize> {
         let all = self.problem.fidelities.len();
         if matches!(objective, Objective::Combined { .. }) { 0..all } else { all - 1..all }
     }
@@ -360,72 +265,56 @@ impl<
         self.noise().map(|noise| noise.max(NOISE_FLOOR))
     }
 
-    /// After all particles: the best candidates with their best fidelity.
-    fn collect(&mut self, sweep: &Sweep) {
+    /// After all particles: looks for the best candidates among some more of them.
+    fn collect_slice(&mut self, sweep: &Sweep, first: usize) -> Option<Stage> {
         if sweep.used == 0 {
-            return;
+            return None;
         }
-        let noise = self.information_noise();
-        for c in 0..self.memory.candidates.len {
+        let (purse, noise) = (self.purse(), self.information_noise());
+        let end = (first + TALLIED).min(self.memory.candidates.len);
+        for c in first..end {
             let mut best: Option<Choice<D>> = None;
             for m in self.fidelities_of(sweep.objective) {
-                let tally = self.memory.candidates.tally[c][m];
-                let x = self.memory.candidates.x[c];
-                if sweep.objective != Objective::Mean
-                    && !self.worth_asking(&x, m, tally.variance(sweep.used), noise[m])
-                {
-                    continue;
-                }
-                let score = match sweep.objective {
-                    Objective::Combined { beta } => tally.score(beta, noise[m], self.price(m), sweep.used),
-                    Objective::Optimum => tally.information,
-                    Objective::Parameters => tally.transfer(noise[m], sweep.used),
-                    Objective::Mean => tally.mean,
-                };
-                if best.is_none_or(|best| score > best.score) {
-                    let (mean, variance) = (tally.mean, tally.variance(sweep.used));
-                    best = Some(Choice { score, x, fidelity: m, mean, variance });
-                }
+                let choice = self.weigh(sweep, &purse, noise[m], c, m);
+                best = [best, choice]
+                    .into_iter()
+                    .flatten()
+                    .reduce(|best, choice| if choice.score > best.score { choice } else { best });
             }
             if let Some(best) = best {
                 self.memory.candidates.consider(best);
             }
         }
+        (end < self.memory.candidates.len).then_some(Stage::Collect { first: end })
     }
 
-    /// Whether a query can be paid, has not failed, and is not a repetition for nothing.
-    fn worth_asking(&self, x: &[f32; D], fidelity: usize, variance: f32, noise: f32) -> bool {
-        self.problem.fidelities[fidelity].cost <= self.left()
-            && !self.has_failed(x, fidelity)
-            && (variance >= 0.5 * noise || self.memory.data.count(x, fidelity) == 0)
+    /// Candidate `c` at fidelity `m`, if it is allowed.
+    fn weigh(&self, sweep: &Sweep, purse: &Purse, noise: f32, c: usize, m: usize) -> Option<Choice<D>> {
+        let (x, tally) = (self.memory.candidates.x[c], self.memory.candidates.tally[c][m]);
+        let variance = tally.variance(sweep.used);
+        let score = match sweep.objective {
+            Objective::Mean => tally.mean,
+            _ if !purse.can_pay(m) || !self.worth_asking(&x, m, variance) => return None,
+            Objective::Combined { beta } => tally.score(beta, noise, purse.price(m), sweep.used),
+            Objective::Optimum => tally.information,
+            Objective::Parameters => tally.transfer(noise, sweep.used),
+        };
+        Some(Choice { score, x, fidelity: m, mean: tally.mean, variance })
     }
 
-    /// Cost of a fidelity, or of a slot if slots are scarcer than money.
-    fn price(&self, fidelity: usize) -> f32 {
-        let slot = self.left() / self.memory.data.room() as f32;
-        self.problem.fidelities[fidelity].cost.max(slot)
-    }
-
-    /// New candidates around the best ones.
-    fn refine(&mut self, refinement: usize) {
-        let mut random = self.random(Purpose::Refine, refinement as u32);
-        let count = (self.settings.candidates / 4).max(TOP);
-        let candidates = &mut self.memory.candidates;
-        candidates.len = 0;
-        for i in 0..count {
-            let (mut x, centre) = ([0.0; D], candidates.top[i % candidates.found].x);
-            search::around(self.problem.dimensions, &centre, search::radius(refinement), &mut random, &mut x);
-            candidates.push(x);
-        }
-        self.clear_tallies();
+    /// Whether a query has not failed and is not a repetition for nothing: the rule at the head of
+    /// [`optimizer`](super).
+    fn worth_asking(&self, x: &[f32; D], fidelity: usize, variance: f32) -> bool {
+        let noise = self.noise()[fidelity];
+        let again = noise >= NOISE_FLOOR && variance >= 0.5 * noise;
+        !self.has_failed(x, fidelity) && (again || self.memory.data.count(x, fidelity) == 0)
     }
 
     /// Takes the best candidate.
     fn decide(&mut self, sweep: &Sweep) -> Progress<D> {
-        let candidates = &self.memory.candidates;
-        let best = candidates.top[..candidates.found].first().copied();
+        let best = self.memory.candidates.best().first().copied();
         if sweep.objective == Objective::Mean {
-            self.state.recommendation = best.map(|best| self.recommend(&best));
+            self.state.recommendation = best.or(self.best_known()).map(|best| self.recommend(&best));
             self.carry_best();
             self.state.phase = Phase::Done;
             return Progress::Working;
@@ -442,6 +331,16 @@ impl<
         }
     }
 
+    /// The best observation as it is, should no particle have an opinion.
+    fn best_known(&self) -> Option<Choice<D>> {
+        let [best, ..] = self.best_observed();
+        best.map(|i| {
+            let (x, mean) = (self.memory.data.x()[i], self.memory.data.z()[i]);
+            let fidelity = usize::from(self.memory.data.fidelity()[i]);
+            Choice { score: mean, x, fidelity, mean, variance: self.noise()[fidelity] }
+        })
+    }
+
     fn recommend(&self, best: &Choice<D>) -> Recommendation<D> {
         let scale = self.state.scale;
         Recommendation {
@@ -451,18 +350,6 @@ impl<
             mean: scale.undo(self.problem.goal.sign() * best.mean),
             deviation: scale.deviation * math::sqrt(best.variance),
         }
-    }
-
-    /// Queries by the acquisition or the design so far, failed ones included.
-    pub(super) fn searched(&self) -> usize {
-        let data = &self.memory.data;
-        let told = (0..data.len()).filter(|&i| data.kind(i) == Kind::Search).count();
-        told + self.failures().filter(|failure| failure.kind == Kind::Search).count()
-    }
-
-    /// `T = ⌊Λ/λ⁽ᴹ⁾⌋`: queries of the methods that work at the truth's fidelity.
-    pub(super) fn rounds(&self) -> usize {
-        ((self.problem.budget / self.problem.fidelities[self.problem.truth()].cost) as usize).min(N)
     }
 
     fn coin(&self, c: f32) -> bool {
@@ -475,11 +362,4 @@ pub(super) fn first_phase(c: f32, rounds: usize) -> usize {
     let share = c * rounds as f32;
     let whole = share as usize;
     if whole as f32 >= share { whole } else { whole + 1 }
-}
-
-impl Activity {
-    /// Whether slices of work are wanted.
-    pub fn is_busy(self) -> bool {
-        !matches!(self, Activity::Waiting | Activity::Done)
-    }
 }

@@ -1,0 +1,98 @@
+//! Money and slots: what a task has spent, and what the next query costs. Eq. (9).
+//!
+//! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
+//! Initial points are free.
+
+use core::ops::Range;
+
+use super::{Kind, Optimizer};
+use crate::kernel::MAX_FIDELITIES;
+use crate::settings::Method;
+
+/// What the next query may cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purse {
+    affordable: [bool; MAX_FIDELITIES],
+    price: [f32; MAX_FIDELITIES],
+}
+
+impl Purse {
+    /// Whether the money is enough for a query at this fidelity.
+    pub fn can_pay(&self, fidelity: usize) -> bool {
+        self.affordable[fidelity]
+    }
+
+    /// Cost of a fidelity, or of a slot if slots are scarcer than money.
+    pub fn price(&self, fidelity: usize) -> f32 {
+        self.price[fidelity]
+    }
+}
+
+impl<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+> Optimizer<'_, D, M, N, V, F, P, A, Q>
+{
+    /// Charged so far.
+    pub(super) fn spent(&self) -> f32 {
+        self.total(&self.charged())
+    }
+
+    pub(super) fn purse(&self) -> Purse {
+        let charged = self.charged();
+        let left = self.problem.budget - self.total(&charged);
+        let slot = left / self.memory.data.room().max(1) as f32;
+        let mut purse = Purse { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES] };
+        for (m, fidelity) in self.problem.fidelities.iter().enumerate() {
+            let mut one_more = charged;
+            one_more[m] += 1;
+            purse.affordable[m] = self.total(&one_more) <= self.problem.budget;
+            purse.price[m] = fidelity.cost.max(slot);
+        }
+        purse
+    }
+
+    /// Queries per fidelity that were charged: all but the initial points, failed ones included.
+    fn charged(&self) -> [u32; MAX_FIDELITIES] {
+        let data = &self.memory.data;
+        let told = (0..data.len()).map(|i| (data.kind(i), usize::from(data.fidelity()[i])));
+        let failed = self.failures().map(|failure| (failure.record.kind, failure.record.fidelity));
+        let mut counts = [0; MAX_FIDELITIES];
+        for (_, fidelity) in told.chain(failed).filter(|&(kind, _)| kind != Kind::Initial) {
+            counts[fidelity] += 1;
+        }
+        counts
+    }
+
+    fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
+        let costs = self.problem.fidelities.iter().map(|fidelity| fidelity.cost);
+        costs.zip(counts).fold(0.0, |sum, (cost, &count)| sum + cost * count as f32)
+    }
+
+    /// The fidelities that the method asks for after the initial points.
+    pub(super) fn fidelities(&self) -> Range<usize> {
+        let all = self.problem.fidelities.len();
+        match self.settings.method {
+            Method::MfMes | Method::Continual | Method::MftMes => 0..all,
+            Method::Separation { .. } | Method::Myopic { .. } | Method::TwoPhase { .. } => all - 1..all,
+        }
+    }
+
+    /// `T = ⌊Λ/λ⁽ᴹ⁾⌋`, or as many as fit behind the initial points: queries of the methods that work at the truth's
+    /// fidelity.
+    pub(super) fn rounds(&self) -> usize {
+        let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
+        (paid as usize).min(N.saturating_sub(self.settings.initial))
+    }
+
+    /// Queries so far but for the initial points, failed ones included.
+    pub(super) fn asked_so_far(&self) -> usize {
+        self.charged().iter().fold(0, |sum, &count| sum + count as usize)
+    }
+}
