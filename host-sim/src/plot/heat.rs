@@ -1,6 +1,6 @@
 //! Heat maps: a value per cell, the best of each column marked with a star.
 
-use super::label::{short_number, text_width};
+use super::label::{decimals_for, fixed_number, short_number, text_width};
 use super::svg::{Anchor, Canvas, Font, short};
 use super::theme::{Ink, Theme, ramp, readable_on};
 
@@ -111,6 +111,15 @@ impl HeatMap {
         height.is_finite().then_some(height)
     }
 
+    /// Decimals for the cells: all alike, and enough to tell a fiftieth of the range.
+    fn decimals(&self, (low, high): (f64, f64)) -> usize {
+        let (finest, few) = match self.log {
+            true => (low.exp() / 5.0, (high.exp() - low.exp()) / 50.0),
+            false => ((high - low) / 50.0, f64::INFINITY),
+        };
+        decimals_for(10.0 * finest.min(few)).clamp(1, 4)
+    }
+
     /// The colour of a value that has one.
     fn colour(&self, value: f64, (low, high): (f64, f64)) -> Option<[u8; 3]> {
         let height = self.height_of(value)?;
@@ -155,7 +164,8 @@ impl HeatMap {
             let starred = self.stars.get(column).is_some_and(|s| s.is_some() && *s == index);
             let middle = top + h / 2.0 + if starred { 13.0 } else { 4.0 };
             let font = Font { size: 11.0, ink: Ink::Value(readable_on(colour)), bold: starred };
-            canvas.text((left + w / 2.0, middle), Anchor::Middle, font, &short_number(value));
+            let value = fixed_number(value, self.decimals(extent));
+            canvas.text((left + w / 2.0, middle), Anchor::Middle, font, &value);
         }
     }
 
@@ -196,11 +206,11 @@ impl HeatMap {
         canvas.text((left, label_line), Anchor::Start, Font::TICK, &short_number(value(0.0)));
         canvas.text((left + length, label_line), Anchor::End, Font::TICK, &short_number(value(1.0)));
         let (mut next, mut line) = (left + length + 16.0, top + 9.0);
-        if right - next < text_width(&self.value_title, Font::TICK.size) + 110.0 {
+        let words = format!("best of its column · colour: {}", self.value_title);
+        if right - next < text_width(&words, Font::TICK.size) + 20.0 {
             (next, line) = (left, label_line + 20.0);
         }
         draw_star(canvas, (next + 7.0, line - 4.0), 7.0);
-        let words = format!("best of its column · colour: {}", self.value_title);
         canvas.text((next + 20.0, line), Anchor::Start, Font::TICK, &words);
         line.max(label_line) + 10.0
     }

@@ -23,6 +23,23 @@ pub fn short_number(v: f64) -> String {
     trimmed(v, decimals as usize)
 }
 
+/// A number with a fixed count of decimals, so that numbers below each other line up.
+pub fn fixed_number(v: f64, decimals: usize) -> String {
+    match format!("{v:.decimals$}") {
+        _ if !v.is_finite() => "–".into(),
+        zero if zero.bytes().all(|b| matches!(b, b'-' | b'0' | b'.')) => zero.replace('-', ""),
+        text => text.replace('-', "−"),
+    }
+}
+
+/// Decimals that show two significant digits of an uncertainty: more would mean nothing.
+pub fn decimals_for(uncertainty: f64) -> usize {
+    match uncertainty.abs() {
+        u if u > 0.0 && u.is_finite() => (1 - u.log10().floor() as i32).clamp(0, 9) as usize,
+        _ => 3,
+    }
+}
+
 fn trimmed(v: f64, decimals: usize) -> String {
     let text = format!("{v:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -43,11 +60,11 @@ fn superscript(exponent: i32) -> String {
 /// About how wide a text is, in pixels: the reader's typeface is not known here.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let sign = |c: char| match c {
-        'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | '(' | ')' | 'I' | '!' => 0.31,
-        'f' | 't' | 'r' | ' ' | '-' => 0.36,
-        'm' | 'w' | 'M' | 'W' => 0.87,
-        c if c.is_uppercase() => 0.68,
-        _ => 0.57,
+        'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | 'I' | '!' | ' ' => 0.32,
+        'f' | 't' | 'r' | '-' | '(' | ')' => 0.4,
+        'm' | 'w' | 'M' | 'W' => 0.92,
+        c if c.is_uppercase() => 0.7,
+        _ => 0.62,
     };
     text.chars().map(sign).sum::<f64>() * size
 }
@@ -110,6 +127,16 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(short_number(value), text);
         }
+    }
+
+    #[test]
+    fn uncertain_numbers_keep_the_digits_that_mean_something() {
+        let shown = |v, uncertainty| fixed_number(v, decimals_for(uncertainty));
+        assert_eq!(shown(0.61449, 0.0321), "0.614");
+        assert_eq!(shown(-12.345, 2.4), "−12.3");
+        assert_eq!(shown(-0.0001, 0.1), "0.00");
+        assert_eq!(shown(46.2, 0.0), "46.200");
+        assert_eq!(fixed_number(f64::NAN, 2), "–");
     }
 
     #[test]

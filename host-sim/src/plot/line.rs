@@ -137,7 +137,8 @@ impl LineChart {
         let right = legend::direct_margin(&self.panels, width);
         let mut top = EDGE;
         if right.is_none() {
-            top = legend::draw(&mut canvas, &self.panels, (EDGE, width - EDGE), top);
+            let start = if width < 520.0 { EDGE } else { left };
+            top = legend::draw(&mut canvas, &self.panels, (start, width - EDGE), top);
         }
         let columns = if beside { self.panels.len().max(1) } else { 1 };
         let inner = width - left - right.unwrap_or(EDGE + 6.0) - GAP * (columns - 1) as f64;

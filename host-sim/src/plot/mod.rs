@@ -19,4 +19,4 @@ pub use scale::ScaleKind;
 pub use svg::escape;
 pub use theme::Theme;
 
-pub use label::short_number;
+pub use label::{decimals_for, fixed_number, short_number};

@@ -30,12 +30,12 @@ pub(super) fn footer_height(x: &Axis) -> f64 {
     30.0 + if noted { 15.0 } else { 0.0 } + if x.title.is_empty() { 0.0 } else { 20.0 }
 }
 
-/// The axis's own ticks, or round values about every 50 pixels of `length`.
+/// The axis's own ticks, or round values about every 44 pixels of `length`.
 pub(super) fn ticks(axis: &Axis, scale: &Scale, length: f64) -> Vec<Tick> {
     if !axis.ticks.is_empty() {
         return axis.ticks.clone();
     }
-    let values = scale.ticks((length / 50.0).max(2.0) as usize);
+    let values = scale.ticks((length / 44.0).max(2.0) as usize);
     let kept = values.into_iter().filter(|v| !axis.whole || v.fract().abs() < 1e-9);
     kept.map(|at| Tick { at, label: short_number(at), note: String::new() }).collect()
 }

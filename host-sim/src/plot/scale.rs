@@ -79,7 +79,9 @@ fn linear_ticks((low, high): (f64, f64), wanted: usize) -> Vec<f64> {
         return vec![low];
     }
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= rough * 0.999).unwrap_or(10.0) * power;
+    let off = |step: &f64| ((high - low) / step - wanted as f64).abs();
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|f| f * power);
+    let step = steps.into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(power);
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|i| i as f64 * step).collect()

@@ -26,7 +26,7 @@ mod unit;
 mod writer;
 
 pub use error::Error;
-pub use manifest::{Manifest, UnitId, Variant};
+pub use manifest::{FORMAT, Manifest, UnitId, Variant};
 pub use merge::merge;
 pub use row::{Kind, Row};
 pub use samples::{Metric, Point, Samples, Term};

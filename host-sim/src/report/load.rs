@@ -1,0 +1,109 @@
+//! Finding and reading the studies that a report is about.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::results::{Error, Loaded, Manifest, Metric, Point, Samples, Study, TaskSummary, Timing};
+
+/// A study with its summary in memory.
+#[derive(Clone, Debug)]
+pub struct StudyData {
+    /// Name of its folder.
+    pub name: String,
+    /// What was run.
+    pub manifest: Manifest,
+    /// One row per finished task.
+    pub rows: Vec<TaskSummary>,
+    /// What is unfinished or damaged, one line each.
+    pub notes: Vec<String>,
+    /// How long it took, if recorded.
+    pub timing: Option<Timing>,
+}
+
+impl StudyData {
+    fn read(folder: &Path) -> Result<Self, Error> {
+        let study = Study::open(folder)?;
+        let Loaded { rows, notes } = study.load()?;
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        Ok(Self { name, manifest: study.manifest().clone(), rows, notes, timing: study.timing()? })
+    }
+
+    /// How success is measured: as the paper does for the problem.
+    pub fn metric(&self) -> Metric {
+        Metric::of_problem(&self.manifest.problem)
+    }
+
+    /// The measured values.
+    pub fn samples(&self, point: Point) -> Samples {
+        Samples::new(&self.manifest, &self.rows, self.metric(), point)
+    }
+
+    /// The least and the greatest number of finished experiments over variants, each counted by its last task.
+    pub fn finished(&self) -> (usize, usize) {
+        let last = self.manifest.tasks;
+        let count = |v: usize| self.rows.iter().filter(|r| r.variant == v && r.task == last).count();
+        let counts: Vec<usize> = (0..self.manifest.variants.len()).map(count).collect();
+        (counts.iter().copied().min().unwrap_or(0), counts.iter().copied().max().unwrap_or(0))
+    }
+}
+
+/// Reads all studies in the folders, or in the folders directly below them; those that cannot be read become lines
+/// of text. A folder without any study is an error.
+pub(super) fn load(folders: &[PathBuf]) -> Result<(Vec<StudyData>, Vec<String>), Error> {
+    let (mut studies, mut problems) = (Vec::new(), Vec::new());
+    for folder in folders {
+        for found in studies_in(folder)? {
+            match StudyData::read(&found) {
+                Ok(study) => studies.push(study),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+    }
+    Ok((studies, problems))
+}
+
+fn studies_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let is_study = |path: &PathBuf| path.join("study.json").exists();
+    if is_study(&folder.to_owned()) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let entries = fs::read_dir(folder).map_err(Error::io("read the folder", folder))?;
+    let paths = entries.collect::<Result<Vec<_>, _>>().map_err(Error::io("read the folder", folder))?;
+    let mut found: Vec<PathBuf> = paths.into_iter().map(|e| e.path()).filter(is_study).collect();
+    found.sort();
+    match found.is_empty() {
+        true => Err(Error::refused(folder, "holds no study: neither it nor a folder in it has a study.json")),
+        false => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::fixture::whole_study;
+
+    #[test]
+    fn finds_studies_in_and_below_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(&folder.path().join("b"));
+        whole_study(&folder.path().join("a"));
+        let names =
+            |path: PathBuf| -> Vec<String> { load(&[path]).unwrap().0.into_iter().map(|s| s.name).collect() };
+        assert_eq!(names(folder.path().to_owned()), ["a", "b"]);
+        assert_eq!(names(folder.path().join("b")), ["b"]);
+        assert!(load(&[folder.path().join("a/units")]).unwrap_err().to_string().contains("no study"));
+        assert!(load(&[folder.path().join("c")]).is_err());
+    }
+
+    #[test]
+    fn a_damaged_study_does_not_hide_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(&folder.path().join("a"));
+        whole_study(&folder.path().join("b"));
+        fs::write(folder.path().join("a/tasks.csv"), "nonsense").unwrap();
+        let (studies, problems) = load(&[folder.path().to_owned()]).unwrap();
+        assert_eq!((studies.len(), problems.len()), (1, 1));
+        assert!(problems[0].contains("tasks.csv, line 1"), "{problems:?}");
+        assert_eq!(studies[0].finished(), (2, 2));
+    }
+}

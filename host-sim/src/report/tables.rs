@@ -1,0 +1,166 @@
+//! The numbers behind the charts, and the settings behind the numbers.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::html::{duration, table, text};
+use super::{StudyData, select};
+use crate::plot::{decimals_for, fixed_number, short_number};
+use crate::results::stats::Estimate;
+use crate::results::{Metric, Point, Samples, Variant};
+
+/// What each variant achieved, in one row each.
+pub(super) fn achieved(study: &StudyData) -> String {
+    let metric = match study.metric() {
+        Metric::Regret => "regret",
+        Metric::Ratio => "ratio",
+    };
+    let last = study.manifest.tasks;
+    let headings = [
+        "Method".to_string(),
+        format!("First task, best {metric}"),
+        format!("Task {last}, best {metric}"),
+        format!("All tasks, best {metric}"),
+        format!("All tasks, recommended {metric}"),
+        format!("All tasks, {metric} while tuning"),
+        "Queries per task".to_string(),
+    ];
+    let points = [Point::Best, Point::Recommended, Point::Tried].map(|p| study.samples(p));
+    let row = |(i, variant): (usize, &Variant)| {
+        let [best, recommended, tried] = &points;
+        let rows = study.rows.iter().filter(|r| r.variant == i);
+        let queries: Vec<f64> = rows.map(|r| f64::from(r.queries)).collect();
+        vec![
+            text(&variant.label),
+            estimate(best.estimate(i, 1)),
+            estimate(best.estimate(i, last)),
+            estimate(over_tasks(best, i, last)),
+            estimate(over_tasks(recommended, i, last)),
+            estimate(over_tasks(tried, i, last)),
+            Estimate::of(&queries).map_or("–".into(), |e| format!("{:.1}", e.mean)),
+        ]
+    };
+    table("numbers", &headings, &study.manifest.variants.iter().enumerate().map(row).collect::<Vec<_>>())
+}
+
+/// The mean over tasks of each experiment, then over experiments.
+fn over_tasks(samples: &Samples, variant: usize, last: u32) -> Option<Estimate> {
+    let mean = |e: usize| {
+        let values: Vec<f64> = (1..=last).filter_map(|t| *samples.at(variant, t).get(e)?).collect();
+        Estimate::of(&values).map(|m| m.mean)
+    };
+    Estimate::of(&(0..samples.experiments()).filter_map(mean).collect::<Vec<_>>())
+}
+
+fn estimate(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => "–".into(),
+        Some(Estimate { mean, half_width: None, .. }) => short_number(mean),
+        Some(Estimate { mean, half_width: Some(half), .. }) => {
+            let [mean, half] = [mean, half].map(|v| fixed_number(v, decimals_for(half)));
+            format!("{mean}&nbsp;<small>±&nbsp;{half}</small>")
+        }
+    }
+}
+
+/// One line about a study: how much of it was run, from which seed, how long it took.
+pub(super) fn facts(study: &StudyData) -> String {
+    let m = &study.manifest;
+    let (least, most) = study.finished();
+    let experiments = match least as u32 == m.experiments {
+        true => format!("{} experiments", m.experiments),
+        false if least == most => format!("{least} of {} experiments", m.experiments),
+        false => format!("{least} to {most} of {} experiments", m.experiments),
+    };
+    let mut facts = vec![
+        format!("{experiments} of {} tasks", m.tasks),
+        format!("problem {}", m.problem),
+        format!("seed {}", m.seed),
+        format!("version {}", m.version),
+    ];
+    if let Some(t) = study.timing {
+        facts.push(format!("took {} on {} cores with {} jobs", duration(t.wall_seconds), t.cores, t.jobs));
+    }
+    text(&facts.join(" · "))
+}
+
+/// All settings: first what all variants share, then what sets them apart.
+pub(super) fn settings(study: &StudyData) -> String {
+    let variants = &study.manifest.variants;
+    let names: BTreeSet<&String> = variants.iter().flat_map(|v| v.settings.keys()).collect();
+    let shared =
+        |name: &&String| variants.iter().all(|v| v.settings.get(*name) == variants[0].settings.get(*name));
+    let (common, different): (Vec<&String>, Vec<&String>) = names.into_iter().partition(shared);
+    let pair = |name: &str, value: &Value| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>", text(name), text(&plain(value)))
+    };
+    let mut list: Vec<String> =
+        study.manifest.options.iter().map(|(n, v)| pair(&format!("problem: {n}"), v)).collect();
+    list.extend(common.iter().map(|n| pair(n, &variants[0].settings[*n])));
+    let headings: Vec<String> = ["Variant", "Method"]
+        .iter()
+        .map(|h| h.to_string())
+        .chain(different.iter().map(|n| n.to_string()))
+        .collect();
+    let row = |v: &Variant| {
+        let cell = |n: &&String| v.settings.get(*n).map_or("–".into(), |value| text(&plain(value)));
+        [text(&v.label), text(&v.method)].into_iter().chain(different.iter().map(cell)).collect()
+    };
+    let rows: Vec<Vec<String>> = variants.iter().map(row).collect();
+    format!(
+        "<details><summary>Settings and command</summary>\n<p>Command: <code>{}</code></p>\n\
+         <dl class=\"settings\">{}</dl>\n{}</details>\n",
+        text(&study.manifest.command),
+        list.concat(),
+        table("variants", &headings, &rows)
+    )
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(s) => s.clone(),
+        Value::Number(n) if n.is_f64() => n.as_f64().map_or(n.to_string(), setting),
+        other => other.to_string(),
+    }
+}
+
+fn setting(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
+        select::setting(value)
+    } else {
+        short_number(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::study;
+    use super::*;
+
+    #[test]
+    fn every_variant_has_its_row() {
+        let html = achieved(&study("fig7", 3));
+        assert_eq!(html.matches("<tr>").count(), 1 + 6);
+        assert!(html.contains("Separation, myopic") && html.contains("±"));
+    }
+
+    #[test]
+    fn unfinished_studies_say_how_far_they_are() {
+        let mut data = study("fig3", 4);
+        assert!(facts(&data).starts_with("4 experiments of 10 tasks"));
+        data.rows.retain(|r| r.variant != 1 || r.experiment < 3);
+        assert!(facts(&data).starts_with("2 to 4 of 4 experiments"), "{}", facts(&data));
+        data.rows.clear();
+        assert!(facts(&data).starts_with("0 of 4 experiments"));
+        assert!(achieved(&data).contains("–"));
+    }
+
+    #[test]
+    fn settings_part_the_shared_from_the_different() {
+        let html = settings(&study("fig3", 1));
+        assert!(html.contains("<dt>kernel</dt><dd>deep</dd>"));
+        assert!(html.contains("<th scope=\"col\">particles</th>"));
+        assert!(html.contains("foretune reproduce fig3"));
+    }
+}
