@@ -177,6 +177,7 @@ mod tests {
 
     #[test]
     fn the_largest_messages_fit_a_frame() {
+        assert_eq!(MAX_FRAME, 308, "as documented");
         let text = core::str::from_utf8(&[b'x'; MAX_TEXT]).unwrap();
         let data = [0xA5; MAX_CHUNK];
         let settings = Settings::from_slice(&[Coordinate::Unit(0.1); MAX_DIMENSIONS]).unwrap();

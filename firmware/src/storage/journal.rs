@@ -26,6 +26,7 @@ const CRC_BYTES: usize = 4;
 
 /// What is known about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Task {
     /// Its number.
     pub number: u32,

@@ -39,6 +39,7 @@ pub use store::{Layout, Store};
 
 /// Why the storage could not do what was asked; what was stored before still stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
     /// The flash reported an error.

@@ -16,6 +16,7 @@ const FORMAT: Format = Format { magic: *b"FTSL", version: 1 };
 
 /// What is known about the knowledge in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Slot {
     /// Grows by one with every commit; the first is 1.
     pub sequence: u32,
@@ -80,7 +81,7 @@ impl Slots {
 
     /// Where the newest knowledge lies in the flash. Its start is aligned to 128 bytes.
     ///
-    /// It stays in place until the second commit from now, or until a writer is begun after the next one.
+    /// It stays in place until other knowledge has been committed and a writer is begun after that.
     pub fn payload_range(&self) -> Option<Range<u32>> {
         let (which, slot) = self.newest?;
         let start = self.regions[which].start + PAYLOAD_OFFSET;

@@ -1,0 +1,498 @@
+//! A bad line: what it loses, alters, repeats and delays must change nothing but the time it takes.
+
+mod support;
+
+use foretune_link::exchange::Exchange;
+use foretune_link::tuner::{Event, Tuner};
+use foretune_link::{
+    Begin, Decoder, Download, Greeting, MAX_FRAME, News, Pace, Phase, Recommendation, Refusal, Request,
+    Response, Station, Upload, encode,
+};
+use rand_core::{Rng, SeedableRng};
+use rand_xorshift::XorShiftRng;
+use support::{Memory, PROBLEM, measure, recommend, restored, think, truth, undisturbed};
+
+const PACE: Pace = Pace { timeout: 40, interval: 5 };
+
+/// Longest time without any progress, in ticks: many timeouts in a row.
+const PATIENCE: u32 = 20_000;
+
+struct Chance(XorShiftRng);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(XorShiftRng::seed_from_u64(seed))
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.0.next_u32() % end
+    }
+
+    fn one_in(&mut self, count: u32) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// What happened to the frames.
+#[derive(Debug, Default)]
+struct Harm {
+    frames: u64,
+    lost: u64,
+    altered: u64,
+    repeated: u64,
+    delayed: u64,
+}
+
+/// One direction of the line.
+#[derive(Default)]
+struct Wire {
+    under_way: Vec<(u32, Vec<u8>)>,
+    harm: Harm,
+}
+
+impl Wire {
+    /// Sends a frame; one in `clean` is spared nothing.
+    fn send(&mut self, now: u32, frame: &[u8], clean: u32, chance: &mut Chance) {
+        self.harm.frames += 1;
+        let mut bytes = frame.to_vec();
+        let mut at = now + 1;
+        if chance.one_in(clean) {
+            match chance.below(5) {
+                0 => {
+                    self.harm.lost += 1;
+                    return;
+                }
+                1 => {
+                    self.harm.repeated += 1;
+                    self.under_way.push((now + 1 + chance.below(300), bytes.clone()));
+                }
+                2 => {
+                    self.harm.delayed += 1;
+                    at += chance.below(200);
+                }
+                _ => {
+                    self.harm.altered += 1;
+                    alter(&mut bytes, chance);
+                }
+            }
+        }
+        self.under_way.push((at, bytes));
+    }
+
+    /// The bytes that arrive now.
+    fn arriving(&mut self, now: u32) -> Vec<u8> {
+        let (arrived, later) = self.under_way.drain(..).partition::<Vec<_>, _>(|(at, _)| *at <= now);
+        self.under_way = later;
+        arrived.into_iter().flat_map(|(_, bytes)| bytes).collect()
+    }
+}
+
+fn alter(bytes: &mut Vec<u8>, chance: &mut Chance) {
+    let at = chance.below(bytes.len() as u32) as usize;
+    match chance.below(5) {
+        0 => bytes[at] ^= 1 << chance.below(8),
+        1 => bytes[at] = chance.below(256) as u8,
+        2 => {
+            bytes.remove(at);
+        }
+        3 => bytes.truncate(at),
+        _ => (0..chance.below(20)).for_each(|_| bytes.insert(at, chance.below(256) as u8)),
+    }
+}
+
+/// The device: what is in its flash, and what it loses at a restart.
+struct Device {
+    memory: Memory,
+    tuner: Tuner,
+    decoder: Decoder<304>,
+    thinking: u32,
+    restarts: u32,
+}
+
+impl Device {
+    fn new() -> Self {
+        let memory = Memory::default();
+        Self { tuner: restored(&memory), memory, decoder: Decoder::new(), thinking: 0, restarts: 0 }
+    }
+
+    fn restart(&mut self) {
+        self.memory.dead = false;
+        self.memory.cut = None;
+        self.tuner = restored(&self.memory);
+        self.decoder = Decoder::new();
+        self.restarts += 1;
+    }
+
+    /// Hears some bytes, thinks a little; returns the frames it answers with.
+    fn tick(&mut self, bytes: &[u8], chance: &mut Chance) -> Vec<Vec<u8>> {
+        let mut answers = Vec::new();
+        for &byte in bytes {
+            let mut out = [0; MAX_FRAME];
+            let answer = self.tuner.serve(&mut self.decoder, byte, &mut self.memory, &mut out);
+            if self.memory.dead {
+                self.restart();
+                return answers;
+            }
+            answers.extend(answer.map(<[u8]>::to_vec));
+        }
+        if self.tuner.phase() == Phase::Thinking {
+            self.thinking = self.thinking.saturating_sub(1);
+            if self.thinking == 0 {
+                think(&mut self.tuner, &mut self.memory);
+                self.thinking = 1 + chance.below(10);
+            }
+        }
+        answers
+    }
+}
+
+/// What the station's keeper is about to do.
+enum Errand {
+    Tune,
+    Upload { bytes: Vec<u8>, upload: Upload<'static>, exchange: Exchange },
+    Download { greeting: Greeting<'static>, download: Download<'static>, exchange: Exchange },
+}
+
+/// The station with its keeper, who begins tasks and carries knowledge, and may fall asleep at any time.
+struct Master {
+    station: Station,
+    decoder: Decoder<304>,
+    errand: Errand,
+    /// A measurement under way: when it is done.
+    measuring: Option<(u32, foretune_link::Query)>,
+    restarts: u32,
+}
+
+/// What the campaign has seen.
+#[derive(Default)]
+struct Ledger {
+    observations: u64,
+    finished: u32,
+    aborted: u32,
+    uploads: u32,
+    downloads: u32,
+    statuses: u32,
+    progress_at: u32,
+}
+
+impl Master {
+    fn new(tag: u32) -> Self {
+        let mut station = Station::new(PACE, tag);
+        station.greet();
+        Self { station, decoder: Decoder::new(), errand: Errand::Tune, measuring: None, restarts: 0 }
+    }
+
+    fn restart(&mut self, chance: &mut Chance) {
+        *self = Self { restarts: self.restarts + 1, ..Self::new(chance.0.next_u32()) };
+    }
+
+    /// What goes on the line now.
+    fn transmit(&mut self, now: u32) -> Option<Vec<u8>> {
+        let (tag, request) = match &mut self.errand {
+            Errand::Tune => self.station.transmit(now)?,
+            Errand::Upload { upload, exchange, .. } => call(now, exchange, upload.request())?,
+            Errand::Download { download, exchange, .. } => call(now, exchange, download.request())?,
+        };
+        let mut out = [0; MAX_FRAME];
+        Some(encode(tag, &request, &mut out).unwrap().to_vec())
+    }
+}
+
+/// Sends or repeats the request of an exchange.
+fn call<'a>(now: u32, exchange: &mut Exchange, request: Option<Request<'a>>) -> Option<(u32, Request<'a>)> {
+    if !exchange.is_open() {
+        exchange.open();
+    }
+    Some((exchange.transmit(now)?, request?))
+}
+
+struct Campaign {
+    now: u32,
+    /// One frame in so many is harmed.
+    clean: u32,
+    chance: Chance,
+    up: Wire,
+    down: Wire,
+    device: Device,
+    master: Master,
+    ledger: Ledger,
+}
+
+impl Campaign {
+    fn new(seed: u64, clean: u32) -> Self {
+        Self {
+            now: 0,
+            clean,
+            chance: Chance::new(seed),
+            up: Wire::default(),
+            down: Wire::default(),
+            device: Device::new(),
+            master: Master::new(7),
+            ledger: Ledger::default(),
+        }
+    }
+
+    fn run(&mut self, frames: u64) {
+        while self.up.harm.frames + self.down.harm.frames < frames {
+            self.tick();
+            let idle = self.now - self.ledger.progress_at;
+            assert!(idle < PATIENCE, "no progress for {idle} ticks, device {:?}", self.device.tuner.phase());
+        }
+    }
+
+    fn tick(&mut self) {
+        self.now += 1;
+        self.mishaps();
+        if let Some(frame) = self.master.transmit(self.now) {
+            self.up.send(self.now, &frame, self.clean, &mut self.chance);
+        }
+        let heard = self.up.arriving(self.now);
+        let before = self.device.memory.events.len();
+        for answer in self.device.tick(&heard, &mut self.chance) {
+            self.down.send(self.now, &answer, self.clean, &mut self.chance);
+        }
+        self.check_observations(before);
+        for byte in self.down.arriving(self.now) {
+            self.hear(byte);
+        }
+        self.measure();
+    }
+
+    /// Restarts on both sides, power failures in the middle of an event, a keeper who changes his mind.
+    fn mishaps(&mut self) {
+        let rare = self.clean.saturating_mul(400);
+        if self.chance.one_in(rare) {
+            self.device.restart();
+        }
+        if self.chance.one_in(rare) {
+            self.device.memory.cut = Some(self.chance.one_in(2));
+        }
+        if self.chance.one_in(rare) {
+            self.master.restart(&mut self.chance);
+        }
+        match self.chance.below(rare.saturating_mul(40)) {
+            0..10 => self.master.station.abort(),
+            10..20 => self.master.station.stop(),
+            20..100 => self.master.station.ask_status(),
+            _ => {}
+        }
+    }
+
+    /// Every new observation must be the truth about the query it belongs to.
+    fn check_observations(&mut self, before: usize) {
+        let memory = &self.device.memory;
+        let Some(begin) = memory.begin else { return };
+        for at in before..memory.events.len() {
+            self.ledger.progress_at = self.now;
+            if let Event::Observed { ticket, value } = memory.events[at] {
+                let settled: Vec<Event> = settled(&memory.events[..at]);
+                let proposal = support::propose(&begin, &memory.knew, &settled);
+                assert_eq!(ticket.step as usize, settled.len(), "counted twice or skipped");
+                assert_eq!(value, truth(&proposal.settings, proposal.fidelity), "a wrong observation");
+                self.ledger.observations += 1;
+            }
+        }
+    }
+
+    fn hear(&mut self, byte: u8) {
+        let Some((tag, response)) = self.master.decoder.receive::<Response>(byte) else { return };
+        match &mut self.master.errand {
+            Errand::Tune => {
+                let news = own(self.master.station.receive(self.now, tag, &response));
+                self.react(news);
+            }
+            Errand::Upload { upload, exchange, .. } => {
+                if exchange.accept(tag) {
+                    let refused = upload.receive(&response).is_err();
+                    self.end_upload(refused);
+                }
+            }
+            Errand::Download { download, exchange, .. } => {
+                if exchange.accept(tag) {
+                    let refused = download.receive(&response).is_err();
+                    self.end_download(refused);
+                }
+            }
+        }
+    }
+
+    fn react(&mut self, news: News<'static>) {
+        match news {
+            News::Greeted(greeting) => self.plan(greeting),
+            News::Measure(query) => self.master.measuring = Some((self.now + self.chance.below(30), query)),
+            News::Finished(recommendation) => self.finished(&recommendation),
+            News::Aborted { .. } => {
+                self.ledger.aborted += 1;
+                self.master.station.greet();
+            }
+            News::Status(_) => self.ledger.statuses += 1,
+            // A stop before the first observation is refused, and so is what refers to a task that was aborted.
+            News::Refused(refusal) => {
+                assert!(matches!(
+                    refusal,
+                    Refusal::NothingObserved | Refusal::WrongTask { .. } | Refusal::Busy { .. }
+                ));
+                self.master.station.greet();
+            }
+            News::Nothing | News::Begun { .. } | News::Settled { .. } | News::Working { .. } => {}
+        }
+    }
+
+    /// The device said where it stands: go on with its task, or carry knowledge, or begin a new task.
+    fn plan(&mut self, greeting: Greeting<'static>) {
+        assert_eq!(greeting.identity, support::IDENTITY);
+        if matches!(greeting.phase, Phase::Thinking | Phase::Waiting) {
+            return self.master.station.resume(greeting.task);
+        }
+        let exchange = Exchange::new(self.chance.0.next_u32(), PACE.timeout);
+        match self.chance.below(8) {
+            0 => {
+                let bytes: Vec<u8> =
+                    (0..1 + self.chance.below(1500)).map(|_| self.chance.below(256) as u8).collect();
+                let upload = Upload::new(bytes.clone().leak(), &greeting.knowledge);
+                self.master.errand = Errand::Upload { bytes, upload, exchange };
+            }
+            1 => {
+                let buffer = vec![0; greeting.knowledge.total as usize].leak();
+                let download = Download::new(greeting.knowledge, buffer).unwrap();
+                self.master.errand = Errand::Download { greeting, download, exchange };
+            }
+            _ => self.begin(greeting.task + 1),
+        }
+    }
+
+    fn begin(&mut self, task: u32) {
+        let seed = u64::from(task) * 17;
+        self.master.station.begin(Begin { task, problem: PROBLEM, seed, budget: 1000.0 });
+    }
+
+    /// The recommendation must be that of an undisturbed task, or of its beginning if the task was stopped.
+    fn finished(&mut self, recommendation: &Recommendation) {
+        let memory = &self.device.memory;
+        let begin = memory.begin.unwrap();
+        let expected = undisturbed(&begin, &memory.knew);
+        let settled = settled(&memory.events);
+        let stopped = memory.events.iter().any(|event| matches!(event, Event::Stopped { .. }));
+        assert!(expected.starts_with(&settled));
+        assert!(stopped || settled.len() == expected.len());
+        assert_eq!(*recommendation, recommend(&begin, &memory.knew, &memory.events));
+        self.ledger.finished += 1;
+        self.ledger.progress_at = self.now;
+        self.master.station.greet();
+    }
+
+    fn end_upload(&mut self, refused: bool) {
+        let Errand::Upload { bytes, upload, .. } = &self.master.errand else { return };
+        if let Some(stored) = upload.stored() {
+            assert_eq!(self.device.memory.knowledge, *bytes);
+            assert_eq!(stored.sequence, self.device.memory.sequence);
+            self.ledger.uploads += 1;
+        }
+        if refused || upload.stored().is_some() {
+            self.rest();
+        }
+    }
+
+    fn end_download(&mut self, refused: bool) {
+        let Errand::Download { download, .. } = &self.master.errand else { return };
+        if !refused && download.request().is_some() {
+            return;
+        }
+        let Errand::Download { greeting, download, .. } =
+            std::mem::replace(&mut self.master.errand, Errand::Tune)
+        else {
+            return;
+        };
+        if !refused {
+            assert_eq!(download.finish().unwrap().len(), greeting.knowledge.total as usize);
+            self.ledger.downloads += 1;
+        }
+        self.rest();
+    }
+
+    /// Back to tuning.
+    fn rest(&mut self) {
+        self.ledger.progress_at = self.now;
+        self.master.errand = Errand::Tune;
+        self.master.station.greet();
+    }
+
+    fn measure(&mut self) {
+        let Some((at, query)) = self.master.measuring.take() else { return };
+        if at > self.now {
+            self.master.measuring = Some((at, query));
+        } else {
+            self.master.station.report(measure(query.ticket, query.attempt, &query.settings, query.fidelity));
+        }
+    }
+}
+
+/// Events that end a query.
+fn settled(events: &[Event]) -> Vec<Event> {
+    let ends = |event: &&Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
+    events.iter().filter(ends).copied().collect()
+}
+
+/// News without the borrowed texts of a greeting.
+fn own(news: News) -> News<'static> {
+    match news {
+        News::Greeted(greeting) => {
+            let identity =
+                if greeting.identity == support::IDENTITY { support::IDENTITY } else { panic!("a stranger") };
+            News::Greeted(Greeting { identity, ..greeting })
+        }
+        News::Nothing => News::Nothing,
+        News::Begun { task } => News::Begun { task },
+        News::Measure(query) => News::Measure(query),
+        News::Settled { ticket } => News::Settled { ticket },
+        News::Working { ticket, progress } => News::Working { ticket, progress },
+        News::Finished(recommendation) => News::Finished(recommendation),
+        News::Aborted { task } => News::Aborted { task },
+        News::Status(status) => News::Status(status),
+        News::Refused(refusal) => News::Refused(refusal),
+    }
+}
+
+fn report(campaign: &Campaign) {
+    let Campaign { now, up, down, device, master, ledger, .. } = campaign;
+    println!("{now} ticks; up {:?}; down {:?}", up.harm, down.harm);
+    println!("{} device restarts, {} station restarts", device.restarts, master.restarts);
+    println!(
+        "{} observations, {} tasks finished, {} aborted, {} uploads, {} downloads, {} statuses",
+        ledger.observations,
+        ledger.finished,
+        ledger.aborted,
+        ledger.uploads,
+        ledger.downloads,
+        ledger.statuses
+    );
+}
+
+#[test]
+fn a_good_line_carries_whole_tasks() {
+    let mut campaign = Campaign::new(1, u32::MAX);
+    campaign.run(5_000);
+    report(&campaign);
+    assert_eq!(campaign.device.restarts + campaign.master.restarts, 0);
+    assert!(campaign.ledger.finished > 20);
+}
+
+#[test]
+fn a_bad_line_changes_nothing_but_the_time() {
+    for (seed, clean) in [(2, 30), (3, 10), (4, 4), (5, 2)] {
+        let mut campaign = Campaign::new(seed, clean);
+        campaign.run(25_000);
+        report(&campaign);
+        assert!(campaign.ledger.finished > 5 && campaign.device.restarts > 5 && campaign.master.restarts > 5);
+    }
+}
+
+#[test]
+#[ignore = "two million frames: a minute or two"]
+fn a_very_long_bad_line() {
+    for seed in 100..120 {
+        let mut campaign = Campaign::new(seed, 3 + seed as u32 % 20);
+        campaign.run(100_000);
+        report(&campaign);
+    }
+}

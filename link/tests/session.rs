@@ -1,0 +1,208 @@
+//! The example session of `docs/protocol.md`, byte for byte.
+//!
+//! `session.txt` is what the toy tuner and a scripted station say to each other. It is committed, so that a change of the
+//! wire format shows in a review; `FORETUNE_BLESS=1 cargo test -p foretune-link --test session` writes it anew.
+
+mod support;
+
+use foretune_link::tuner::Tuner;
+use foretune_link::{
+    Begin, Decoder, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode, frame::crc32,
+};
+use std::fmt::Write;
+use support::{Memory, PROBLEM, restored, think};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/session.txt");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/protocol.md");
+
+struct Session {
+    memory: Memory,
+    tuner: Tuner,
+    decoder: Decoder,
+    tag: u32,
+    text: String,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+impl Session {
+    fn new() -> Self {
+        let memory = Memory::default();
+        let tuner = restored(&memory);
+        Self { memory, tuner, decoder: Decoder::new(), tag: 0, text: String::new() }
+    }
+
+    fn remark(&mut self, text: &str) {
+        writeln!(self.text, "\n# {text}").unwrap();
+    }
+
+    /// One request and its answer.
+    fn say(&mut self, request: Request) {
+        self.tag += 1;
+        let mut out = [0; MAX_FRAME];
+        let frame = encode(self.tag, &request, &mut out).unwrap().to_vec();
+        writeln!(self.text, "> {}\n  {} {request:?}", hex(&frame), self.tag).unwrap();
+        self.send(&frame);
+    }
+
+    /// The last request once more, as after a timeout.
+    fn repeat(&mut self, request: Request) {
+        self.tag -= 1;
+        self.say(request);
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            let mut out = [0; MAX_FRAME];
+            let answer =
+                self.tuner.serve(&mut self.decoder, byte, &mut self.memory, &mut out).map(<[u8]>::to_vec);
+            if let Some(answer) = answer {
+                self.note(&answer);
+            }
+        }
+    }
+
+    fn note(&mut self, answer: &[u8]) {
+        let mut decoder = Decoder::<304>::new();
+        for &byte in answer {
+            if let Some((tag, response)) = decoder.receive::<Response>(byte) {
+                writeln!(self.text, "< {}\n  {tag} {response:?}", hex(answer)).unwrap();
+            }
+        }
+    }
+
+    fn report(&mut self, step: u32, attempt: u8, outcome: Outcome) {
+        self.say(report(step, attempt, outcome));
+    }
+
+    /// The next request, with a bit flipped on its way.
+    fn mangle(&mut self, request: Request) {
+        let mut out = [0; MAX_FRAME];
+        let mut frame = encode(self.tag + 1, &request, &mut out).unwrap().to_vec();
+        frame[4] ^= 0x10;
+        writeln!(self.text, "> {}\n  broken", hex(&frame)).unwrap();
+        self.send(&frame);
+    }
+}
+
+fn report(step: u32, attempt: u8, outcome: Outcome) -> Request<'static> {
+    Request::Report(Report { ticket: Ticket { task: 1, step }, attempt, outcome })
+}
+
+fn tuning(session: &mut Session) {
+    session.remark("The station introduces itself; the tuner is new and idle.");
+    session.say(Request::Hello { version: VERSION });
+    session.remark("It begins the first task.");
+    session.say(Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 42, budget: 500.0 }));
+    session.remark("The tuner thinks for a while, then has a query.");
+    session.say(Request::Poll { task: 1 });
+    think(&mut session.tuner, &mut session.memory);
+    session.say(Request::Poll { task: 1 });
+    session.remark("A measurement that is not a number is asked again.");
+    session.report(0, 0, Outcome::Value(f32::NAN));
+    session.remark(
+        "The second try gives a value. The answer is lost, so the report is repeated; it counts once.",
+    );
+    session.report(0, 1, Outcome::Value(0.625));
+    session.repeat(report(0, 1, Outcome::Value(0.625)));
+}
+
+fn trouble(session: &mut Session) {
+    session.remark("A frame with a flipped bit is dropped without an answer; the repeat gets through.");
+    session.mangle(Request::Poll { task: 1 });
+    think(&mut session.tuner, &mut session.memory);
+    session.say(Request::Poll { task: 1 });
+    session.remark("This query cannot be measured; after three tries the tuner gives it up.");
+    (0..3).for_each(|attempt| session.report(1, attempt, Outcome::Failed));
+    session.remark("A report of a task that is not the current one is refused.");
+    session.say(Request::Report(Report {
+        ticket: Ticket { task: 7, step: 0 },
+        attempt: 0,
+        outcome: Outcome::Value(1.0),
+    }));
+    session.remark("How is the tuner?");
+    session.say(Request::Status);
+    session.remark("The station stops early and takes the recommendation.");
+    session.say(Request::Stop { task: 1 });
+    think(&mut session.tuner, &mut session.memory);
+    session.say(Request::Poll { task: 1 });
+}
+
+fn knowledge(session: &mut Session) {
+    session.remark("What the tuner has learnt is read, 256 bytes at a time; here the last piece.");
+    session.say(Request::Read { knowledge: 1, offset: 512 });
+    session.remark("Other knowledge is written.");
+    let data = b"\x00a snapshot\x00";
+    let crc = crc32(data);
+    session.say(Request::Offer { knowledge: 1, total: 12, crc });
+    session.say(Request::Write { crc, offset: 0, data });
+    session.say(Request::Commit { crc });
+    session.remark("And forgotten.");
+    session.say(Request::Forget { knowledge: 2 });
+    session.remark("The next task is begun and dropped.");
+    session.say(Request::Begin(Begin { task: 2, problem: PROBLEM, seed: 42, budget: 500.0 }));
+    session.say(Request::Abort { task: 2 });
+    session.say(Request::Hello { version: VERSION });
+}
+
+fn session() -> String {
+    let mut session = Session::new();
+    tuning(&mut session);
+    trouble(&mut session);
+    knowledge(&mut session);
+    session.text.trim_start().to_owned()
+}
+
+#[test]
+fn the_session_is_as_committed() {
+    let now = session();
+    if std::env::var_os("FORETUNE_BLESS").is_some() {
+        std::fs::write(FILE, &now).unwrap();
+    }
+    let committed = std::fs::read_to_string(FILE).unwrap();
+    for (line, (now, then)) in now.lines().zip(committed.lines()).enumerate() {
+        assert_eq!(now, then, "line {}", line + 1);
+    }
+    assert_eq!(now.lines().count(), committed.lines().count());
+}
+
+#[test]
+fn every_message_is_in_the_session() {
+    let session = session();
+    let requests = [
+        "Hello", "Begin(", "Poll", "Report(", "Stop", "Abort", "Status", "Offer", "Write", "Commit", "Read",
+        "Forget",
+    ];
+    let responses = [
+        "Greeting(",
+        "Begun",
+        "Query(",
+        "Working",
+        "Settled",
+        "Again",
+        "Finished(",
+        "Aborted",
+        "Status(",
+        "Ready",
+        "Stored(",
+        "Chunk",
+        "Refused(",
+    ];
+    for name in requests.iter().chain(&responses) {
+        assert!(session.lines().any(|line| line.starts_with("  ") && line.contains(name)), "{name}");
+    }
+}
+
+#[test]
+fn the_documentation_shows_this_session() {
+    let session = session();
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let shown: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("> ") || line.starts_with("< ")).collect();
+    assert!(shown.len() >= 10, "the page shows an excerpt");
+    for line in shown {
+        assert!(session.lines().any(|other| other == line), "not in the session: {line}");
+    }
+}
