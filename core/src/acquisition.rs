@@ -1,16 +1,17 @@
 //! What a query is worth: information about the optimum and about `θ`, per cost.
 //!
-//! With `r = φ(g)/Φ(g)`, `S` samples `f*ₛ` of the optimum's value:
+//! About the optimum, under the joint distribution of Eq. (20), with `r = φ(g)/Φ(g)` and `S` samples `f*ₛ` of its value:
 //! - *paper* form, Eq. (21)-(23): `−½ meanₛ ln(1 − r(g + r))`, `g = (f*ₛ − μ⁽ᵐ⁾)/σ⁽ᵐ⁾`. The paper lacks the square root
 //!   of the truncated variance; with it there is the factor ½, so its β is twice ours.
 //! - *correlated* form: `−½ meanₛ ln(1 − ρ² r(g + r))`, `g` at the truth's fidelity and
 //!   `ρ² = Cov(f⁽ᵐ⁾,f⁽ᴹ⁾)² / ((σ⁽ᵐ⁾² + σ²) σ⁽ᴹ⁾²)`. The paper form counts a cheap fidelity as if it were the truth.
 //!
-//! Eq. (36), with the noise of Eq. (35) kept in both terms:
+//! About `θ`, Eq. (33) with the bound of Eq. (34): Eq. (36), the noise of Eq. (35) kept in both terms,
 //! `Δα = ½ [ln(meanᵥ(σᵥ² + μᵥ²) − (meanᵥ μᵥ)² + σ²) − meanᵥ ln(σᵥ² + σ²)]`, at most `ln V`: the information about
 //! which of `V` equally likely particles is right cannot be more.
 //!
-//! Eq. (37): `(meanᵥ information + β Δα) / λ⁽ᵐ⁾`.
+//! Both together per cost, Eq. (28), (29), (32), come to Eq. (37): `(meanᵥ information + β Δα) / λ⁽ᵐ⁾`. With one particle
+//! and without the second term that is Eq. (19), (24), (25).
 
 use crate::gp::Posterior;
 use crate::math;

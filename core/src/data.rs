@@ -1,4 +1,4 @@
-//! The current task's observations, Eq. (7), in a fixed capacity, and their scaling.
+//! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
 
 use crate::error::Error;
 use crate::math;

@@ -68,18 +68,23 @@ pub struct Rows<'a> {
     pub stride: usize,
 }
 
-/// `ψ` of `count` points: into `features`, the deep map's hidden layers into `hidden`, all with one `stride`.
-pub fn forward(
-    map: Map,
-    d: usize,
-    offset: f32,
-    theta: &[f32],
-    points: Rows<'_>,
-    count: usize,
-    hidden: [&mut [f32]; LAYERS - 1],
-    features: &mut [f32],
-    stride: usize,
-) {
+/// What the forward pass reads and writes, for one block of points.
+pub struct Forward<'a> {
+    /// The points.
+    pub points: Rows<'a>,
+    /// Number of points.
+    pub count: usize,
+    /// Takes the deep map's hidden layers.
+    pub hidden: [&'a mut [f32]; LAYERS - 1],
+    /// Takes `ψ`.
+    pub features: &'a mut [f32],
+    /// Distance between rows of `hidden` and `features`.
+    pub stride: usize,
+}
+
+/// `ψ` of a block of points.
+pub fn forward(map: Map, d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
+    let Forward { points, count, hidden: [first, second], features, stride } = block;
     match map {
         Map::Ard => {
             for j in 0..d {
@@ -90,7 +95,6 @@ pub fn forward(
             }
         }
         Map::Deep { width } => {
-            let [first, second] = hidden;
             forward_layer(layer(0, d, width), width, theta, points, count, first, stride);
             let points = Rows { data: first, stride };
             forward_layer(layer(1, d, width), width, theta, points, count, second, stride);
@@ -215,7 +219,9 @@ mod tests {
             let features = map.features(d);
             let value = |theta: &[f32]| {
                 let (mut a, mut b, mut c) = ([0.0; 2 * W], [0.0; 2 * W], [0.0; 2 * W]);
-                forward(map, d, 0.1, theta, points, 2, [&mut a, &mut b], &mut c, W);
+                let hidden = [&mut a[..], &mut b[..]];
+                let block = Forward { points, count: 2, hidden, features: &mut c, stride: W };
+                forward(map, d, 0.1, theta, block);
                 let sum: f32 =
                     (0..2).map(|p| (0..features).map(|f| weight(p, f) * c[p * W + f]).sum::<f32>()).sum();
                 (sum, a, b, c)

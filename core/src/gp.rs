@@ -1,5 +1,7 @@
 //! The multi-fidelity Gaussian process for one `θ`: factor, posterior, likelihood and its gradient.
 //!
+//! The prior of Eq. (17); with one fidelity it is that of Eq. (10), (11), and the posterior that of Eq. (13), (14).
+//!
 //! Eq. (18), with `K̃ = K + σ²I = LLᵀ`: `μ⁽ᵐ⁾(x) = kᵀK̃⁻¹z`, `[σ⁽ᵐ⁾(x)]² = k(x,x) − kᵀK̃⁻¹k`, and the covariance of
 //! `f⁽ᵐ⁾(x)` with the truth `f⁽ᴹ⁾(x)`, from `v_m = L⁻¹k_m`: `μ = v_m · L⁻¹z`, `σ² = sκ_mm − v_m·v_m`,
 //! `cov = sκ_mM − v_m·v_M`.
@@ -13,7 +15,7 @@
 //! `8 (F(D + 2F) · 3 + t F · 2 + t² M/2)` multiply-adds.
 
 use crate::error::Error;
-use crate::features::{Backward, LAYERS, Rows, backward, forward};
+use crate::features::{Backward, Forward, LAYERS, Rows, backward, forward};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
 use crate::linalg::{self, LANES, Lane, View};
 use crate::math;
@@ -170,16 +172,9 @@ impl<'a> Particle<'a> {
         Particle { model, theta, hyper, noise: floored }
     }
 
-    fn forward(
-        &self,
-        points: Rows<'_>,
-        count: usize,
-        hidden: [&mut [f32]; 2],
-        features: &mut [f32],
-        stride: usize,
-    ) {
+    fn forward(&self, block: Forward<'_>) {
         let Model { map, dimensions, offsets } = *self.model;
-        forward(map, dimensions, offsets.length, self.theta, points, count, hidden, features, stride);
+        forward(map, dimensions, offsets.length, self.theta, block);
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of all rows of `features` with 8 points, given squared distances.
@@ -246,14 +241,16 @@ impl Workspace<'_> {
         let from = first * self.width;
         let [h0, h1] = &mut self.hidden;
         let hidden = [&mut h0[from..], &mut h1[from..]];
-        particle.forward(points, count, hidden, &mut self.features[from..], self.width);
+        let features = &mut self.features[from..];
+        particle.forward(Forward { points, count, hidden, features, stride: self.width });
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of the first `t` kept features with up to 8 points, into the first panel.
     pub(crate) fn base_kernel(&mut self, particle: &Particle<'_>, points: Rows<'_>, count: usize, t: usize) {
         let features = particle.model.features();
         let [h0, h1, psi] = &mut self.block;
-        particle.forward(points, count, [h0, h1], psi, self.width);
+        let block = Forward { points, count, hidden: [h0, h1], features: psi, stride: self.width };
+        particle.forward(block);
         transpose(self.own, psi, self.width, features, count);
         let view = View { data: self.features, row: self.width, column: 1 };
         linalg::squared_distances(&mut self.panels[0][..t], view, &self.own[..features]);

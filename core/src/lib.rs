@@ -65,24 +65,26 @@
 //! (40), (41) are regrets, which only a simulator can know.
 #![no_std]
 
+// In the order in which to read them: each uses only those before it.
+pub mod error;
+pub mod math;
+pub mod linalg;
+pub mod space;
+pub mod data;
+mod random;
+pub mod features;
+pub mod kernel;
+pub mod gp;
+pub mod prior;
+pub mod svgd;
+pub mod max_value;
 pub mod acquisition;
 pub mod batch;
-pub mod data;
-pub mod error;
-pub mod features;
-pub mod gp;
-pub mod kernel;
-pub mod linalg;
-pub mod math;
-pub mod max_value;
-pub mod optimizer;
-pub mod prior;
-mod random;
-mod search;
 pub mod settings;
+mod search;
 pub mod snapshot;
-pub mod space;
-pub mod svgd;
+pub mod optimizer;
+pub mod profile;
 
 pub use acquisition::Information;
 pub use data::{Kind, Record, Scaling};

@@ -1,6 +1,6 @@
 //! The inner loops: tiles of 8 columns, and a Cholesky factor that grows.
 //!
-//! Everything heavy in this library is one loop, [`add_product`]: a tile of rows times 8 columns, kept in registers,
+//! Everything heavy in this library is one loop, `add_product`: a tile of rows times 8 columns, kept in registers,
 //! updated by one row of the right factor at a time. Each output is summed in ascending order of the inner index,
 //! whatever the tile's height, so the height may differ between machines and the bits do not. The 8 columns are one
 //! AVX register or eight single-precision registers of a Cortex-M. Product and sum are rounded separately (no fused

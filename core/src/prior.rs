@@ -1,9 +1,10 @@
 //! What is believed of `θ` before a task's first observation.
 //!
-//! Task 1: independent Gaussians, Eq. (2). The paper's `N(0, 0.5)` on every weight saturates the tanh layers, so a
-//! variance per fan-in is offered beside it. Task n > 1: a Gaussian kernel density estimate on the particles that
-//! task n−1 left (Sec. IV-B of the paper), `p_n(θ) = 1/V Σ_c N(θ; c, b²I)`, mixed with the first prior so that a wrong
-//! belief can be left: `(1 − ε) KDE + ε p(θ)`, `ε = 0` in the paper.
+//! All tasks' objectives come from a process with the same `θ`, Eq. (1). Task 1: independent Gaussians, Eq. (2). The
+//! paper's `N(0, 0.5)` on every weight saturates the tanh layers, so a variance per fan-in is offered beside it. Task
+//! n > 1: a Gaussian kernel density estimate on the particles that task n−1 left (Sec. IV-B of the paper), which stand
+//! for the data of Eq. (8): `p_n(θ) = 1/V Σ_c N(θ; c, b²I)`, mixed with the first prior so that a wrong belief can be
+//! left: `(1 − ε) KDE + ε p(θ)`, `ε = 0` in the paper.
 
 use core::ops::Range;
 

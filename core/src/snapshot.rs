@@ -224,7 +224,7 @@ pub fn particles_of<'b>(bytes: &'b [u8], header: &Header) -> Result<&'b [u8], Sn
 /// Checksum of a problem's space, fidelities and goal, without its budget: for two sides to know that they mean the
 /// same.
 pub fn problem_checksum(problem: &Problem<'_>) -> u32 {
-    checksum(|mut mix| problem.fingerprint_without_budget(&mut mix))
+    checksum(|mix| problem.fingerprint_without_budget(mix))
 }
 
 /// Everything that gives a particle's numbers their meaning.

@@ -35,10 +35,10 @@ pub enum Dimension {
 impl Dimension {
     /// Whether the range is finite and not empty, and levels ascend and can be told apart.
     pub(crate) const fn is_valid(&self) -> bool {
-        if let Dimension::Levels(values) = *self {
-            if values.len() < 2 || values.len() > u16::MAX as usize {
-                return false;
-            }
+        if let Dimension::Levels(values) = *self
+            && (values.len() < 2 || values.len() > u16::MAX as usize)
+        {
+            return false;
         }
         let (low, high) = self.ends();
         let range = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();

@@ -1,4 +1,4 @@
-//! Stein variational gradient descent: moves the particles towards the posterior of `θ`.
+//! Stein variational gradient descent: moves the particles towards the posterior of `θ`, Eq. (30), (31).
 //!
 //! Eq. (39), sign corrected: `Ω(θᵥ) = 1/V Σᵤ [k̃(θᵤ,θᵥ) ∇(log p(z|θᵤ) + log pₙ(θᵤ)) + ∇ᵤ k̃(θᵤ,θᵥ)]` with
 //! `k̃ = exp(−h‖θᵤ − θᵥ‖²)`, so `∇ᵤ k̃ = 2h (θᵥ − θᵤ) k̃`; Eq. (38): `θ ← θ + η Ω`.
@@ -162,6 +162,7 @@ fn limited(drift: f32) -> f32 {
 /// Moves the particles along `Ω` within a range of coordinates; `count` is the number of this step, from 1.
 ///
 /// A value that would not be finite stays where it was, and none goes beyond ±30.
+#[allow(clippy::too_many_arguments, reason = "three buffers with one layout, and which step this is")]
 pub fn apply(
     step: Step,
     theta: &mut [f32],
