@@ -1,6 +1,6 @@
 //! Hartmann-6 with four fidelities, one random function per task.
 //!
-//! Eq. (67), sign corrected: `f⁽ᵐ⁾ₙ(x) = Σᵢ a_{i,m} exp(−Σⱼ Δ_{i,j,n} A_{ij} (xⱼ − P_{ij})²)` on [0,1]⁶,
+//! Eq. (67), sign corrected: `f⁽ᵐ⁾ₙ(x) = Σᵢ a_{i,m} exp(−Σⱼ Δ_{i,j,n} A_{ij} (xⱼ − P_{ij})²)` on `[0,1]⁶`,
 //! maximised, `Δ ~ U(0.8, 1.2)` drawn per task. The paper prints a minus in front of the sum; maximising that
 //! would be trivial (0, far from all four centres).
 //!
