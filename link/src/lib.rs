@@ -10,7 +10,6 @@
 //! | [`message`] | what is said |
 //! | [`frame`], [`decoder`] | how it looks on the line: COBS, CRC-32 |
 //! | [`tuner`] | the device's side: which query is open, which reports count |
-//! | [`record`] | a task's history as bytes, for the device's journal |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
 //! | [`transfer`] | the master's side of carrying knowledge to and from a device |
 //!
@@ -27,8 +26,6 @@ pub mod frame;
 pub mod decoder;
 
 pub mod tuner;
-
-pub mod record;
 
 pub mod exchange;
 

@@ -101,7 +101,7 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 fn recommendation() -> impl Strategy<Value = Recommendation> {
-    let reason = vec![Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped];
+    let reason = vec![Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Failures];
     (any::<(u32, u32)>(), prop::sample::select(reason), number(), number(), settings()).prop_map(
         |((task, queries), reason, spent, mean, settings)| Recommendation {
             task,
