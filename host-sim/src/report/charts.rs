@@ -156,7 +156,9 @@ fn method_style(method: &str) -> Style {
         "separation" => (3, Dash::Short),
         "separation-myopic" => (4, Dash::Dotted),
         "two-phase" => (5, Dash::Long),
-        _ => (7, Dash::Solid),
+        "random" => (7, Dash::Dotted),
+        "lattice" => (6, Dash::Short),
+        _ => (6, Dash::Solid),
     };
     Style { ink, dash, ..Style::default() }
 }

@@ -124,14 +124,14 @@ pub fn study(name: &str, experiments: u32) -> StudyData {
 pub fn all(experiments: u32) -> Vec<StudyData> {
     let mut all: Vec<StudyData> = FIGURES.iter().map(|f| study(f.study, experiments)).collect();
     let mut ours = study("fig3", experiments);
-    ours.manifest.preset = "ours".into();
+    ours.manifest.preset = "default".into();
     for row in &mut ours.rows {
         row.best = row.optimum - 0.7 * (row.optimum - row.best);
     }
     all.push(ours);
     let mut other = study("fig8", experiments);
     other.manifest.study = "my-own-study".into();
-    other.manifest.preset = "ours".into();
+    other.manifest.preset = "default".into();
     all.push(other);
     all
 }

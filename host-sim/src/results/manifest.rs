@@ -21,7 +21,7 @@ pub struct Manifest {
     pub format: u32,
     /// Name of the study; `fig3` to `fig10` make it a figure of the paper.
     pub study: String,
-    /// Which set of defaults it started from, such as `paper` or `ours`.
+    /// Which set of defaults it started from: `paper`, or `default` for ours.
     pub preset: String,
     /// The problem: `hartmann6`, `rrm` or `gas`.
     pub problem: String,
@@ -49,7 +49,7 @@ pub struct Variant {
     pub key: String,
     /// Name for people, as in a legend.
     pub label: String,
-    /// The method: `mf-mes`, `continual`, `mft-mes`, `separation`, `separation-myopic` or `two-phase`.
+    /// The method: `mf-mes`, `continual`, `mft-mes`, `separation`, `separation-myopic`, `two-phase`, or a baseline.
     pub method: String,
     /// All settings in force. The report looks for `particles`, `beta` (ours, half the printed one) and `c`.
     pub settings: BTreeMap<String, Value>,
