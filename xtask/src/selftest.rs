@@ -19,6 +19,7 @@ mod command {
     pub const FAULT: u8 = 0x04;
     pub const HANG: u8 = 0x05;
     pub const RECORD: u8 = 0x06;
+    pub const OVERFLOW_IN_LOG: u8 = 0x07;
     pub const RESTART: u8 = 0x0E;
     pub const EXIT: u8 = 0x0F;
 }
@@ -74,6 +75,7 @@ fn faults(device: &Device) -> Result<(), Trouble> {
     let ways = [
         (command::PANIC, "Panic"),
         (command::OVERFLOW, "StackOverflow"),
+        (command::OVERFLOW_IN_LOG, "StackOverflow"),
         (command::FAULT, "HardFault"),
         (command::HANG, "Watchdog"),
     ];

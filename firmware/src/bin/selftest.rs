@@ -24,6 +24,8 @@ mod command {
     pub const FAULT: u8 = 0x04;
     /// Stop feeding the watchdog.
     pub const HANG: u8 = 0x05;
+    /// Overflow the stack in the middle of a log line.
+    pub const OVERFLOW_IN_LOG: u8 = 0x07;
     /// Append records to the flash for ever.
     pub const RECORD: u8 = 0x06;
     /// Restart.
@@ -62,6 +64,7 @@ fn serve<B: Board>(parts: &mut Parts<B>) {
             command::REPORT => report(parts),
             command::PANIC => panic!("on command"),
             command::OVERFLOW => info!("recursed to {}", recurse(1)),
+            command::OVERFLOW_IN_LOG => info!("never ends: {}", Bottomless),
             command::FAULT => cortex_m::asm::bkpt(),
             command::HANG => hang(&parts.system),
             command::RECORD => record(parts),
@@ -154,4 +157,13 @@ fn hang<S: System>(system: &S) -> ! {
 fn recurse(depth: u32) -> u32 {
     let frame = core::hint::black_box([depth; 64]);
     recurse(depth + 1).wrapping_add(frame[depth as usize % 64])
+}
+
+/// Overflows the stack when it is logged.
+struct Bottomless;
+
+impl defmt::Format for Bottomless {
+    fn format(&self, f: defmt::Formatter) {
+        defmt::write!(f, "{}", recurse(1));
+    }
 }

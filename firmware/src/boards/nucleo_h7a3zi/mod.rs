@@ -120,9 +120,9 @@ fn leave_data_flash_uncached(mpu: &mut MPU) {
     const FULL_ACCESS: u32 = 3 << 24;
     const NO_EXECUTE: u32 = 1 << 28;
     const ENABLE: u32 = 1;
-    // SAFETY: region 1 covers the data flash alone, and takes no right from it but that of running code.
+    // SAFETY: region 2 covers the data flash alone, and takes no right from it but that of running code.
     unsafe {
-        mpu.rnr.write(1);
+        mpu.rnr.write(2);
         mpu.rbar.write(flash::START);
         mpu.rasr.write(NO_EXECUTE | FULL_ACCESS | NORMAL_UNCACHED | SIZE_1_MB | ENABLE);
     }

@@ -1,0 +1,59 @@
+//! The processor's own timer as a clock that never runs backwards; it also stamps the log.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use cortex_m::peripheral::syst::SystClkSource;
+use cortex_m::peripheral::{SCB, SYST};
+use cortex_m_rt::exception;
+use critical_section::Mutex;
+
+/// How often the clock interrupts, and so the longest sleep: 100 times a second.
+const WRAPS_PER_SECOND: u32 = 100;
+
+static WRAPS: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
+static TICKS_PER_SECOND: AtomicU32 = AtomicU32::new(WRAPS_PER_SECOND);
+
+/// Starts the clock on the processor's own, of the given frequency in Hz.
+pub fn start_clock(mut syst: SYST, frequency: u32) {
+    TICKS_PER_SECOND.store(frequency, Ordering::Relaxed);
+    syst.set_clock_source(SystClkSource::Core);
+    syst.set_reload(frequency / WRAPS_PER_SECOND - 1);
+    syst.clear_current();
+    syst.enable_interrupt();
+    syst.enable_counter();
+}
+
+/// Ticks since the clock was started.
+pub fn ticks() -> u64 {
+    critical_section::with(|token| {
+        let mut wraps = WRAPS.borrow(token).get();
+        let mut left = SYST::get_current();
+        if SCB::is_pendst_pending() {
+            // It wrapped after interrupts were masked: count that wrap, and read on its far side.
+            wraps += 1;
+            left = SYST::get_current();
+        }
+        let period = ticks_per_second() / WRAPS_PER_SECOND;
+        wraps * u64::from(period) + u64::from((period - 1).saturating_sub(left))
+    })
+}
+
+/// Ticks in a second.
+pub fn ticks_per_second() -> u32 {
+    TICKS_PER_SECOND.load(Ordering::Relaxed)
+}
+
+#[exception]
+fn SysTick() {
+    critical_section::with(|token| {
+        let wraps = WRAPS.borrow(token);
+        wraps.set(wraps.get() + 1);
+    });
+}
+
+defmt::timestamp!("{=u64:us}", {
+    // In two steps, because ticks · 10⁶ overflows after some hours.
+    let (ticks, second) = (ticks(), u64::from(ticks_per_second()));
+    ticks / second * 1_000_000 + ticks % second * 1_000_000 / second
+});

@@ -1,0 +1,89 @@
+//! What happens when something goes wrong: a line in the log, a note for the next start, and a restart.
+//!
+//! The note lies in memory that survives a reset, so that the next run can report it over the line too. A fault in the
+//! middle of a log line cannot be logged (the logger would be entered twice): then the note alone must do.
+
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use cortex_m::peripheral::SCB;
+use cortex_m_rt::{ExceptionFrame, exception};
+
+use super::stack;
+use crate::board::{Cause, Fault};
+
+unsafe extern "C" {
+    /// Four words of memory that survive a reset, from the board's layout.
+    static mut _last_words: [u32; 4];
+}
+
+/// First of the last words: says that the others mean something.
+const MAGIC: u32 = 0x4641_554C;
+
+/// Leaves a note for the next start.
+pub fn leave_note(fault: Fault) {
+    let cause = match fault.cause {
+        Cause::Panic => 0,
+        Cause::StackOverflow => 1,
+        Cause::HardFault => 2,
+        Cause::Watchdog => 3,
+    };
+    // SAFETY: the layout sets these words aside for this function and the next; who comes here restarts soon after.
+    unsafe { (&raw mut _last_words).write_volatile([MAGIC, cause, fault.pc, fault.status]) };
+}
+
+/// Takes the note that the previous run left.
+pub fn take_note() -> Option<Fault> {
+    // SAFETY: as in `leave_note`; any bit pattern is a valid array.
+    let [magic, cause, pc, status] = unsafe { (&raw const _last_words).read_volatile() };
+    // SAFETY: as above.
+    unsafe { (&raw mut _last_words).write_volatile([0; 4]) };
+    let cause = match cause {
+        0 => Cause::Panic,
+        1 => Cause::StackOverflow,
+        2 => Cause::HardFault,
+        3 => Cause::Watchdog,
+        _ => return None,
+    };
+    (magic == MAGIC).then_some(Fault { cause, pc, status })
+}
+
+static FAILING: AtomicBool = AtomicBool::new(false);
+
+/// Notes, logs, restarts; when logging fails in its turn, comes here again and restarts at once.
+fn give_up(fault: Fault, message: impl FnOnce()) -> ! {
+    if !FAILING.swap(true, Ordering::Relaxed) {
+        leave_note(fault);
+        message();
+        defmt::error!("restarting after {}", fault);
+    }
+    SCB::sys_reset()
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    cortex_m::interrupt::disable();
+    let fault = Fault { cause: Cause::Panic, pc: 0, status: 0 };
+    give_up(fault, || defmt::error!("{}", defmt::Display2Format(info)))
+}
+
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    give_up(diagnose(frame), || {})
+}
+
+/// Tells an overflow from everything else.
+fn diagnose(frame: &ExceptionFrame) -> Fault {
+    const STACKING_FAILED: u32 = 1 << 4 | 1 << 12;
+    const ADDRESS_VALID: u32 = 1 << 7;
+    // SAFETY: reads of status registers.
+    let (status, address) = unsafe { ((*SCB::PTR).cfsr.read(), (*SCB::PTR).mmfar.read()) };
+    let below = stack::BELOW..stack::end();
+    let touched_guard = status & ADDRESS_VALID != 0 && below.contains(&address);
+    // The frame itself may lie below the stack: then there is nothing to be read from it.
+    let frame_lost = status & STACKING_FAILED != 0 || below.contains(&(&raw const *frame as u32));
+    match touched_guard || frame_lost {
+        true => Fault { cause: Cause::StackOverflow, pc: if frame_lost { 0 } else { frame.pc() }, status },
+        false => Fault { cause: Cause::HardFault, pc: frame.pc(), status },
+    }
+}
