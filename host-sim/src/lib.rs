@@ -1,5 +1,10 @@
 //! Library behind the `foretune` program.
 
+pub mod cli;
+pub mod error;
 pub mod plot;
 pub mod problems;
+pub mod report;
 pub mod results;
+pub mod runner;
+pub mod settings;

@@ -1,3 +1,7 @@
-//! `foretune`: the host simulator.
+//! `foretune`: the host simulator. Everything is in the library; see [`host_sim::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    host_sim::cli::main()
+}

@@ -1,0 +1,108 @@
+//! The command line: what can be asked, and how failures are told.
+//!
+//! Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense; 130
+//! interrupted (what was finished is kept). Every failure is one line on the error output.
+
+mod arguments;
+mod interrupt;
+mod run;
+mod table;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::error::Error;
+use crate::runner::say;
+
+pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments};
+pub(crate) use interrupt::stop_flag;
+pub(crate) use table::Table;
+
+const EXAMPLES: &str = "\
+Examples:
+  foretune                                   one minute of tuning a simulated cellular system
+  foretune run rrm --tasks 5                 five tasks of power control with MFT-MES, results in runs/rrm
+  foretune reproduce fig5 --experiments 20   a figure of the paper, made anew
+  foretune report results                    one page with everything in results/
+
+Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
+130 interrupted, with everything finished so far kept (go on with --resume).";
+
+/// Tunes what is dear to measure, one task after the other, and carries on what it learnt.
+///
+/// The host simulator runs the very optimizer that runs on the device (multi-fidelity Bayesian optimization with
+/// transferable max-value entropy search) against the benchmarks of the paper.
+#[derive(Debug, Parser)]
+#[command(name = "foretune", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArguments),
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let result = parse().and_then(|arguments| match arguments {
+        Some(arguments) => dispatch(arguments, &mut out),
+        None => Ok(()),
+    });
+    let result = result.and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough: `foretune … | head`.
+        Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("foretune: {error}"));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Reads the command line; `None` when it asked for help or the version, which has been printed.
+fn parse() -> Result<Option<Arguments>, Error> {
+    let parsed = Arguments::command().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    match parsed {
+        Ok(arguments) => Ok(Some(arguments)),
+        Err(error) if !error.use_stderr() => {
+            error.print()?;
+            Ok(None)
+        }
+        Err(error) => Err(Error::usage(one_line(&error.to_string()))),
+    }
+}
+
+/// The first paragraph of a message in one line, without its prefix.
+fn one_line(message: &str) -> String {
+    let paragraph: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let text = paragraph.join(" ");
+    format!("{} (see --help)", text.strip_prefix("error: ").unwrap_or(&text))
+}
+
+fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
+    match arguments.command {
+        Some(Command::Run(arguments)) => run::run(&arguments, out),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn messages_become_one_line() {
+        assert_eq!(one_line("error: a b\n  c\n\nUsage: x"), "a b c (see --help)");
+    }
+}

@@ -1,0 +1,220 @@
+//! `foretune run`: one problem, any methods, any settings.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::arguments::{PresetName, setup, shell_word, shown};
+use super::{ExecutionArguments, SettingArguments, SizeArguments, Table, stop_flag};
+use crate::error::Error;
+use crate::plot::{fixed_number, short_number};
+use crate::problems::Problem;
+use crate::results::{Metric, Point, Samples, Study, stats};
+use crate::runner::{self, Benchmark, Identity, Method, Plan, Variant, say};
+use crate::settings::{KEYS, Preset, assignment};
+
+/// Run one problem with one method or several and keep every query.
+///
+/// Results are written as the work goes on; an interrupted run continues with --resume and ends with the same bytes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = long_help())]
+pub(crate) struct RunArguments {
+    /// hartmann6, rrm or gas, with options: hartmann6:truth=first, rrm:stations=3,antennas=32.
+    problem: Problem,
+    /// Methods to compare: mf-mes, continual, mft-mes, separation, separation-myopic, two-phase, random, lattice.
+    #[arg(long, short, value_name = "NAME,…", value_delimiter = ',', default_value = "mft-mes")]
+    method: Vec<Method>,
+    /// What the settings start from.
+    #[arg(long, value_enum, default_value = "default")]
+    preset: PresetName,
+    #[command(flatten)]
+    settings: SettingArguments,
+    /// Compare several values of one setting: every method that it matters to is run with each.
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    sweep: Option<String>,
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Budget of a task, instead of the problem's.
+    #[arg(long, value_name = "COST")]
+    budget: Option<f64>,
+    /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
+    #[arg(long, value_name = "TASK")]
+    foreign_task: Option<u32>,
+    /// Folder for the results [default: runs/PROBLEM].
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Name of the study, for the report.
+    #[arg(long, default_value = "run")]
+    name: String,
+    #[command(flatten)]
+    execution: ExecutionArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  foretune run rrm --method mf-mes,continual,mft-mes --tasks 10 --experiments 4
+  foretune run gas --set beta=0.75 --set information=paper --out runs/gas-paper-rule
+  foretune run hartmann6 --sweep beta=0,0.3,0.6,1.2 --tasks 10 --out runs/beta
+  foretune run hartmann6 --preset paper --settings mine.toml --shard 1/4 --out shard-1
+All settings: foretune run --help";
+
+fn long_help() -> String {
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let line = |key: &crate::settings::Key| {
+        format!("  {:width$}  {}\n  {:width$}  takes {}", key.name, key.help, "", key.takes)
+    };
+    let keys: Vec<String> = KEYS.iter().map(line).collect();
+    format!("{EXAMPLES}\n\nSettings, for --set KEY=VALUE and for files:\n{}", keys.join("\n"))
+}
+
+pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let plan = plan(arguments)?;
+    let default = || PathBuf::from("runs").join(arguments.problem.to_string().replace([':', '=', ','], "-"));
+    let folder = arguments.out.clone().unwrap_or_else(default);
+    let study =
+        runner::run(&plan, &folder, arguments.execution.execution(), stop_flag()).map_err(|error| {
+            if matches!(error, Error::Interrupted) {
+                say("the same command with --resume goes on from here");
+            }
+            error
+        })?;
+    outcome(&study, out)?;
+    writeln!(out, "\nAll queries are in {}; `foretune report {0}` makes a page of them.", shown(&folder))?;
+    Ok(())
+}
+
+fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
+    let mut benchmark = Benchmark::new(arguments.problem);
+    if let Some(budget) = arguments.budget {
+        benchmark = benchmark.with_budget(budget)?;
+    }
+    if let Some(task) = arguments.foreign_task {
+        benchmark = benchmark.with_foreign(task)?;
+    }
+    let assignments = arguments.settings.assignments()?;
+    let variants = variants(arguments, &benchmark, &assignments)?;
+    let tasks = arguments.size.tasks.unwrap_or(benchmark.spec().tasks as u32);
+    let identity = Identity {
+        study: arguments.name.clone(),
+        preset: Preset::from(arguments.preset).name().into(),
+        command: command(arguments, tasks, &assignments),
+        seed: arguments.size.seed,
+        experiments: arguments.size.experiments.unwrap_or(1),
+        tasks,
+    };
+    Plan::new(identity, benchmark, variants)
+}
+
+fn variants(
+    arguments: &RunArguments,
+    benchmark: &Benchmark,
+    assignments: &[(String, String)],
+) -> Result<Vec<Variant>, Error> {
+    let base = setup(arguments.preset.into(), benchmark.spec(), assignments)?;
+    let mut methods: Vec<Method> = Vec::new();
+    for &method in &arguments.method {
+        if methods.contains(&method) {
+            return Err(Error::usage(format!("method `{method}` is named twice")));
+        }
+        methods.push(method);
+    }
+    let Some(sweep) = &arguments.sweep else {
+        return Ok(methods.into_iter().map(|method| Variant::of(method, base)).collect());
+    };
+    let (name, values) = assignment(sweep)?;
+    let mut variants = Vec::new();
+    for method in methods {
+        let known = KEYS.iter().find(|key| key.name == name);
+        if known.is_some_and(|key| !key.matters_to(method)) {
+            variants.push(Variant::of(method, base));
+            continue;
+        }
+        for value in values.split(',') {
+            let mut setup = base;
+            setup.set(&name, value)?;
+            let usual = Variant::of(method, setup);
+            let key = format!("{method}-{name}-{}", value.replace(':', "-"));
+            variants.push(Variant { key, label: format!("{}, {name} = {value}", usual.label), ..usual });
+        }
+    }
+    Ok(variants)
+}
+
+/// The command that runs the whole study, with a settings file spelt out.
+fn command(arguments: &RunArguments, tasks: u32, assignments: &[(String, String)]) -> String {
+    let methods: Vec<&str> = arguments.method.iter().map(|method| method.name()).collect();
+    let mut words: Vec<String> = ["foretune", "run"].map(String::from).to_vec();
+    words.push(arguments.problem.to_string());
+    let mut option = |name: &str, value: String| words.push(format!("{name} {}", shell_word(&value)));
+    option("--method", methods.join(","));
+    option("--preset", Preset::from(arguments.preset).name().into());
+    for (key, value) in assignments {
+        option("--set", format!("{key}={value}"));
+    }
+    if let Some(sweep) = &arguments.sweep {
+        option("--sweep", sweep.clone());
+    }
+    option("--experiments", arguments.size.experiments.unwrap_or(1).to_string());
+    option("--tasks", tasks.to_string());
+    option("--seed", arguments.size.seed.to_string());
+    if let Some(budget) = arguments.budget {
+        option("--budget", budget.to_string());
+    }
+    if let Some(task) = arguments.foreign_task {
+        option("--foreign-task", task.to_string());
+    }
+    if arguments.name != "run" {
+        option("--name", arguments.name.clone());
+    }
+    words.join(" ")
+}
+
+/// A line per variant: how well it did, first and last.
+pub(super) fn outcome(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let manifest = study.manifest();
+    let loaded = study.load()?;
+    let metric = Metric::of_problem(&manifest.problem);
+    let measure = match metric {
+        Metric::Regret => "simple regret (0 is perfect)",
+        Metric::Ratio => "share of the optimum (1 is perfect)",
+    };
+    let [best, recommended, tried] = [Point::Best, Point::Recommended, Point::Tried]
+        .map(|point| Samples::new(manifest, &loaded.rows, metric, point));
+    let last = manifest.tasks;
+    writeln!(
+        out,
+        "{}: {measure}, mean and 90 % interval of {} experiments",
+        manifest.problem, manifest.experiments
+    )?;
+    let mut table = Table::new([
+        "method".to_string(),
+        "best tried, task 1".into(),
+        format!("best tried, task {last}"),
+        format!("recommended, task {last}"),
+        "mean tried, all tasks".into(),
+    ]);
+    for (v, variant) in manifest.variants.iter().enumerate() {
+        let all: Vec<f64> = (1..=last).flat_map(|task| tried.at(v, task)).flatten().copied().collect();
+        table.push(vec![
+            variant.label.clone(),
+            interval(best.estimate(v, 1)),
+            interval(best.estimate(v, last)),
+            interval(recommended.estimate(v, last)),
+            if all.is_empty() { "–".into() } else { fixed_number(stats::mean(&all), 3) },
+        ]);
+    }
+    table.write(out)?;
+    Ok(())
+}
+
+/// `0.92 ± 0.03`, or a dash where nothing was run.
+pub(super) fn interval(estimate: Option<stats::Estimate>) -> String {
+    match estimate {
+        None => "–".into(),
+        Some(stats::Estimate { mean, half_width: Some(half), .. }) => {
+            format!("{} ± {}", fixed_number(mean, 3), short_number(half))
+        }
+        Some(stats::Estimate { mean, .. }) => fixed_number(mean, 3),
+    }
+}

@@ -1,0 +1,124 @@
+//! The methods that a study can compare: the core's, and two baselines that need no model.
+
+use std::fmt;
+use std::str::FromStr;
+
+use foretune_core::Method as CoreMethod;
+
+/// How queries are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Alg. 1 of the paper: every task on its own.
+    MfMes,
+    /// Alg. 2 with β = 0: beliefs are carried on, but not collected on purpose.
+    Continual,
+    /// Alg. 2: queries also serve the tasks to come.
+    MftMes,
+    /// Eq. (59): each query serves this task or the next ones, by the toss of a coin.
+    Separation,
+    /// Eq. (60): as before, with the queries for later tasks from a batch design.
+    Myopic,
+    /// Eq. (42), (43): first this task, then the batch design.
+    TwoPhase,
+    /// Uniform points at the truth's fidelity.
+    Random,
+    /// A low-discrepancy sequence at the truth's fidelity.
+    Lattice,
+}
+
+impl Method {
+    /// All methods, in the order of tables and legends.
+    pub const ALL: [Self; 8] = [
+        Self::Random,
+        Self::Lattice,
+        Self::MfMes,
+        Self::Continual,
+        Self::MftMes,
+        Self::Separation,
+        Self::Myopic,
+        Self::TwoPhase,
+    ];
+
+    /// The name on the command line and in `study.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MfMes => "mf-mes",
+            Self::Continual => "continual",
+            Self::MftMes => "mft-mes",
+            Self::Separation => "separation",
+            Self::Myopic => "separation-myopic",
+            Self::TwoPhase => "two-phase",
+            Self::Random => "random",
+            Self::Lattice => "lattice",
+        }
+    }
+
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::MfMes => "MF-MES",
+            Self::Continual => "Continual MF-MES",
+            Self::MftMes => "MFT-MES",
+            Self::Separation => "Separation MFT-MES",
+            Self::Myopic => "Myopic separation MFT-MES",
+            Self::TwoPhase => "Two-phase MFT-MES",
+            Self::Random => "Random search",
+            Self::Lattice => "Low-discrepancy search",
+        }
+    }
+
+    /// Whether the method has a share `c` of queries for the current task.
+    pub fn has_share(self) -> bool {
+        matches!(self, Self::Separation | Self::Myopic | Self::TwoPhase)
+    }
+
+    /// Whether all charged queries are at the truth's fidelity.
+    pub fn only_truth(self) -> bool {
+        !matches!(self, Self::MfMes | Self::Continual | Self::MftMes)
+    }
+
+    /// The core's method; `None` for a baseline.
+    pub fn core(self, c: f32) -> Option<CoreMethod> {
+        match self {
+            Self::MfMes => Some(CoreMethod::MfMes),
+            Self::Continual => Some(CoreMethod::Continual),
+            Self::MftMes => Some(CoreMethod::MftMes),
+            Self::Separation => Some(CoreMethod::Separation { c }),
+            Self::Myopic => Some(CoreMethod::Myopic { c }),
+            Self::TwoPhase => Some(CoreMethod::TwoPhase { c }),
+            Self::Random | Self::Lattice => None,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let full = if text == "myopic" { "separation-myopic" } else { text };
+        Self::ALL.into_iter().find(|method| method.name() == full).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|method| method.name()).collect();
+            format!("unknown method `{text}`: known are {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back_and_strangers_are_refused() {
+        for method in Method::ALL {
+            assert_eq!(method.to_string().parse(), Ok(method));
+        }
+        assert_eq!("myopic".parse(), Ok(Method::Myopic));
+        assert!("mft".parse::<Method>().unwrap_err().contains("mft-mes"));
+    }
+}

@@ -1,0 +1,29 @@
+//! Running studies: every method on the same core that runs on the device.
+//!
+//! A [`Plan`] is a problem and the variants compared on it; [`run`] works through its units (one variant in one
+//! experiment) and writes every query as it is answered. Results depend on the plan alone: not on threads, shards or
+//! interruptions.
+
+mod baseline;
+mod estimate;
+mod method;
+mod plan;
+mod pool;
+mod progress;
+mod seeds;
+mod session;
+pub(crate) mod shapes;
+mod space;
+mod tuner;
+mod unit;
+
+pub use estimate::Estimate;
+pub use method::Method;
+pub use plan::{Benchmark, Identity, Plan, Variant};
+pub use pool::{Execution, estimate, run};
+pub(crate) use progress::{say, spell};
+pub use seeds::{Noise, Seeds};
+pub use session::{Answered, Ended, play};
+pub use shapes::STACK;
+pub use space::Space;
+pub use tuner::{Advice, Next, Proposal, Tuner};

@@ -1,0 +1,262 @@
+//! What a study runs: a problem and the variants that are compared on it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use foretune_core::Settings;
+use serde_json::Value;
+
+use super::baseline::Baseline;
+use super::method::Method;
+use super::seeds::Seeds;
+use super::shapes::with_optimizer;
+use super::space::Space;
+use super::tuner::Tuner;
+use crate::error::Error;
+use crate::problems::{Problem, ProblemSpec, Sequence, Task};
+use crate::results::{self, Manifest};
+use crate::settings::Setup;
+
+/// A problem with what a study may change about it.
+#[derive(Clone, Debug)]
+pub struct Benchmark {
+    problem: Problem,
+    spec: ProblemSpec,
+    space: Space,
+    /// The task, from 1, that is of another kind than the others.
+    foreign: Option<u32>,
+    budget_set: bool,
+}
+
+impl Benchmark {
+    /// The problem as it is.
+    pub fn new(problem: Problem) -> Self {
+        let spec = problem.spec();
+        let space = Space::new(&spec);
+        Self { problem, spec, space, foreign: None, budget_set: false }
+    }
+
+    /// With another budget per task.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it is not a positive number.
+    pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
+        if !(0.0..=1e9).contains(&budget) {
+            return Err(Error::usage(format!("the budget takes a number from 0 to 1e9, not {budget}")));
+        }
+        self.spec.budget = budget;
+        self.space = Space::new(&self.spec);
+        self.budget_set = true;
+        Ok(self)
+    }
+
+    /// With one task, counted from 1, of another kind than the others.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it is 0.
+    pub fn with_foreign(mut self, task: u32) -> Result<Self, Error> {
+        if task == 0 {
+            return Err(Error::usage("tasks count from 1, so the foreign task cannot be 0"));
+        }
+        self.foreign = Some(task);
+        Ok(self)
+    }
+
+    /// What does not depend on the task.
+    pub fn spec(&self) -> &ProblemSpec {
+        &self.spec
+    }
+
+    /// The problem in the core's terms.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The sequence of tasks of a seed.
+    pub fn tasks(&self, seed: u64) -> Sequence {
+        let tasks = self.problem.tasks(seed);
+        match self.foreign {
+            Some(task) => tasks.with_foreign(task as usize - 1),
+            None => tasks,
+        }
+    }
+
+    /// Name and options as `study.json` keeps them.
+    fn describe(&self) -> (String, BTreeMap<String, Value>) {
+        let name = self.problem.to_string();
+        let (name, list) = name.split_once(':').unwrap_or((&name, ""));
+        let mut options: BTreeMap<String, Value> = BTreeMap::new();
+        for (key, value) in list.split(',').filter_map(|option| option.split_once('=')) {
+            let value = value.parse::<u64>().map_or_else(|_| value.into(), Value::from);
+            options.insert(key.into(), value);
+        }
+        if let Some(task) = self.foreign {
+            options.insert("foreign_task".into(), task.into());
+        }
+        if self.budget_set {
+            options.insert("budget".into(), self.spec.budget.into());
+        }
+        (name.to_string(), options)
+    }
+}
+
+/// One of the compared methods with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Name in files and tables.
+    pub key: String,
+    /// Name in legends.
+    pub label: String,
+    /// The method.
+    pub method: Method,
+    /// Its settings.
+    pub setup: Setup,
+}
+
+impl Variant {
+    /// A variant that is named after its method.
+    pub fn of(method: Method, setup: Setup) -> Self {
+        Self { key: method.name().into(), label: method.label().into(), method, setup }
+    }
+}
+
+/// What identifies a study beside its problem and variants.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Name of the study.
+    pub study: String,
+    /// Name of the preset.
+    pub preset: String,
+    /// The command that runs it.
+    pub command: String,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// Independent repetitions.
+    pub experiments: u32,
+    /// Tasks in each.
+    pub tasks: u32,
+}
+
+/// A study, ready to run.
+pub struct Plan {
+    manifest: Manifest,
+    benchmark: Benchmark,
+    variants: Vec<Variant>,
+    settings: Vec<Settings>,
+    optima: Mutex<HashMap<(u32, u32), f64>>,
+}
+
+impl Plan {
+    /// Checks everything that can be checked before the first query.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what is wrong.
+    pub fn new(identity: Identity, benchmark: Benchmark, variants: Vec<Variant>) -> Result<Self, Error> {
+        let settings: Vec<Settings> =
+            variants.iter().map(|v| v.setup.for_method(v.method)).collect::<Result<_, _>>()?;
+        for variant in &variants {
+            check(&benchmark, variant)?;
+        }
+        let (problem, options) = benchmark.describe();
+        let described = |v: &Variant| results::Variant {
+            key: v.key.clone(),
+            label: v.label.clone(),
+            method: v.method.name().into(),
+            settings: v.setup.describe(v.method),
+        };
+        let manifest = Manifest {
+            format: results::FORMAT,
+            study: identity.study,
+            preset: identity.preset,
+            problem,
+            options,
+            seed: identity.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: identity.command,
+            experiments: identity.experiments,
+            tasks: identity.tasks,
+            variants: variants.iter().map(described).collect(),
+        };
+        let manifest = manifest.checked().map_err(Error::Usage)?;
+        Ok(Self { manifest, benchmark, variants, settings, optima: Mutex::default() })
+    }
+
+    /// What `study.json` says.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The problem.
+    pub fn benchmark(&self) -> &Benchmark {
+        &self.benchmark
+    }
+
+    /// The variants, in the order of the manifest.
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants
+    }
+
+    /// The core's settings of a variant.
+    pub(super) fn settings(&self, variant: usize) -> Settings {
+        self.settings[variant]
+    }
+
+    /// The seeds of an experiment.
+    pub fn seeds(&self, experiment: u32) -> Seeds {
+        Seeds::new(self.manifest.seed, experiment)
+    }
+
+    /// A task's true optimum; found once, however many variants ask.
+    pub fn optimum(&self, experiment: u32, number: u32, task: &dyn Task) -> f64 {
+        let optima = || self.optima.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = optima().get(&(experiment, number)) {
+            return *known;
+        }
+        let optimum = task.optimum();
+        optima().insert((experiment, number), optimum);
+        optimum
+    }
+
+    /// Calls `work` with the tuner of a variant at the start of its first task.
+    ///
+    /// # Errors
+    /// What the optimizer has against problem or settings; what `work` returns.
+    pub fn with_tuner<R>(
+        &self,
+        variant: usize,
+        experiment: u32,
+        work: impl FnOnce(&mut dyn Tuner) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (settings, seeds) = (self.settings[variant], self.seeds(experiment));
+        let Variant { method, setup, .. } = self.variants[variant];
+        let space = &self.benchmark.space;
+        let baseline = method.core(setup.c).is_none();
+        with_optimizer(space.problem(), settings, setup.capacity, seeds.optimizer, |tuner| {
+            if baseline {
+                work(&mut Baseline::new(tuner, space, method, settings.initial, seeds.baseline))
+            } else {
+                work(tuner)
+            }
+        })?
+    }
+}
+
+/// What the optimizer would find out only after a while, or would not mind.
+fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
+    let (spec, setup) = (benchmark.spec(), &variant.setup);
+    if setup.core.initial > setup.capacity {
+        let (initial, capacity) = (setup.core.initial, setup.capacity);
+        return Err(Error::usage(format!(
+            "setting `initial` is {initial}, but setting `capacity` leaves room for {capacity} observations"
+        )));
+    }
+    let cheapest = if variant.method.only_truth() { spec.fidelities.len() - 1 } else { 0 };
+    let least = spec.fidelities[cheapest].cost;
+    if setup.core.initial == 0 && least > spec.budget {
+        return Err(Error::usage(format!(
+            "nothing can be measured: no initial points, and a budget of {} where a query of {} costs {least}",
+            spec.budget, variant.method
+        )));
+    }
+    Ok(())
+}

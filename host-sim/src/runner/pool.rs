@@ -1,0 +1,153 @@
+//! All units of a study, or of a shard of it, over worker threads.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::estimate::Estimate;
+use super::plan::Plan;
+use super::progress::Progress;
+use super::shapes::STACK;
+use super::unit::{self, Watcher};
+use crate::error::Error;
+use crate::results::{Shard, Study, TaskSummary, Timing, UnitId};
+
+/// How a study is run; nothing of this changes its results.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// Worker threads.
+    pub jobs: usize,
+    /// Which of the units.
+    pub shard: Shard,
+    /// Whether to go on with a study that is there.
+    pub resume: bool,
+    /// Whether to keep quiet about progress.
+    pub quiet: bool,
+}
+
+/// Runs a study in a folder and sums it up.
+///
+/// # Errors
+/// [`Error::Interrupted`] when `stop` is set: finished tasks are on the disk then. [`Error::Results`] if the folder
+/// cannot be used, or as soon as something cannot be written.
+pub fn run(plan: &Plan, folder: &Path, how: Execution, stop: &AtomicBool) -> Result<Study, Error> {
+    let manifest = plan.manifest().clone();
+    let study = if how.resume { Study::resume(folder, manifest) } else { Study::create(folder, manifest) }?;
+    let mut units = how.shard.units(plan.manifest());
+    // All variants of an experiment first: what is there after an interruption can be compared.
+    units.sort_by_key(|unit| (unit.experiment, unit.variant));
+    let progress = Progress::new(plan, &study, &units, how)?;
+    let pool = Pool {
+        plan,
+        study: &study,
+        progress: &progress,
+        stop,
+        queue: Mutex::new(units),
+        failed: Mutex::default(),
+    };
+    let started = Instant::now();
+    let work = pool.work(how.jobs);
+    let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let timing = Timing {
+        wall_seconds: started.elapsed().as_secs_f64(),
+        work_seconds: work.as_secs_f64(),
+        jobs: how.jobs as u32,
+        cores,
+        runs: 1,
+    };
+    progress.close();
+    study.add_timing(timing)?;
+    if let Some(error) = pool.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    study.write_summary()?;
+    Ok(study)
+}
+
+struct Pool<'a> {
+    plan: &'a Plan,
+    study: &'a Study,
+    progress: &'a Progress,
+    stop: &'a AtomicBool,
+    queue: Mutex<Vec<UnitId>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Pool<'_> {
+    /// Starts the workers and waits for them; returns the time they spent.
+    fn work(&self, jobs: usize) -> Duration {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).reverse();
+        thread::scope(|scope| {
+            let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || self.worker());
+            let workers: Vec<_> = (0..jobs.max(1)).map(start).collect();
+            let mut total = Duration::ZERO;
+            for worker in workers {
+                match worker.map(thread::ScopedJoinHandle::join) {
+                    Ok(Ok(time)) => total += time,
+                    Ok(Err(_)) => {
+                        self.fail(Error::usage("a worker broke down: this is a defect of the program"))
+                    }
+                    Err(error) => self.fail(Error::Output(error)),
+                }
+            }
+            total
+        })
+    }
+
+    fn worker(&self) -> Duration {
+        let started = Instant::now();
+        while let Some(unit) = self.next() {
+            if let Err(error) = unit::run(self.plan, self.study, unit, self) {
+                self.fail(error);
+                break;
+            }
+        }
+        started.elapsed()
+    }
+
+    fn next(&self) -> Option<UnitId> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.is_empty() {
+            return None;
+        }
+        if !self.go_on() {
+            self.fail(Error::Interrupted);
+            return None;
+        }
+        queue.pop()
+    }
+
+    /// Keeps the first failure; the interruptions of the others follow from it.
+    fn fail(&self, error: Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl Watcher for Pool<'_> {
+    fn go_on(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed) && !self.has_failed()
+    }
+
+    fn advanced(&self, unit: UnitId, share: f64) {
+        self.progress.advanced(unit, share);
+    }
+
+    fn finished(&self, unit: UnitId, summary: &TaskSummary) {
+        self.progress.finished(unit, summary);
+    }
+
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
+}
+
+/// The work that a study is, as estimated before it runs.
+pub fn estimate(plan: &Plan, how: Execution) -> Estimate {
+    Estimate::of(plan, &how.shard.units(plan.manifest()))
+}

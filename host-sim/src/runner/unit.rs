@@ -1,0 +1,81 @@
+//! One unit of work: one variant in one experiment, all its tasks in order, written as it goes.
+
+use super::plan::Plan;
+use super::seeds::Noise;
+use super::session::play;
+use super::tuner::Tuner;
+use crate::error::Error;
+use crate::results::{Resumed, Study, TaskSummary, UnitId, UnitWriter};
+
+/// Who watches a unit at work, and may stop it.
+pub trait Watcher {
+    /// Whether to go on.
+    fn go_on(&self) -> bool;
+
+    /// Part of the current task's budget is spent, from 0 to 1.
+    fn advanced(&self, unit: UnitId, share: f64);
+
+    /// A task is finished and on the disk.
+    fn finished(&self, unit: UnitId, summary: &TaskSummary);
+
+    /// Something a user should know.
+    fn note(&self, text: &str);
+}
+
+/// Runs what is left of a unit.
+///
+/// # Errors
+/// [`Error::Interrupted`] if the watcher stopped it: finished tasks are on the disk then; [`Error::Results`] if they
+/// could not be put there.
+pub fn run(plan: &Plan, study: &Study, unit: UnitId, watcher: &dyn Watcher) -> Result<(), Error> {
+    let (mut writer, state) = match study.open_unit(unit, true)? {
+        Resumed::Finished => return Ok(()),
+        Resumed::Continue { writer, state, note } => {
+            note.iter().for_each(|note| watcher.note(note));
+            (writer, state)
+        }
+    };
+    plan.with_tuner(unit.variant, unit.experiment, |tuner| {
+        if let Some(state) = state {
+            tuner.load(&state)?;
+        }
+        for number in writer.next_task()..=plan.manifest().tasks {
+            let summary = task(plan, unit, number, tuner, &mut writer, watcher)?;
+            writer.save_snapshot(&tuner.knowledge()?)?;
+            watcher.finished(unit, &summary);
+            tuner.next_task()?;
+        }
+        Ok(())
+    })?;
+    Ok(writer.finish()?)
+}
+
+fn task(
+    plan: &Plan,
+    unit: UnitId,
+    number: u32,
+    tuner: &mut dyn Tuner,
+    writer: &mut UnitWriter,
+    watcher: &dyn Watcher,
+) -> Result<TaskSummary, Error> {
+    let (benchmark, seeds) = (plan.benchmark(), plan.seeds(unit.experiment));
+    let spec = benchmark.spec();
+    let task = benchmark.tasks(seeds.tasks).task(number as usize - 1);
+    let mut rows = writer.begin_task(plan.optimum(unit.experiment, number, &*task))?;
+    let mut spent = 0.0;
+    let ended = play(
+        tuner,
+        &*task,
+        spec,
+        benchmark.space(),
+        &mut Noise::new(seeds.noise, number),
+        &|| watcher.go_on(),
+        &mut |answered| {
+            spent += answered.cost;
+            watcher.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
+            Ok(rows.push(answered.row())?)
+        },
+    )?;
+    rows.push(ended.row(spec.fidelities.len()))?;
+    Ok(rows.close()?)
+}

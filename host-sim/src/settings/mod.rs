@@ -1,0 +1,208 @@
+//! Settings of a run: a preset, then a TOML file, then `--set key=value`, each over the one before.
+//!
+//! Every setting is one [`Key`] with one text form, the same on the command line, in a file and in `study.json`, so
+//! that a stored study can be typed again.
+
+mod file;
+mod keys;
+
+use std::collections::BTreeMap;
+
+use foretune_core::{Method as CoreMethod, Scaling, Settings};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::problems::ProblemSpec;
+use crate::runner::Method;
+
+pub use file::read_file;
+pub(crate) use keys::shortest;
+pub use keys::{KEYS, Key};
+
+/// Room for observations in the simulator, unless set otherwise: more than any of the problems' budgets can buy.
+pub const CAPACITY: usize = 256;
+
+/// Which defaults a run starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// As the paper describes it.
+    Paper,
+    /// Ours.
+    Default,
+}
+
+impl Preset {
+    /// The word for it on the command line and in `study.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// All settings of one variant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setup {
+    /// The optimizer's.
+    pub core: Settings,
+    /// Share of queries for the current task in the simplified variants of MFT-MES, in [0, 1].
+    pub c: f32,
+    /// Room for observations: 32, 64, 128 or 256.
+    pub capacity: usize,
+    /// The problem's fixed map of observations, what `scaling=fixed` means.
+    fixed: Scaling,
+}
+
+impl Setup {
+    /// The preset's settings for a problem.
+    pub fn new(preset: Preset, problem: &ProblemSpec) -> Self {
+        let fixed =
+            Scaling::Fixed { mean: problem.scale_mean as f32, deviation: problem.scale_deviation as f32 };
+        let core = match preset {
+            Preset::Paper => Settings { scaling: fixed, ..Settings::PAPER },
+            Preset::Default => Settings::DEFAULT,
+        };
+        Self { core: Settings { initial: problem.initial, ..core }, c: 0.6, capacity: CAPACITY, fixed }
+    }
+
+    /// Sets one key.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming the key and what it takes.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        let known = KEYS.iter().find(|known| known.name == key).ok_or_else(|| unknown(key))?;
+        let bad = || Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes));
+        known.apply(self, value).ok_or_else(bad)
+    }
+
+    /// The core's settings for a method.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming the setting that the optimizer does not accept.
+    pub fn for_method(&self, method: Method) -> Result<Settings, Error> {
+        let settings = match method.core(self.c) {
+            Some(core) => self.core.with_method(core),
+            // The baselines take from the optimizer only its initial points.
+            None => Settings {
+                steps_per_round: 0,
+                carried: 0,
+                map: foretune_core::Map::Ard,
+                ..self.core.with_method(CoreMethod::MfMes)
+            },
+        };
+        settings.checked().map_err(|error| Error::usage(error.to_string()))
+    }
+
+    /// The settings that matter to a method, as `study.json` keeps them.
+    pub fn describe(&self, method: Method) -> BTreeMap<String, Value> {
+        let used = |key: &&Key| key.matters_to(method);
+        let mut all: BTreeMap<String, Value> =
+            KEYS.iter().filter(used).map(|key| (key.name.to_string(), key.value(self))).collect();
+        if method == Method::MfMes {
+            all.insert("particles".into(), 1.into());
+        }
+        all
+    }
+}
+
+fn unknown(key: &str) -> Error {
+    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    Error::usage(format!("unknown setting `{key}`: known are {}", names.join(", ")))
+}
+
+/// Splits `key=value`.
+///
+/// # Errors
+/// [`Error::Usage`] if there is no `=`.
+pub fn assignment(text: &str) -> Result<(String, String), Error> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
+    Ok((key.trim().to_string(), value.trim().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::Problem;
+
+    fn setup(preset: Preset) -> Setup {
+        Setup::new(preset, &"rrm".parse::<Problem>().unwrap().spec())
+    }
+
+    #[test]
+    fn the_paper_preset_takes_scaling_and_initial_points_from_the_problem() {
+        let paper = setup(Preset::Paper);
+        assert_eq!(paper.core.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
+        assert_eq!(paper.core.initial, 10);
+        assert_eq!(setup(Preset::Default).core.scaling, Scaling::Running);
+    }
+
+    #[test]
+    fn every_key_reads_back_what_it_prints() {
+        for preset in [Preset::Paper, Preset::Default] {
+            let original = setup(preset);
+            let other = setup(if preset == Preset::Paper { Preset::Default } else { Preset::Paper });
+            let mut copied = other;
+            for key in KEYS {
+                let value = key.value(&original);
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+                copied.set(key.name, &text).unwrap();
+                assert_eq!(key.value(&copied), value, "{}", key.name);
+            }
+            let method = original.core.method;
+            assert_eq!(copied.core, Settings { method, ..original.core });
+        }
+    }
+
+    #[test]
+    fn bad_settings_are_named_in_one_line() {
+        for (key, value) in [
+            ("beta", "-1"),
+            ("beta", "NaN"),
+            ("beta", "much"),
+            ("beta", ""),
+            ("particles", "0"),
+            ("particles", "17"),
+            ("particles", "2.5"),
+            ("map", "deep:65"),
+            ("map", "shallow"),
+            ("step", "adam"),
+            ("step", "adam:0"),
+            ("step", "adam:inf"),
+            ("weights", "fixed"),
+            ("length", "0.1"),
+            ("length", "0:-1"),
+            ("bandwidth", "0"),
+            ("scaling", "fixed:0:0"),
+            ("capacity", "100"),
+            ("candidates", "1025"),
+            ("candidates", "8"),
+            ("initial", "300"),
+            ("c", "1.01"),
+            ("carry_particles", "maybe"),
+            ("recommend", "nowhere"),
+            ("information", "none"),
+        ] {
+            let error = setup(Preset::Default).set(key, value).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{key}`")) && !error.contains('\n'), "{error}");
+        }
+        let error = setup(Preset::Default).set("betta", "1").unwrap_err().to_string();
+        assert!(error.contains("`betta`") && error.contains("beta,"), "{error}");
+        assert!(assignment("beta").is_err());
+        assert_eq!(assignment(" beta = 1 ").unwrap(), ("beta".into(), "1".into()));
+    }
+
+    #[test]
+    fn a_description_has_what_matters_to_the_method() {
+        let setup = setup(Preset::Default);
+        let has = |method, key: &str| setup.describe(method).contains_key(key);
+        assert!(has(Method::MftMes, "beta") && !has(Method::Continual, "beta"));
+        assert!(has(Method::TwoPhase, "c") && !has(Method::MftMes, "c"));
+        assert_eq!(setup.describe(Method::MfMes)["particles"], 1);
+        let random: Vec<String> = setup.describe(Method::Random).into_keys().collect();
+        assert_eq!(random, ["initial"]);
+        assert_eq!(setup.describe(Method::MftMes)["kde_bandwidth"].to_string(), "0.55");
+    }
+}
