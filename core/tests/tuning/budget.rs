@@ -1,0 +1,248 @@
+//! Money, slots, which fidelity, and nothing asked twice for nothing.
+
+use std::collections::HashMap;
+
+use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective};
+use foretune_core::{Dimension, Fidelity, Kind, Memory, Method, Optimizer, Problem, Scaling, Settings, Stop};
+
+const GRID: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
+const TINY: &[Dimension] = &[GRID, GRID];
+
+const fn fidelity(cost: f32, noise: f32) -> Fidelity {
+    Fidelity { cost, samples: 1, noise }
+}
+
+/// A query, to keep.
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    unit: Vec<u32>,
+    fidelity: usize,
+    kind: Kind,
+}
+
+/// All queries of one task, answered by `objective · scale`.
+fn task<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+>(
+    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
+    scale: f32,
+) -> (Vec<Asked>, Stop) {
+    let mut all = Vec::new();
+    loop {
+        match next(tuner, &[]).unwrap() {
+            Err(stop) => return (all, stop),
+            Ok(query) => {
+                let unit = query.unit().iter().map(|x| x.to_bits()).collect();
+                all.push(Asked { unit, fidelity: query.fidelity(), kind: query.kind() });
+                let y = scale * objective(&query);
+                tuner.tell(query, y).unwrap();
+            }
+        }
+    }
+}
+
+fn toy_task(problem: Problem<'_>, settings: Settings) -> (Vec<Asked>, Stop) {
+    let mut memory = Box::new(Toy::new());
+    task(&mut memory.start(problem, settings, 21).unwrap(), 1.0)
+}
+
+fn searched(queries: &[Asked]) -> impl Iterator<Item = &Asked> {
+    queries.iter().filter(|query| query.kind != Kind::Initial)
+}
+
+#[test]
+fn ten_queries_of_a_tenth_fit_a_budget_of_one() {
+    let problem = Problem { fidelities: &[fidelity(0.1, 0.01)], budget: 1.0, ..PROBLEM };
+    for method in METHODS {
+        let (queries, stop) = toy_task(problem, SETTINGS.with_method(method));
+        assert_eq!((searched(&queries).count(), stop), (10, Stop::Budget), "{method:?}");
+    }
+}
+
+#[test]
+fn without_money_only_the_initial_points_are_asked() {
+    for budget in [0.0, 0.9] {
+        for method in METHODS {
+            let (queries, stop) = toy_task(Problem { budget, ..PROBLEM }, SETTINGS.with_method(method));
+            assert_eq!((queries.len(), stop), (SETTINGS.initial, Stop::Budget), "{method:?}");
+            assert!(queries.iter().all(|query| query.kind == Kind::Initial));
+        }
+    }
+}
+
+#[test]
+fn without_initial_points_the_search_starts_at_once() {
+    for method in METHODS {
+        let (queries, stop) = toy_task(PROBLEM, Settings { initial: 0, ..SETTINGS }.with_method(method));
+        assert!(queries.len() >= 6 && queries.iter().all(|query| query.kind == Kind::Search), "{method:?}");
+        assert!(matches!(stop, Stop::Budget | Stop::Capacity));
+    }
+}
+
+#[test]
+fn the_variants_at_the_truths_fidelity_ask_for_no_other() {
+    for method in &METHODS[3..] {
+        let (queries, stop) = toy_task(PROBLEM, SETTINGS.with_method(*method));
+        assert!(searched(&queries).all(|query| query.fidelity == 2), "{method:?}");
+        assert_eq!((searched(&queries).count(), stop), (6, Stop::Budget), "{method:?}: 6 · 5 = 30");
+    }
+}
+
+#[test]
+fn a_full_data_set_ends_the_task() {
+    let problem = Problem { budget: 1e9, ..PROBLEM };
+    for method in METHODS {
+        let (queries, stop) = toy_task(problem, SETTINGS.with_method(method));
+        assert_eq!((queries.len(), stop), (24, Stop::Capacity), "{method:?}");
+    }
+}
+
+/// The price of a slot makes cheap fidelities no cheaper than it.
+#[test]
+fn with_few_slots_dearer_fidelities_win_and_the_money_is_used_up() {
+    let problem = Problem { budget: 60.0, ..PROBLEM };
+    let mut few = Box::new(Memory::<3, 3, 14, 4, 3, 5, 12, 32>::new());
+    let mut many = Box::new(Memory::<3, 3, 80, 4, 3, 5, 12, 80>::new());
+    let cost = |queries: &[Asked]| {
+        let spent: f32 = searched(queries).map(|query| problem.fidelities[query.fidelity].cost).sum();
+        (spent, spent / searched(queries).count() as f32)
+    };
+    for method in [Method::MftMes, Method::Continual] {
+        let settings = SETTINGS.with_method(method);
+        let (queries, stop) = task(&mut few.start(problem, settings, 21).unwrap(), 1.0);
+        let (spent, mean) = cost(&queries);
+        assert_eq!((queries.len(), stop), (14, Stop::Capacity), "{method:?}");
+        assert!(spent >= 45.0, "{method:?} leaves {spent} of 60");
+        let (queries, _) = task(&mut many.start(problem, settings, 21).unwrap(), 1.0);
+        let (_, cheap) = cost(&queries);
+        assert!(mean > 1.5 * cheap, "{method:?}: {mean} with few slots, {cheap} with many");
+    }
+}
+
+#[test]
+fn what_has_no_noise_is_never_asked_twice_and_a_small_space_is_exhausted() {
+    let noises: [&[Fidelity]; 2] = [
+        &[fidelity(1.0, 0.0), fidelity(2.0, 0.0)],
+        &[fidelity(1.0, 1e-6), fidelity(2.0, 1e-6)], // below the floor
+    ];
+    for fidelities in noises {
+        let problem = Problem { dimensions: TINY, fidelities, budget: 1000.0, ..PROBLEM };
+        for method in METHODS {
+            let (queries, stop) = toy_task(problem, SETTINGS.with_method(method));
+            let multi = matches!(method, Method::MfMes | Method::Continual | Method::MftMes);
+            assert_eq!(stop, Stop::Exhausted, "{method:?}");
+            for (i, query) in queries.iter().enumerate() {
+                assert!(
+                    !queries[..i]
+                        .iter()
+                        .any(|other| other.unit == query.unit && other.fidelity == query.fidelity),
+                    "{method:?} repeats {query:?}"
+                );
+            }
+            let truths = queries.iter().filter(|query| query.fidelity == 1).count();
+            assert_eq!(truths, 9, "{method:?}");
+            assert!(!multi || queries.len() == 18, "{method:?} leaves something unasked");
+        }
+    }
+}
+
+#[test]
+fn what_is_noisy_is_asked_again_but_not_for_ever() {
+    let fidelities = &[fidelity(1.0, 0.005)];
+    let problem = Problem { dimensions: TINY, fidelities, budget: 1000.0, ..PROBLEM };
+    let mut memory = Box::new(Memory::<2, 1, 100, 4, 2, 4, 12, 100>::new());
+    let mut repeated = false;
+    for method in METHODS {
+        let mut tuner = memory.start(problem, SETTINGS.with_method(method), 21).unwrap();
+        let (queries, stop) = task(&mut tuner, 1.0);
+        let mut counts: HashMap<Vec<u32>, usize> = HashMap::new();
+        queries.iter().for_each(|query| *counts.entry(query.unit.clone()).or_default() += 1);
+        let most = counts.values().max().unwrap();
+        assert_eq!(stop, Stop::Exhausted, "{method:?}");
+        assert!(*most <= 8, "{method:?} asks {most} times");
+        repeated = repeated || *most > 1;
+    }
+    assert!(repeated, "noise is a reason to ask again");
+}
+
+#[test]
+fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
+    for method in METHODS {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 21).unwrap();
+        let mut wanted: Vec<Vec<u32>> = Vec::new();
+        for number in 1..=3 {
+            let (queries, _) = task(&mut tuner, 1.0);
+            let carried: Vec<&Asked> = queries.iter().filter(|query| query.kind == Kind::Carried).collect();
+            assert!(carried.iter().all(|query| query.fidelity == 2));
+            let units: Vec<Vec<u32>> = carried.iter().map(|query| query.unit.clone()).collect();
+            assert_eq!(units, wanted, "{method:?} in task {number}");
+            let after = queries.iter().skip_while(|query| query.kind == Kind::Initial);
+            assert!(after.take(wanted.len()).all(|query| query.kind == Kind::Carried));
+            let paid: f32 = searched(&queries).map(|query| PROBLEM.fidelities[query.fidelity].cost).sum();
+            assert_eq!(tuner.status().spent, paid);
+            let best: Vec<u32> = tuner.recommendation().unwrap().unit().iter().map(|x| x.to_bits()).collect();
+            wanted.retain(|known| *known != best);
+            wanted.insert(0, best);
+            wanted.truncate(SETTINGS.carried);
+            tuner.next_task().unwrap();
+        }
+    }
+}
+
+/// With a fixed scale and no learning on the way, the design does not depend on what is observed.
+#[test]
+fn two_phase_searches_first_and_then_follows_its_design() {
+    let plain =
+        Settings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, steps_per_round: 0, ..SETTINGS };
+    let run = |c: f32, scale: f32| {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
+        searched(&task(&mut tuner, scale).0).cloned().collect::<Vec<_>>()
+    };
+    let (whole, other) = (run(0.0, 1.0), run(0.0, -1.0));
+    assert_eq!(whole, other, "with c = 0 everything is design");
+    for (i, query) in whole.iter().enumerate() {
+        assert!(!whole[..i].contains(query), "the design repeats {query:?}");
+    }
+    let (half, other) = (run(0.5, 1.0), run(0.5, -1.0));
+    assert_eq!(half[3..], other[3..], "the last three are design");
+    assert_eq!(half[3..], whole[..3], "in its greedy order");
+    assert_ne!(half[..3], other[..3], "the first three are not");
+    let (none, other) = (run(1.0, 1.0), run(1.0, -1.0));
+    assert_eq!(none[..3], half[..3]);
+    assert_ne!(none[3..], other[3..]);
+}
+
+#[test]
+fn minimising_is_maximising_upside_down() {
+    for method in METHODS {
+        let (mut up, mut down) = (Box::new(Toy::new()), Box::new(Toy::new()));
+        let settings = SETTINGS.with_method(method);
+        let upside_down = Problem { goal: foretune_core::Goal::Minimise, ..PROBLEM };
+        let mut up = up.start(PROBLEM, settings, 21).unwrap();
+        let mut down = down.start(upside_down, settings, 21).unwrap();
+        assert_eq!(task(&mut up, 1.0), task(&mut down, -1.0), "{method:?}");
+        let (up, down) = (up.recommendation().unwrap(), down.recommendation().unwrap());
+        assert_eq!((up.setting(), up.mean), (down.setting(), -down.mean));
+    }
+}
+
+#[test]
+fn a_different_seed_is_a_different_run() {
+    let events = |seed: u64| {
+        let mut memory = Box::new(Toy::new());
+        let mut events: Vec<Event> = Vec::new();
+        finish_task(&mut memory.start(PROBLEM, SETTINGS, seed).unwrap(), &[], &mut events);
+        events
+    };
+    assert_eq!(events(1), events(1));
+    assert_ne!(events(1), events(2));
+}

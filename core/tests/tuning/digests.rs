@@ -1,0 +1,87 @@
+//! A seeded run of three tasks has the digest that is committed beside these tests.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p foretune-core --test tuning digests` writes them anew: whoever changes what the
+//! optimizer does sees it in the diff.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
+use foretune_core::snapshot::Crc;
+use foretune_core::{
+    Bandwidth, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
+};
+
+/// Every method with both maps, and some other settings.
+fn runs() -> Vec<(String, Problem<'static>, Settings)> {
+    let mut runs: Vec<_> = variants(SETTINGS)
+        .map(|settings| (format!("{:?} {:?}", settings.map, settings.method), PROBLEM, settings))
+        .collect();
+    let minimise = Problem { goal: Goal::Minimise, ..PROBLEM };
+    let paper = Settings {
+        map: Map::Deep { width: 4 },
+        information: Information::Paper,
+        prior: Prior { weights: Weights::Fixed(0.5), ..SETTINGS.prior },
+        kde_mix: 0.0,
+        bandwidth: Bandwidth::Fixed(1.0 / 1.326),
+        step: Step::Plain { rate: 1e-3 },
+        steps_per_round: 0,
+        carried: 0,
+        scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 },
+        ..SETTINGS
+    };
+    let other = Settings {
+        information: Information::Paper,
+        step: Step::Shared { rate: 0.02 },
+        scaling: Scaling::Initial,
+        recommend: Recommend::Anywhere,
+        ..SETTINGS
+    };
+    runs.push(("minimise".into(), minimise, SETTINGS));
+    runs.push(("as in the paper".into(), PROBLEM, paper));
+    runs.push(("shared moment, initial scale, anywhere".into(), PROBLEM, other));
+    runs
+}
+
+fn digest(problem: Problem<'_>, settings: Settings) -> (usize, u32) {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(problem, settings, 2026).unwrap();
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        finish_task(&mut tuner, &[], &mut events);
+        tuner.next_task().unwrap();
+    }
+    let mut crc = Crc::new();
+    let mut add = |words: &[u32]| words.iter().for_each(|word| crc.update(&word.to_le_bytes()));
+    for event in &events {
+        match event {
+            Event::Query { fidelity, setting, unit, .. } => {
+                add(&[*fidelity as u32]);
+                add(setting);
+                add(unit);
+            }
+            Event::End { stop, recommendation, particles, carried } => {
+                add(&[*stop as u32]);
+                add(recommendation.as_deref().unwrap_or_default());
+                add(particles);
+                add(carried);
+            }
+        }
+    }
+    (events.len() - 3, crc.value())
+}
+
+#[test]
+fn seeded_runs_have_the_committed_digests() {
+    let mut text = String::from("# digest, queries in three tasks, run\n");
+    for (name, problem, settings) in runs() {
+        let (queries, digest) = digest(problem, settings);
+        writeln!(text, "{digest:08x} {queries:>3}  {name}").unwrap();
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).expect("the committed digests");
+    assert_eq!(text, committed, "what the optimizer does has changed; see the head of this file");
+}

@@ -1,0 +1,11 @@
+//! The optimizer as a whole: what it promises, on toy problems, for all methods.
+
+mod budget;
+mod capacities;
+mod digests;
+mod promises;
+mod refusals;
+mod slices;
+mod snapshots;
+mod support;
+mod without_centres;

@@ -1,0 +1,297 @@
+//! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
+//! space or beyond the budget, and refusals that change nothing.
+
+use crate::support::{METHODS, Toy, Tuner, snapshot};
+use foretune_core::{
+    Bandwidth, Dimension, Error, Fidelity, Goal, Information, Kind, Map, Problem, Query, Recommend, Scaling,
+    Settings, Step, Stop,
+};
+use proptest::prelude::*;
+
+const DIMENSIONS: [Dimension; 6] = [
+    Dimension::Interval { low: -1e-30, high: 1e-30 },
+    Dimension::Interval { low: -1e30, high: 2e30 },
+    Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
+    Dimension::Grid { low: 0.0, high: 1.0, levels: 2 },
+    Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+    Dimension::Levels(&[-1e6, -1.0, 1e6]),
+];
+
+/// What the objective is like.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Hill,
+    Constant,
+    /// Two values only.
+    Steps,
+    /// One value far from all others.
+    Spike,
+    /// Without any pattern.
+    Wild,
+}
+
+/// What happens to a query before or instead of its answer.
+#[derive(Clone, Copy, Debug)]
+enum Mishap {
+    None,
+    NotFinite,
+    Fails,
+    Stop,
+    Restart,
+    Restore,
+}
+
+#[derive(Clone, Debug)]
+struct Scene {
+    dimensions: Vec<Dimension>,
+    fidelities: Vec<Fidelity>,
+    budget: f32,
+    goal: Goal,
+    settings: Settings,
+    shape: Shape,
+    size: f32,
+    offset: f32,
+    mishaps: Vec<Mishap>,
+    seed: u64,
+}
+
+fn fidelities() -> impl Strategy<Value = Vec<Fidelity>> {
+    let noise = prop::sample::select(vec![0.0f32, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e20]);
+    let cost = prop::sample::select(vec![0.1f32, 1.0, 1.0, 3.0, 7.5]);
+    prop::collection::vec((cost, noise), 1..=3).prop_map(|mut list| {
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        list.into_iter().map(|(cost, noise)| Fidelity { cost, samples: 1, noise }).collect()
+    })
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let scaling = prop::sample::select(vec![
+        Scaling::Running,
+        Scaling::Initial,
+        Scaling::Fixed { mean: 0.0, deviation: 1.0 },
+        Scaling::Fixed { mean: -1e10, deviation: 1e-20 },
+        Scaling::Fixed { mean: 3.0, deviation: 1e20 },
+    ]);
+    let step = prop::sample::select(vec![
+        Step::Plain { rate: 1e-3 },
+        Step::Plain { rate: 10.0 },
+        Step::Adam { rate: 0.05 },
+        Step::Adam { rate: 10.0 },
+        Step::Shared { rate: 0.05 },
+    ]);
+    let bandwidth =
+        prop::sample::select(vec![Bandwidth::Median, Bandwidth::Fixed(0.75), Bandwidth::Fixed(1e9)]);
+    let model = (
+        prop::sample::select(METHODS.to_vec()),
+        prop::bool::ANY,
+        1usize..=4,
+        prop::sample::select(vec![0.0, 1.2, 1e6]),
+        prop::bool::ANY,
+        1usize..=16,
+    );
+    let learning = (scaling, step, bandwidth, 0u32..=2, 0u32..=3, prop::sample::select(vec![0.0, 0.2, 1.0]));
+    let course = (0usize..=3, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
+    (model, learning, course).prop_map(|(model, learning, course)| {
+        let (method, deep, particles, beta, correlated, max_values) = model;
+        let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
+        let (carried, initial, candidates, refinements, carry_particles, anywhere) = course;
+        Settings {
+            map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
+            particles,
+            beta,
+            information: if correlated { Information::Correlated } else { Information::Paper },
+            max_values,
+            scaling,
+            step,
+            bandwidth,
+            steps_per_round,
+            steps_per_task,
+            kde_mix,
+            carried,
+            initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
+            candidates,
+            refinements,
+            carry_particles,
+            recommend: if anywhere { Recommend::Anywhere } else { Recommend::Queried },
+            ..Settings::DEFAULT
+        }
+        .with_method(method)
+    })
+}
+
+fn scenes() -> impl Strategy<Value = Scene> {
+    let mishap = prop_oneof![
+        20 => Just(Mishap::None),
+        3 => Just(Mishap::NotFinite),
+        2 => Just(Mishap::Fails),
+        1 => Just(Mishap::Stop),
+        1 => Just(Mishap::Restart),
+        1 => Just(Mishap::Restore),
+    ];
+    let shape =
+        prop::sample::select(vec![Shape::Hill, Shape::Constant, Shape::Steps, Shape::Spike, Shape::Wild]);
+    let problem = (
+        prop::collection::vec(prop::sample::select(DIMENSIONS.to_vec()), 1..=3),
+        fidelities(),
+        prop::sample::select(vec![0.0, 0.05, 1.0, 12.0, 40.0, 1e6]),
+        prop::bool::ANY,
+    );
+    let size = prop::sample::select(vec![0.0, 1e-45, 1e-38, 1e-30, 1e-6, 1.0, 1e3, 1e12, 3e29]);
+    let offset = prop::sample::select(vec![0.0, 0.0, 1.0, -1e6, 5e29]);
+    let mishaps = prop::collection::vec(mishap, 60);
+    (problem, settings(), shape, (size, offset), mishaps, prop::num::u64::ANY).prop_map(
+        |((dimensions, fidelities, budget, minimise), settings, shape, (size, offset), mishaps, seed)| {
+            Scene {
+                dimensions,
+                fidelities,
+                budget,
+                goal: if minimise { Goal::Minimise } else { Goal::Maximise },
+                settings,
+                shape,
+                size,
+                offset,
+                mishaps,
+                seed,
+            }
+        },
+    )
+}
+
+impl Scene {
+    fn answer(&self, query: &Query<3>) -> f32 {
+        let hash = (query.round().wrapping_mul(0x9e37_79b9) ^ query.task().wrapping_mul(0x85eb_ca6b)) >> 8;
+        let wild = hash as f32 / 8_388_608.0 - 1.0;
+        let distance: f32 = query.unit().iter().map(|x| (x - 0.4) * (x - 0.4)).sum();
+        let value = match self.shape {
+            Shape::Hill => -distance + 0.01 * wild,
+            Shape::Constant => 1.0,
+            Shape::Steps => f32::from(u8::from(query.unit()[0] > 0.5)),
+            Shape::Spike => f32::from(u8::from(query.round() % 9 == 7)),
+            Shape::Wild => wild,
+        };
+        self.offset + self.size * value
+    }
+
+    fn check_query(&self, query: &Query<3>) {
+        assert_eq!(query.unit().len(), self.dimensions.len());
+        for ((x, value), dimension) in query.unit().iter().zip(query.setting()).zip(&self.dimensions) {
+            assert_eq!(dimension.snap(*x), *x, "{query:?} is not in the space");
+            assert!(value.is_finite() && dimension.unit(*value).is_some(), "{query:?}");
+        }
+        assert!(query.fidelity() < self.fidelities.len());
+    }
+
+    /// Money spent, in the order of the records, exactly.
+    fn check_budget(&self, tuner: &Tuner<'_>) {
+        let charged = tuner.records().filter(|record| record.kind != Kind::Initial);
+        let spent: f64 = charged.map(|record| f64::from(self.fidelities[record.fidelity].cost)).sum();
+        assert!(spent <= f64::from(self.budget) * (1.0 + 1e-6), "{spent} of {}", self.budget);
+        assert!((f64::from(tuner.status().spent) - spent).abs() <= 1e-6 * spent);
+    }
+
+    fn check_particles(&self, tuner: &Tuner<'_>) {
+        assert!(tuner.particles().flatten().all(|value| value.is_finite() && value.abs() <= 30.0));
+    }
+
+    /// One task; false if it was begun anew.
+    fn task(&self, tuner: &mut Tuner<'_>, mishaps: &mut impl Iterator<Item = Mishap>) -> bool {
+        loop {
+            let mut query = match tuner.ask().expect("no answer is outstanding") {
+                Ok(query) => query,
+                Err(stop) => {
+                    self.check_end(tuner, stop);
+                    return true;
+                }
+            };
+            self.check_query(&query);
+            let mishap = mishaps.next().unwrap_or(Mishap::None);
+            let y = self.answer(&query);
+            match mishap {
+                Mishap::NotFinite => {
+                    let before = snapshot(tuner);
+                    let refused = tuner.tell(query, f32::NAN).unwrap_err();
+                    assert_eq!(refused.error, Error::NotFinite);
+                    assert_eq!(snapshot(tuner), before);
+                    query = refused.query;
+                }
+                Mishap::Fails => {
+                    tuner.fail(query).unwrap();
+                    self.check_budget(tuner);
+                    continue;
+                }
+                Mishap::Stop => {
+                    tuner.stop();
+                    continue;
+                }
+                Mishap::Restart => {
+                    tuner.restart().unwrap();
+                    return false;
+                }
+                Mishap::Restore => {
+                    let bytes = snapshot(tuner);
+                    tuner.load(&bytes).unwrap();
+                    assert_eq!(tuner.ask(), Some(Ok(query)), "asks again for what was outstanding");
+                    tuner.load(&bytes).unwrap();
+                    continue;
+                }
+                Mishap::None => {}
+            }
+            let plausible = tuner.plausible();
+            match tuner.tell(query, y) {
+                Ok(()) => assert!(plausible.contains(&y)),
+                Err(refused) => {
+                    assert!(refused.error == Error::Outlier && !plausible.contains(&y), "{y}: {refused}");
+                    tuner.fail(refused.query).unwrap();
+                }
+            }
+            self.check_budget(tuner);
+        }
+    }
+
+    fn check_end(&self, tuner: &Tuner<'_>, stop: Stop) {
+        self.check_particles(tuner);
+        assert_eq!(tuner.recommendation().is_some(), !tuner.data().is_empty(), "{stop:?}");
+        if let Some(best) = tuner.recommendation() {
+            assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
+            for (x, dimension) in best.unit().iter().zip(&self.dimensions) {
+                assert_eq!(dimension.snap(*x), *x, "{best:?} is not in the space");
+            }
+        }
+        match stop {
+            Stop::Capacity => assert_eq!(tuner.data().room(), 0),
+            Stop::Failures => assert_eq!(tuner.records().filter(|record| record.y.is_none()).count(), 8),
+            Stop::Budget => {
+                let dearest = self.fidelities.last().unwrap().cost;
+                assert!(tuner.status().spent + dearest > self.budget * (1.0 - 1e-6));
+            }
+            Stop::Exhausted => {
+                let small = self.dimensions.iter().all(|dimension| dimension.levels().is_some());
+                assert!(small, "an interval is never exhausted: {:?}", tuner.status());
+            }
+            Stop::Requested => {}
+        }
+    }
+}
+
+// `PROPTEST_CASES=20000 cargo test -p foretune-core --test tuning promises` looks harder.
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_promise_is_kept_in_every_scene(scene in scenes()) {
+        let problem = Problem {
+            dimensions: &scene.dimensions,
+            fidelities: &scene.fidelities,
+            budget: scene.budget,
+            goal: scene.goal,
+        };
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, scene.settings, scene.seed).unwrap();
+        let mut mishaps = scene.mishaps.iter().copied();
+        for _ in 0..2 {
+            while !scene.task(&mut tuner, &mut mishaps) {}
+            tuner.next_task().unwrap();
+            scene.check_particles(&tuner);
+        }
+    }
+}

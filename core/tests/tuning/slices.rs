@@ -1,0 +1,68 @@
+//! Work comes in many small slices.
+
+use crate::support::{PROBLEM, SETTINGS, Toy, objective, variants};
+use foretune_core::{Method, Progress, Settings};
+
+/// Slices from one query to the next, of a task with ten or more observations.
+fn slices(settings: Settings) -> usize {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    let mut count = 0;
+    loop {
+        match tuner.advance() {
+            Progress::Working => count += 1,
+            Progress::Query(query) if tuner.data().len() >= 10 && query.round() > 10 => return count,
+            Progress::Query(query) => {
+                let y = objective(&query);
+                tuner.tell(query, y).unwrap();
+                count = 0;
+            }
+            Progress::Waiting | Progress::Done(_) => panic!("the task is longer"),
+        }
+    }
+}
+
+/// Of a sweep over `candidates` with at least ten observations: two blocks of the factor and the likelihood per
+/// particle, a slice per eight candidates, three quartiles, and a slice per 32 candidates for tally and choice.
+#[test]
+fn no_slice_does_a_whole_particles_work() {
+    for settings in variants(SETTINGS).filter(|s| matches!(s.method, Method::MftMes | Method::Continual)) {
+        let particles = settings.particles;
+        let learning = settings.steps_per_round as usize * particles * (2 + 2);
+        let sweep =
+            |candidates: usize| particles * (3 + candidates.div_ceil(8) + candidates.div_ceil(32)) + 1;
+        let refinements = settings.refinements * sweep(settings.candidates / 4);
+        let least = learning + sweep(settings.candidates) + 3 * particles + refinements;
+        let counted = slices(settings);
+        assert!(counted >= least, "{settings:?}: {counted} slices, at least {least} expected");
+        let twice = slices(Settings { max_values: 16, ..settings });
+        assert_eq!(counted, twice, "samples are no reason for more slices");
+    }
+}
+
+#[test]
+fn more_candidates_make_more_slices_not_longer_ones() {
+    let few = Settings { candidates: 16, refinements: 0, ..SETTINGS };
+    let many = Settings { candidates: 32, ..few };
+    assert_eq!(slices(many) - slices(few), SETTINGS.particles * 2, "two more blocks of eight per particle");
+}
+
+#[test]
+fn the_batch_design_takes_a_slice_per_particle_and_block() {
+    let settings = SETTINGS.with_method(Method::Myopic { c: 0.0 });
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    let mut count = 0;
+    loop {
+        match tuner.advance() {
+            Progress::Working => count += 1,
+            Progress::Query(query) if query.round() as usize == settings.initial => break,
+            Progress::Query(query) => tuner.tell(query, 0.5).unwrap(),
+            Progress::Waiting | Progress::Done(_) => panic!("the task is longer"),
+        }
+    }
+    // Six points are wanted (30 / 5); all but the first are weighed with 4 blocks of candidates, per particle once for
+    // their variances and once for the mean kernel.
+    let least = 5 * 2 * 4 * settings.particles;
+    assert!(count >= least, "{count} slices, at least {least} expected");
+}

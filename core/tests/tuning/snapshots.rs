@@ -1,0 +1,270 @@
+//! A restored task continues bit for bit; damaged, foreign and newer bytes are refused and change nothing.
+
+use crate::support::{
+    Event, LEVELS, PROBLEM, SETTINGS, Toy, Tuner, answer, finish_task, next, query_event, snapshot, variants,
+};
+use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
+use foretune_core::{
+    Activity, Dimension, Error, Map, Memory, Method, Problem, Progress, Settings, SnapshotError,
+};
+
+const SEED: u64 = 77;
+
+/// Where it continues after `load`, until the task's end.
+fn continued(settings: Settings, bytes: &[u8]) -> Vec<Event> {
+    let mut memory = Box::new(Toy::new());
+    // Another seed: a snapshot brings its own.
+    let mut tuner = memory.start(PROBLEM, settings, 1).unwrap();
+    tuner.load(bytes).unwrap();
+    let mut events = Vec::new();
+    finish_task(&mut tuner, &[], &mut events);
+    events
+}
+
+#[test]
+fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
+    for settings in variants(SETTINGS) {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        for _ in 0..3 {
+            let (mut saved, mut events) = (Vec::new(), Vec::new());
+            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                saved.push((events.len(), snapshot(&tuner)));
+                events.push(query_event(&query));
+                answer(&mut tuner, query);
+                saved.push((events.len(), snapshot(&tuner)));
+            }
+            finish_task(&mut tuner, &[], &mut events);
+            for (position, bytes) in &saved {
+                assert_eq!(continued(settings, bytes), events[*position..], "{settings:?} at {position}");
+            }
+            tuner.next_task().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
+    for method in [Method::MftMes, Method::TwoPhase { c: 0.4 }] {
+        let settings = SETTINGS.with_method(method);
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        finish_task(&mut tuner, &[], &mut Vec::new());
+        tuner.next_task().unwrap();
+        let (mut saved, mut events, mut slices) = (Vec::new(), Vec::new(), 0);
+        loop {
+            match tuner.advance() {
+                Progress::Query(query) => {
+                    events.push(query_event(&query));
+                    answer(&mut tuner, query);
+                }
+                Progress::Done(_) => break finish_task(&mut tuner, &[], &mut events),
+                _ => {}
+            }
+            slices += 1;
+            if slices % 41 == 0 && tuner.status().activity != Activity::Done {
+                saved.push((events.len(), snapshot(&tuner)));
+            }
+        }
+        assert!(saved.len() > 5, "{slices} slices");
+        for (position, bytes) in &saved {
+            let mut memory = Box::new(Toy::new());
+            let mut other = memory.start(PROBLEM, settings, 1).unwrap();
+            other.load(bytes).unwrap();
+            // A snapshot of a task that is being replayed is that of the task.
+            while other.status().to_replay > 1 {
+                assert_eq!(other.advance(), Progress::Working);
+            }
+            assert_eq!(snapshot(&other), *bytes);
+            let mut rest = Vec::new();
+            finish_task(&mut other, &[], &mut rest);
+            assert_eq!(rest, events[*position..], "{method:?} at {position}");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_task_restores_as_one() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, SETTINGS, SEED).unwrap();
+    for _ in 0..6 {
+        let query = tuner.ask().unwrap().unwrap();
+        answer(&mut tuner, query);
+    }
+    tuner.stop();
+    (0..20).for_each(|_| _ = tuner.advance());
+    let bytes = snapshot(&tuner);
+    let mut events = Vec::new();
+    finish_task(&mut tuner, &[], &mut events);
+    assert_eq!(continued(SETTINGS, &bytes), events);
+}
+
+#[test]
+fn knowledge_starts_the_next_task() {
+    for settings in variants(SETTINGS) {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        assert_eq!(tuner.knowledge(|_| panic!("nothing to write")), Err(Error::OutOfTurn));
+        finish_task(&mut tuner, &[], &mut Vec::new());
+        let mut bytes = Vec::new();
+        tuner.knowledge(|piece| bytes.extend_from_slice(piece)).unwrap();
+        assert_eq!(bytes, snapshot(&tuner), "a snapshot of a task that has ended is knowledge");
+        assert_eq!(check_knowledge(&bytes, &settings, &PROBLEM).map(|header| header.task), Ok(2));
+        tuner.next_task().unwrap();
+        let mut events = Vec::new();
+        finish_task(&mut tuner, &[], &mut events);
+        let mut memory = Box::new(Toy::new());
+        let mut other = memory.start(PROBLEM, settings, SEED).unwrap();
+        other.load(&bytes).unwrap();
+        let mut same = Vec::new();
+        finish_task(&mut other, &[], &mut same);
+        assert_eq!(same, events, "{settings:?}");
+    }
+}
+
+/// A tuner in its second task, and its snapshot.
+fn second_task<'a>(memory: &'a mut Toy, settings: Settings) -> (Tuner<'a>, Vec<u8>) {
+    let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+    finish_task(&mut tuner, &[], &mut Vec::new());
+    tuner.next_task().unwrap();
+    for _ in 0..6 {
+        let query = tuner.ask().unwrap().unwrap();
+        answer(&mut tuner, query);
+    }
+    let bytes = snapshot(&tuner);
+    (tuner, bytes)
+}
+
+fn refusal(tuner: &mut Tuner<'_>, bytes: &[u8]) -> SnapshotError {
+    match tuner.load(bytes) {
+        Err(Error::Snapshot(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_refused_and_changes_nothing() {
+    let mut memory = Box::new(Toy::new());
+    let (mut tuner, bytes) = second_task(&mut memory, SETTINGS);
+    for bit in 0..bytes.len() * 8 {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let why = refusal(&mut tuner, &damaged);
+        let right = match bit / 8 {
+            0..8 => why == SnapshotError::Foreign,
+            8..10 if damaged[8..10] == [0, 0] => why == SnapshotError::Contents,
+            8..10 => matches!(why, SnapshotError::Newer { version } if version > 1),
+            10..HEADER => matches!(why, SnapshotError::Contents | SnapshotError::Checksum),
+            _ => why == SnapshotError::Checksum,
+        };
+        assert!(right, "bit {bit}: {why}");
+    }
+    for length in 0..bytes.len() {
+        assert_eq!(refusal(&mut tuner, &bytes[..length]), SnapshotError::Truncated, "cut at {length}");
+    }
+    assert_eq!(refusal(&mut tuner, b"something else entirely"), SnapshotError::Foreign);
+    assert_eq!(refusal(&mut tuner, &[0xff; 4096]), SnapshotError::Foreign);
+    assert_eq!(snapshot(&tuner), bytes, "the state is unchanged");
+    let mut events = Vec::new();
+    finish_task(&mut tuner, &[], &mut events);
+    assert_eq!(continued(SETTINGS, &bytes), events);
+    let longer = [&bytes[..], &[0xff; 100]].concat();
+    assert_eq!(continued(SETTINGS, &longer), events, "what lies behind it in flash does not matter");
+}
+
+/// The bytes with a change, and a checksum that matches it.
+fn forged(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let body = bytes.len() - 4;
+    change(&mut bytes[..body]);
+    let mut crc = Crc::new();
+    crc.update(&bytes[..body]);
+    bytes[body..].copy_from_slice(&crc.value().to_le_bytes());
+    bytes
+}
+
+#[test]
+fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
+    let mut memory = Box::new(Toy::new());
+    let (mut tuner, bytes) = second_task(&mut memory, SETTINGS);
+    let header = Header::read(&bytes).unwrap();
+    assert_eq!((header.particles, header.carried, header.records), (4, 1, 6));
+    let carried = HEADER + 4 * header.parameters * 4;
+    let records = carried + 12;
+    let put = |at: usize, value: f32| {
+        forged(&bytes, |bytes| bytes[at..at + 4].copy_from_slice(&value.to_le_bytes()))
+    };
+    let set = |at: usize, value: u8| forged(&bytes, |bytes| bytes[at] = value);
+    for (name, forged) in [
+        ("a particle that is no number", put(HEADER, f32::NAN)),
+        ("a particle beyond all bounds", put(HEADER, 31.0)),
+        ("a carried point that is no number", put(carried, f32::INFINITY)),
+        ("a point outside the space", put(records, 1.5)),
+        ("a point between levels", put(records + 4, 0.123_456)),
+        ("an infinite observation", put(records + 12, f32::INFINITY)),
+        ("an absurd observation", put(records + 12, 1e31)),
+        ("a fidelity that does not exist", set(records + 16, 3)),
+        ("an unknown kind", set(records + 17, 3)),
+        ("neither failed nor not", set(records + 18, 2)),
+        ("task zero", set(32, 0)),
+        ("task four billion", forged(&bytes, |bytes| bytes[32..36].fill(0xff))),
+    ] {
+        assert_eq!(refusal(&mut tuner, &forged), SnapshotError::Contents, "{name}");
+    }
+    assert_eq!(snapshot(&tuner), bytes, "the state is unchanged");
+}
+
+#[test]
+fn another_model_is_refused_and_other_settings_only_within_a_task() {
+    let mut memory = Box::new(Toy::new());
+    let (mut tuner, within) = second_task(&mut memory, SETTINGS);
+    finish_task(&mut tuner, &[], &mut Vec::new());
+    let knowledge = snapshot(&tuner);
+    let load = |problem: Problem<'static>, settings: Settings, bytes: &[u8]| {
+        Toy::new().start(problem, settings, 9).unwrap().load(bytes)
+    };
+    let model = Err(Error::Snapshot(SnapshotError::Model));
+    for other in [
+        Settings { map: Map::Deep { width: 4 }, ..SETTINGS },
+        Settings { particles: 3, ..SETTINGS },
+        Settings { prior: Settings::PAPER.prior, ..SETTINGS },
+    ] {
+        assert_eq!(load(PROBLEM, other, &knowledge), model, "{other:?}");
+        assert_eq!(load(PROBLEM, other, &within), model, "{other:?}");
+    }
+    let plane = Problem { dimensions: &PROBLEM.dimensions[..2], ..PROBLEM };
+    let two = Problem { fidelities: &PROBLEM.fidelities[..2], ..PROBLEM };
+    assert_eq!(load(plane, SETTINGS, &knowledge), model);
+    assert_eq!(load(two, SETTINGS, &knowledge), model);
+
+    let settings = Err(Error::Snapshot(SnapshotError::Settings));
+    let budget = Problem { budget: 31.0, ..PROBLEM };
+    let beta = Settings { beta: 0.5, ..SETTINGS };
+    assert_eq!(load(PROBLEM, beta, &within), settings);
+    assert_eq!(load(budget, SETTINGS, &within), settings);
+    assert_eq!(load(PROBLEM, beta, &knowledge), Ok(()));
+    assert_eq!(load(budget, SETTINGS, &knowledge), Ok(()));
+    let mut larger = Box::new(Memory::<3, 3, 25, 4, 4, 57, 12, 32>::new());
+    let mut larger = larger.start(PROBLEM, SETTINGS, 1).unwrap();
+    assert_eq!(larger.load(&within), settings, "more slots would mean other prices");
+    assert_eq!(larger.load(&knowledge), Ok(()));
+}
+
+#[test]
+fn carried_points_move_to_the_levels_of_the_new_problem() {
+    let mut memory = Box::new(Toy::new());
+    let (mut tuner, _) = second_task(&mut memory, SETTINGS);
+    finish_task(&mut tuner, &[], &mut Vec::new());
+    let knowledge = snapshot(&tuner);
+    let coarse: &[Dimension] = &[Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }, LEVELS, LEVELS];
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory
+        .start(Problem { dimensions: coarse, ..PROBLEM }, Settings { carried: 1, ..SETTINGS }, 9)
+        .unwrap();
+    tuner.load(&knowledge).unwrap();
+    assert_eq!(tuner.carried().len(), 1, "no more than the settings say");
+    for (x, dimension) in tuner.carried()[0].iter().zip(coarse) {
+        assert_eq!(dimension.snap(*x), *x);
+    }
+    assert_eq!((tuner.task(), tuner.seed()), (3, 9), "knowledge does not bring a seed");
+}
