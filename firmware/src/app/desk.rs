@@ -14,7 +14,7 @@ use crate::storage::{self, Store};
 
 /// Health's code when the flash failed; those of restarts lie below.
 pub const FAULT_STORAGE: u16 = 100;
-/// Health's code when the stored knowledge or journal cannot be used.
+/// Health's code when a task was dropped because what is stored does not fit this firmware.
 pub const FAULT_KNOWLEDGE: u16 = 101;
 
 /// Length of the journal's preamble: task, problem, seed, budget.
@@ -136,6 +136,16 @@ impl<F: NorFlash + Mapped> Desk<F> {
         }))
     }
 
+    /// Whether a task can start from this; from nothing it can.
+    fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        check_knowledge(bytes, &self.config.settings, &self.config.problem)
+            .map(|_| ())
+            .map_err(|why| Refusal::BadKnowledge { code: code(why) })
+    }
+
     fn observed_anything(&mut self) -> bool {
         let mut index = 0;
         while let Some(entry) = self.entry(index) {
@@ -150,8 +160,10 @@ impl<F: NorFlash + Mapped> Desk<F> {
 
 impl<F: NorFlash + Mapped> Application for Desk<F> {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
-        if matches!(event, Event::Stopped { .. }) && !self.observed_anything() {
-            return Err(Refusal::NothingObserved);
+        match event {
+            Event::Begun(_) => self.check_knowledge(self.knowledge_bytes())?,
+            Event::Stopped { .. } if !self.observed_anything() => return Err(Refusal::NothingObserved),
+            _ => {}
         }
         let stored = match (event, self.entry_of(event)?) {
             (Event::Begun(begin), _) => self.store.begin_task(begin.task, &Self::preamble(begin)),
@@ -197,10 +209,10 @@ impl<F: NorFlash + Mapped> Application for Desk<F> {
         if found != crc {
             return Err(Refusal::Checksum);
         }
-        let bytes = mapped(self.store.flash_ref(), Some(range));
-        if let Err(why) = check_knowledge(bytes, &self.config.settings, &self.config.problem) {
-            return Err(Refusal::BadKnowledge { code: code(why) });
+        if range.is_empty() {
+            return Err(Refusal::BadKnowledge { code: code(SnapshotError::Truncated) });
         }
+        self.check_knowledge(mapped(self.store.flash_ref(), Some(range)))?;
         let task = self.last_task();
         self.store.commit_knowledge(task).map(|_| ()).map_err(|_| Refusal::Storage)
     }

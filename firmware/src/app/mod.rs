@@ -15,7 +15,7 @@ use foretune_core::{Activity, Dimension, Memory, Optimizer, Problem, Progress, Q
 use foretune_link as link;
 use link::{Coordinate, Event, Phase, Proposal, Reason, Tuner};
 
-use crate::board::{Board, Mapped, Parts, Status, System};
+use crate::board::{Board, LINE_BUFFER, Mapped, Parts, Status, System};
 use crate::log::{error, info, warn};
 use crate::storage::{self, Layout, Store};
 use desk::{Desk, Open};
@@ -107,6 +107,16 @@ impl<B: Board> App<B> {
             index += 1;
         }
         info!("task {} taken up with {} entries", begin.task, index);
+        if self.is_at_work() && self.desk.store.running().is_none() {
+            warn!("what the task started from is lost, and the task with it");
+            self.desk.health.fault = desk::FAULT_KNOWLEDGE;
+            self.drop_task();
+        }
+    }
+
+    /// Whether the dialogue believes that a task runs.
+    fn is_at_work(&self) -> bool {
+        matches!(self.tuner.phase(), Phase::Thinking | Phase::Waiting)
     }
 
     /// Works for ever, or as long as `going` says.
@@ -125,14 +135,13 @@ impl<B: Board> App<B> {
         mut going: impl KeepGoing<B::System>,
     ) {
         while going(&mut self.system) {
-            let thinking = matches!(self.tuner.phase(), Phase::Thinking | Phase::Waiting);
-            if !thinking || self.desk.store.running().is_none() {
+            if !self.is_at_work() {
                 self.rest();
                 continue;
             }
             match self.start(memory) {
                 Ok(optimizer) => self.work(optimizer, &mut going),
-                Err(why) => self.out_of_order(why),
+                Err(why) => self.give_up_task(why),
             }
         }
     }
@@ -217,7 +226,7 @@ impl<B: Board> App<B> {
             let before = self.system.ticks();
             let progress = match optimizer.advance_with(self.desk.knowledge_bytes()) {
                 Ok(progress) => progress,
-                Err(why) => return self.out_of_order(why),
+                Err(why) => return self.give_up_task(why),
             };
             self.longest = self.longest.max(self.system.ticks() - before);
             match progress {
@@ -306,6 +315,7 @@ impl<B: Board> App<B> {
             settings: coordinates(self.config.problem.dimensions, query.unit()),
         });
         self.system.show(Status::Waiting);
+        self.look_at_stack();
         info!("query {} of task {} at fidelity {}", query.round(), query.task(), query.fidelity());
         query
     }
@@ -327,11 +337,8 @@ impl<B: Board> App<B> {
     ) {
         let task = self.tuner.ticket().task;
         let Some(best) = optimizer.recommendation() else {
-            warn!("nothing was observed: the task is dropped");
-            if self.desk.append(&Entry::Aborted).is_err() {
-                return self.out_of_order_storage();
-            }
-            return self.tuner.replay(&Event::Aborted { task });
+            warn!("nothing was observed: there is nothing to recommend");
+            return self.drop_task();
         };
         let status = optimizer.status();
         let queries = optimizer.records().count() as u32;
@@ -345,37 +352,55 @@ impl<B: Board> App<B> {
             optimizer.knowledge(&mut feeding)
         });
         if stored.is_err() {
-            return self.out_of_order_storage();
+            return self.out_of_order();
         }
-        info!("task {} done: {} queries, stack {}", task, queries, self.system.stack());
-        info!("longest slice {} ticks, fallbacks {}", self.longest, status.fallbacks);
+        self.look_at_stack();
+        info!("task {} done: {} queries, longest slice {} ticks", task, queries, self.longest);
+        info!("stack {}, fallbacks {}", self.system.stack(), status.fallbacks);
         let recommendation = entry.recommendation(task, self.config.problem.dimensions);
         recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
     }
 
-    fn out_of_order(&mut self, why: foretune_core::Error) {
-        error!("out of order: {}", why);
+    /// What is stored does not fit this firmware: the task cannot go on, but another may begin.
+    fn give_up_task(&mut self, why: foretune_core::Error) {
+        error!("the task cannot go on: {}", why);
         self.desk.health.fault = desk::FAULT_KNOWLEDGE;
-        self.tuner.fail();
+        self.drop_task();
     }
 
-    fn out_of_order_storage(&mut self) {
+    fn drop_task(&mut self) {
+        let task = self.tuner.ticket().task;
+        if self.desk.append(&Entry::Aborted).is_err() {
+            return self.out_of_order();
+        }
+        self.tuner.replay(&Event::Aborted { task });
+    }
+
+    fn out_of_order(&mut self) {
         error!("out of order: the flash failed");
         self.desk.health.fault = desk::FAULT_STORAGE;
         self.tuner.fail();
+    }
+
+    /// Measures the stack for the next status. Not in every slice: a large stack takes a while to look through.
+    fn look_at_stack(&mut self) {
+        let stack = self.system.stack();
+        self.desk.health.stack_free = stack.size.saturating_sub(stack.used);
     }
 
     fn ready(&mut self) -> bool {
         self.line.read_ready().unwrap_or(false)
     }
 
-    /// Serves the line until it is silent or something happened to the task.
+    /// Serves the line until it is silent or something happened to the task; not for ever, lest a babbling line starve
+    /// everything else.
     fn serve(&mut self) -> Option<Event> {
-        let stack = self.system.stack();
-        self.desk.health.stack_free = stack.size.saturating_sub(stack.used);
         let mut byte = [0];
         let mut frame = [0; link::MAX_FRAME];
-        while self.ready() {
+        for _ in 0..LINE_BUFFER {
+            if !self.ready() {
+                break;
+            }
             if !matches!(self.line.read(&mut byte), Ok(1)) {
                 continue;
             }
@@ -414,8 +439,11 @@ fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Settings {
         .collect()
 }
 
-/// The knowledge of a task that has not begun reads as nothing.
+/// What lies in this range of the flash; nothing where there is no range.
 fn mapped<F: Mapped>(flash: &F, range: Option<core::ops::Range<u32>>) -> &[u8] {
     let range = range.map_or(0..0, |range| range.start as usize..range.end as usize);
     flash.mapped().get(range).unwrap_or(&[])
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,13 +33,13 @@ const V: usize = 10;
 const SECTOR: u32 = 8192;
 
 /// Memory of the compact profile: 64 observations, 10 particles kept twice, and two rows each for Adam.
-pub type Compact = Memory<D, M, 64, V, D, { COMPACT.settings.model(D).parameters() }, { 3 * V }, 128>;
+pub type Compact = foretune_core::profile::Compact;
 
 /// ARD map, learning after every observation.
 pub const COMPACT: Config = Config {
     profile: "compact",
     problem: POWER_CONTROL,
-    settings: Settings { candidates: 128, initial: 10, ..Settings::DEFAULT },
+    settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
     layout: Layout::consecutive(0, SECTOR, 3 * SECTOR),
 };
 
@@ -58,7 +58,7 @@ pub const DEEP: Config = Config {
         steps_per_task: steps(Settings::PAPER.steps_per_task, option_env!("FORETUNE_STEPS")),
         ..Settings::PAPER
     },
-    layout: Layout::consecutive(0, 44 * SECTOR, 3 * SECTOR),
+    layout: Layout::consecutive(0, 44 * SECTOR, 4 * SECTOR),
 };
 
 /// Learning steps at the end of a task: the paper's 2000 take minutes, so a test may build with fewer.
@@ -93,6 +93,17 @@ mod tests {
             let parameters = config.settings.model(D).parameters();
             let longest = 64 + V * parameters * 4 + foretune_core::settings::MAX_CARRIED * D * 4 + 4;
             assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= config.layout.slots[0].length);
+        }
+    }
+
+    #[test]
+    fn a_task_in_which_every_query_takes_all_its_tries_fits_the_journal() {
+        const STRIDE: u32 = 64;
+        for (config, observations) in [(COMPACT, 64), (DEEP, 128)] {
+            let queries = observations + foretune_core::optimizer::MAX_FAILURES as u32;
+            let entries = queries * u32::from(super::super::TRIES) + 2;
+            let room = config.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET - STRIDE;
+            assert!(entries * STRIDE <= room, "{}: {entries} entries", config.profile);
         }
     }
 }

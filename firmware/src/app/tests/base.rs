@@ -1,0 +1,200 @@
+//! A base station in small: goes through a plan of tasks, whatever happens to the line and the device.
+
+use std::vec::Vec;
+
+use foretune_link::{
+    Begin, Decoder, Greeting, MAX_FRAME, News, Outcome, Pace, Phase, Query, Recommendation, Refusal,
+    Response, Station, Status, encode,
+};
+
+use super::mock::Outside;
+use super::noise::Noise;
+use super::profile::{Answer, Outline, Profile};
+use crate::app::TRIES;
+
+/// Turns of the loop: a request is repeated after this many.
+const PACE: Pace = Pace { timeout: 200, interval: 5 };
+
+/// What the station has seen of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    pub queries: Vec<Query>,
+    pub recommendation: Option<Recommendation>,
+}
+
+/// A measurement: a function of the query, so that a repeated one gives the same.
+pub type Measure = fn(&Query) -> Outcome;
+
+/// The station: its dialogue, its ear, its notes.
+pub struct Base {
+    pub station: Station,
+    decoder: Decoder,
+    pub now: u32,
+    pub notes: Notes,
+    pub hears: Noise,
+    pub says: Noise,
+}
+
+/// What it wants to do, and what came of it.
+pub struct Notes {
+    budgets: Vec<f32>,
+    measure: Measure,
+    problem: u32,
+    pub traces: Vec<Trace>,
+    pub refused: Vec<Refusal>,
+    pub status: Vec<Status>,
+    pub aborted: Vec<u32>,
+    /// Wants the recommendation when asked for this step of this task.
+    pub stop_at: Option<(u32, u32)>,
+    /// Keeps the answer to this step of this task to itself.
+    pub silent_at: Option<(u32, u32)>,
+    pub finished: bool,
+}
+
+impl Base {
+    pub fn new<P: Profile>(budgets: &[f32], measure: Measure) -> Self {
+        let notes = Notes {
+            budgets: budgets.to_vec(),
+            measure,
+            problem: foretune_core::snapshot::problem_checksum(&P::CONFIG.problem),
+            traces: std::vec![Trace::default(); budgets.len()],
+            refused: Vec::new(),
+            status: Vec::new(),
+            aborted: Vec::new(),
+            stop_at: None,
+            silent_at: None,
+            finished: false,
+        };
+        let (hears, says) = (Noise::default(), Noise::default());
+        let mut base =
+            Base { station: Station::new(PACE, 0), decoder: Decoder::new(), now: 0, notes, hears, says };
+        base.station.greet();
+        base
+    }
+
+    /// As if the station's program had been restarted: it knows its plan and its notes, and nothing of the dialogue.
+    pub fn restart(&mut self) {
+        self.station = Station::new(PACE, self.now.wrapping_mul(1_000_003));
+        self.decoder = Decoder::new();
+        self.station.greet();
+    }
+
+    /// Queries asked so far, over all tasks.
+    pub fn asked(&self) -> usize {
+        self.notes.traces.iter().map(|trace| trace.queries.len()).sum()
+    }
+
+    /// One look at the line; false when the plan is done.
+    pub fn turn(&mut self, outside: &Outside) -> bool {
+        self.now = self.now.wrapping_add(1);
+        for byte in self.hears.carry(self.now, &mut outside.to_station.borrow_mut()) {
+            if let Some((tag, response)) = self.decoder.receive::<Response>(byte) {
+                let news = self.station.receive(self.now, tag, &response);
+                self.notes.take(&mut self.station, news);
+            }
+        }
+        if let Some((tag, request)) = self.station.transmit(self.now) {
+            let mut frame = [0; MAX_FRAME];
+            self.says.waiting.extend(encode(tag, &request, &mut frame).unwrap());
+        }
+        let mut waiting = core::mem::take(&mut self.says.waiting);
+        outside.to_device.borrow_mut().extend(self.says.carry(self.now, &mut waiting));
+        self.says.waiting = waiting;
+        !self.notes.finished
+    }
+}
+
+impl Notes {
+    fn take(&mut self, station: &mut Station, news: News) {
+        match news {
+            News::Greeted(greeting) => self.go_on(station, &greeting),
+            News::Measure(query) => self.measure(station, &query),
+            News::Finished(recommendation) => {
+                let trace = &mut self.traces[recommendation.task as usize - 1];
+                let known = trace.recommendation.get_or_insert_with(|| recommendation.clone());
+                assert_eq!(*known, recommendation, "a recommendation never changes");
+                station.greet();
+            }
+            News::Aborted { task } => {
+                self.aborted.push(task);
+                station.greet();
+            }
+            News::Status(status) => self.status.push(status),
+            News::Refused(refusal) => {
+                self.refused.push(refusal);
+                station.greet();
+            }
+            News::Nothing | News::Begun { .. } | News::Settled { .. } | News::Working { .. } => {}
+        }
+    }
+
+    /// Takes up the task that runs, fetches the end that was missed, or begins the next.
+    fn go_on(&mut self, station: &mut Station, greeting: &Greeting) {
+        let task = greeting.task as usize;
+        let missed = task > 0 && self.traces[task - 1].recommendation.is_none();
+        match greeting.phase {
+            Phase::Thinking | Phase::Waiting => station.resume(greeting.task),
+            Phase::Finished if missed => station.resume(greeting.task),
+            Phase::Idle | Phase::Finished if task < self.budgets.len() => station.begin(self.begin(task)),
+            Phase::Idle | Phase::Finished => self.finished = true,
+            Phase::Fault => panic!("the device is out of order"),
+        }
+    }
+
+    /// How the task at this place of the plan begins.
+    fn begin(&self, place: usize) -> Begin {
+        let (task, seed) = (place as u32 + 1, 0x5EED_0000_0000 + place as u64);
+        Begin { task, problem: self.problem, seed, budget: self.budgets[place] }
+    }
+
+    fn measure(&mut self, station: &mut Station, query: &Query) {
+        let ticket = query.ticket;
+        let queries = &mut self.traces[ticket.task as usize - 1].queries;
+        let first = Query { attempt: 0, ..query.clone() };
+        match queries.get(ticket.step as usize) {
+            Some(known) => assert_eq!(*known, first, "a query is asked again as it was"),
+            None => {
+                assert_eq!(queries.len(), ticket.step as usize, "no step is left out");
+                queries.push(first);
+            }
+        }
+        match Some((ticket.task, ticket.step)) {
+            here if here == self.stop_at => station.stop(),
+            here if here == self.silent_at => {}
+            _ => station.report((self.measure)(query)),
+        }
+    }
+
+    /// What the core alone makes of the same plan.
+    pub fn expected<P: Profile>(&self, mut knowledge: Vec<u8>) -> Vec<Trace> {
+        (0..self.budgets.len())
+            .map(|place| {
+                let begin = self.begin(place);
+                let Outline { queries, recommendation, knowledge: learnt } =
+                    P::task(&begin, &knowledge, &mut |query| self.settle(query));
+                if recommendation.is_some() {
+                    knowledge = learnt;
+                }
+                Trace { queries, recommendation }
+            })
+            .collect()
+    }
+
+    /// What becomes of a query after all its tries.
+    fn settle(&self, query: &Query) -> Answer {
+        if Some((query.ticket.task, query.ticket.step)) == self.stop_at {
+            return Answer::Stop;
+        }
+        let tries = (0..TRIES).map(|attempt| (self.measure)(&Query { attempt, ..query.clone() }));
+        tries
+            .filter_map(|outcome| match outcome {
+                Outcome::Value(value) if value.is_finite() => Some(value),
+                _ => None,
+            })
+            .next()
+            .map_or(
+                Answer::GivenUp,
+                |value| if value.abs() > 1e30 { Answer::GivenUp } else { Answer::Value(value) },
+            )
+    }
+}

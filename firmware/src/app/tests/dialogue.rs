@@ -1,0 +1,175 @@
+//! What the station can ask for, and what becomes of measurements that are none.
+
+use std::vec::Vec;
+
+use foretune_link::{Outcome, Phase, Query, Reason, Refusal};
+
+use super::profile::{Network, Small, by_itself};
+use super::{Bench, radio, undisturbed};
+use crate::app::desk::FAULT_KNOWLEDGE;
+use crate::board::{Cause, Fault, Status};
+
+#[test]
+fn three_tasks_are_those_of_the_core_alone() {
+    let bench = undisturbed::<Small>(&[150.0, 160.0, 200.0], radio);
+    bench.check();
+    let ends: Vec<_> =
+        bench.base.notes.traces.iter().filter_map(|trace| trace.recommendation.clone()).collect();
+    assert!(ends.len() == 3 && ends.iter().all(|end| by_itself(end.reason)), "{ends:?}");
+    assert!(ends.iter().all(|end| end.queries > 5), "{ends:?}");
+    assert_ne!(bench.base.notes.traces[1].queries, bench.base.notes.traces[2].queries);
+}
+
+#[test]
+fn particles_in_flash_do_as_well_as_particles_in_memory() {
+    undisturbed::<Network>(&[150.0, 160.0, 160.0], radio).check();
+}
+
+#[test]
+fn the_lamps_show_what_the_device_does() {
+    let bench = undisturbed::<Small>(&[60.0], radio);
+    let shown = bench.outside.shown.borrow();
+    assert_eq!(shown[..4], [Status::Idle, Status::Thinking, Status::Waiting, Status::Thinking]);
+    assert_eq!(shown.last(), Some(&Status::Idle));
+}
+
+/// Fails once at every third step; never comes to anything at every seventh.
+fn moody(query: &Query) -> Outcome {
+    match (query.ticket.step, query.attempt) {
+        (step, 0) if step % 3 == 1 => Outcome::Failed,
+        (step, 0 | 1) if step % 5 == 2 => Outcome::Value(f32::NAN),
+        (step, attempt) if step % 7 == 3 => match attempt {
+            0 => Outcome::Value(f32::INFINITY),
+            1 => Outcome::Failed,
+            _ => Outcome::Value(f32::NEG_INFINITY),
+        },
+        _ => radio(query),
+    }
+}
+
+#[test]
+fn failed_tries_are_asked_again_and_given_up_in_the_end() {
+    let mut bench = Bench::<Small>::new(&[150.0, 200.0], moody);
+    let mut last = 0;
+    bench.run_until(|base| {
+        if base.asked() > last {
+            last = base.asked();
+            base.station.ask_status();
+        }
+        false
+    });
+    bench.check();
+    let reports = bench.base.notes.status.last().unwrap().reports;
+    assert!(reports.given_up >= 2 && reports.failed > 3 * reports.given_up, "{reports:?}");
+    assert_eq!(reports.repeated, 0);
+    let asked = bench.base.asked() as u32;
+    assert!(reports.counted + reports.given_up >= asked - 1, "{reports:?} of {asked}");
+}
+
+fn hopeless(_: &Query) -> Outcome {
+    Outcome::Failed
+}
+
+#[test]
+fn a_task_without_a_single_value_is_dropped_and_the_next_can_begin() {
+    let bench = undisturbed::<Small>(&[150.0, 100.0], hopeless);
+    bench.check();
+    assert!(bench.base.notes.traces.iter().all(|trace| trace.recommendation.is_none()));
+    assert_eq!(bench.base.notes.refused[0], Refusal::WrongTask { current: 1 });
+}
+
+fn failing_from_the_fifth(query: &Query) -> Outcome {
+    if query.ticket.step < 5 { radio(query) } else { Outcome::Failed }
+}
+
+#[test]
+fn too_many_failures_end_a_task_with_what_was_observed() {
+    let bench = undisturbed::<Small>(&[2000.0], failing_from_the_fifth);
+    bench.check();
+    let end = bench.base.notes.traces[0].recommendation.clone().unwrap();
+    assert_eq!((end.reason, end.queries), (Reason::Failures, 13));
+}
+
+fn sometimes_huge(query: &Query) -> Outcome {
+    if query.ticket.step % 4 == 2 { Outcome::Value(-1e35) } else { radio(query) }
+}
+
+#[test]
+fn a_value_beyond_belief_is_given_up_and_survives_a_restart_as_such() {
+    let mut bench = Bench::<Small>::new(&[150.0, 60.0], sometimes_huge);
+    for asked in [3, 6, 9] {
+        bench.run_until(|base| base.asked() == asked);
+    }
+    bench.run();
+    bench.check();
+}
+
+#[test]
+fn tells_its_status_while_it_thinks_and_thinks_on() {
+    let mut bench = Bench::<Small>::new(&[150.0], radio);
+    bench.run_until(|base| {
+        if base.now % 7 == 0 {
+            base.station.ask_status();
+        }
+        false
+    });
+    bench.check();
+    let status = &bench.base.notes.status;
+    for phase in [Phase::Thinking, Phase::Waiting] {
+        assert!(status.iter().any(|status| status.phase == phase), "never {phase:?}");
+    }
+    let last = status.last().unwrap();
+    assert_eq!((last.health.stack_free, last.health.fault), (3096, 0));
+}
+
+#[test]
+fn stopping_early_gives_the_recommendation() {
+    for (task, step) in [(1, 2), (1, 6), (2, 0), (2, 1), (2, 5)] {
+        let mut bench = Bench::<Small>::new(&[150.0, 200.0], radio);
+        bench.base.notes.stop_at = Some((task, step));
+        if (task, step) == (2, 0) {
+            // Nothing is observed yet: refused, and the device keeps waiting for its answer.
+            bench.run_until(|base| !base.notes.refused.is_empty());
+            assert_eq!(bench.base.notes.refused, [Refusal::NothingObserved]);
+            bench.base.notes.stop_at = None;
+            bench.run();
+        } else {
+            bench.run();
+            let end = bench.base.notes.traces[task as usize - 1].recommendation.clone().unwrap();
+            assert_eq!((end.reason, end.queries), (Reason::Stopped, step));
+        }
+        bench.check();
+    }
+}
+
+#[test]
+fn an_aborted_task_teaches_nothing_and_its_number_does_not_come_again() {
+    let mut bench = Bench::<Small>::new(&[100.0, 200.0, 100.0], radio);
+    bench.base.notes.silent_at = Some((2, 4));
+    bench.run_until(|base| base.notes.traces[1].queries.len() == 5);
+    bench.base.station.abort();
+    bench.run();
+    let notes = &bench.base.notes;
+    assert_eq!(notes.aborted, [2]);
+    let mut expected = notes.expected::<Small>(Vec::new());
+    // The third task starts from what the first one taught.
+    let skipping = Bench::<Small>::new(&[100.0], radio).base.notes;
+    assert_eq!(notes.traces[0], skipping.expected::<Small>(Vec::new())[0]);
+    assert_eq!(notes.traces[0], expected.remove(0));
+    assert_eq!(notes.traces[1].recommendation, None);
+    assert_ne!(notes.traces[2], expected[1], "with the second task's knowledge it would have been this");
+    assert!(notes.traces[2].recommendation.is_some());
+}
+
+#[test]
+fn a_fault_before_the_start_is_told_and_the_task_goes_on() {
+    let mut bench = Bench::<Small>::new(&[100.0], radio);
+    bench.run_until(|base| base.asked() == 6);
+    bench.fault = Some(Fault { cause: Cause::Watchdog, pc: 0, status: 0 });
+    bench.base.station.ask_status();
+    bench.run();
+    bench.check();
+    let health = bench.base.notes.status[0].health;
+    assert_eq!((health.restarts, health.fault), (1, Cause::Watchdog as u16 + 1));
+    assert_ne!(health.fault, FAULT_KNOWLEDGE);
+}

@@ -1,0 +1,94 @@
+//! Power that fails: at every operation of the flash, in every way; and twice.
+
+use super::profile::{Network, Profile, Small};
+use super::{Bench, Measure, undisturbed};
+use crate::storage::sim::Tear;
+use foretune_link::{Outcome, Query};
+
+/// Fails now and then, so that failed tries are torn, too.
+fn measure(query: &Query) -> Outcome {
+    match (query.ticket.step, query.attempt) {
+        (4, 0 | 1) => Outcome::Failed,
+        (6, _) => Outcome::Value(f32::NAN),
+        _ => super::radio(query),
+    }
+}
+
+const BUDGETS: &[f32] = &[60.0, 130.0];
+
+/// Operations of the flash in the whole plan.
+fn operations<P: Profile>(measure: Measure) -> u64 {
+    undisturbed::<P>(BUDGETS, measure).flash().operations()
+}
+
+fn survives<P: Profile>(at: u64, tear: Tear, expected: &[super::base::Trace]) {
+    let mut bench = Bench::<P>::new(BUDGETS, measure);
+    bench.flash().cut_after(at, tear, at);
+    bench.run();
+    assert_eq!(bench.base.notes.traces, expected, "{tear:?} at operation {at}");
+}
+
+fn cut_at_every_operation<P: Profile>(tears: impl Fn(u64) -> &'static [Tear]) {
+    let bench = undisturbed::<P>(BUDGETS, measure);
+    bench.check();
+    let expected = &bench.base.notes.traces;
+    for at in 0..operations::<P>(measure) {
+        for tear in tears(at) {
+            survives::<P>(at, *tear, expected);
+        }
+    }
+}
+
+#[test]
+fn a_cut_at_any_operation_changes_nothing() {
+    cut_at_every_operation::<Small>(|at| core::slice::from_ref(&Tear::ALL[at as usize % Tear::ALL.len()]));
+}
+
+#[test]
+fn a_cut_at_any_operation_changes_nothing_with_particles_in_flash() {
+    cut_at_every_operation::<Network>(|at| {
+        core::slice::from_ref(&Tear::ALL[(at / 2) as usize % Tear::ALL.len()])
+    });
+}
+
+#[test]
+#[ignore = "minutes: every way to tear every operation"]
+fn a_cut_of_any_kind_at_any_operation_changes_nothing() {
+    cut_at_every_operation::<Small>(|_| &Tear::ALL);
+    cut_at_every_operation::<Network>(|_| &Tear::ALL);
+}
+
+#[test]
+fn cuts_upon_cuts_change_nothing() {
+    let mut undisturbed = undisturbed::<Small>(BUDGETS, measure);
+    let all = undisturbed.flash().operations();
+    let expected = &undisturbed.base.notes.traces;
+    for seed in 0..20 {
+        let mut bench = Bench::<Small>::new(BUDGETS, measure);
+        let mut random = seed * 7919 + 1;
+        while !bench.base.notes.finished {
+            random = (random * 48_271) % 2_147_483_647;
+            let tear = Tear::ALL[random as usize % Tear::ALL.len()];
+            bench.flash().cut_after(random % all, tear, random);
+            bench.run_until(|_| false);
+        }
+        assert_eq!(bench.base.notes.traces, *expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_reset_between_any_two_turns_changes_nothing() {
+    let expected = undisturbed::<Small>(BUDGETS, measure).base.notes.traces;
+    for turns in [1, 7, 50, 333, 1000] {
+        let mut bench = Bench::<Small>::new(BUDGETS, measure);
+        for _ in 0..12 {
+            let end = bench.base.now + turns;
+            bench.run_until(|base| base.now >= end);
+            if bench.base.notes.finished {
+                break;
+            }
+        }
+        bench.run();
+        assert_eq!(bench.base.notes.traces, expected, "every {turns} turns");
+    }
+}

@@ -1,0 +1,160 @@
+//! Two small profiles, and what the core does with them on its own.
+
+use std::boxed::Box;
+use std::vec::Vec;
+
+use foretune_core::{Map, Memory, Problem, Progress, Scaling, Settings, Step};
+use foretune_link::{Begin, Query, Reason, Recommendation, Ticket};
+
+use super::mock::{MockBoard, MockSystem};
+use crate::app::profile::POWER_CONTROL;
+use crate::app::{App, Config, coordinates, reason};
+use crate::storage::Layout;
+
+/// A profile: its settings and its memory.
+pub trait Profile {
+    const CONFIG: Config;
+
+    /// Runs the app as long as `going` says, in fresh memory.
+    fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool);
+
+    /// One task on the core alone, from some knowledge. `answer` measures; `None` gives the query up.
+    fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline;
+}
+
+/// What becomes of a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    Value(f32),
+    GivenUp,
+    /// Stop instead.
+    Stop,
+}
+
+/// What a task comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// The queries in their order.
+    pub queries: Vec<Query>,
+    /// The end; none if nothing was observed.
+    pub recommendation: Option<Recommendation>,
+    /// What the next task starts from.
+    pub knowledge: Vec<u8>,
+}
+
+/// The compact profile's settings in small: lengthscales, Adam, particles kept in memory.
+pub struct Small;
+/// The deep profile's settings in small: the network, plain steps, particles read from flash.
+pub struct Network;
+
+macro_rules! profile {
+    ($name:ident, $memory:ty, $config:expr) => {
+        impl Profile for $name {
+            const CONFIG: Config = $config;
+
+            fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
+                app.run(&mut Box::new(<$memory>::new()), going);
+            }
+
+            fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
+                let Config { problem, settings, .. } = Self::CONFIG;
+                let mut memory = Box::new(<$memory>::new());
+                let problem = Problem { budget: begin.budget, ..problem };
+                let mut core = memory.start(problem, settings, begin.seed).unwrap();
+                if !knowledge.is_empty() {
+                    core.load(knowledge).unwrap();
+                }
+                let mut queries = Vec::new();
+                let stop = loop {
+                    match core.advance_with(knowledge).unwrap() {
+                        Progress::Working => {}
+                        Progress::Waiting => unreachable!("every query is answered"),
+                        Progress::Done(stop) => break stop,
+                        Progress::Query(query) => {
+                            let asked =
+                                as_asked(&problem, begin.task, queries.len(), query.unit(), query.fidelity());
+                            queries.push(asked.clone());
+                            match answer(&asked) {
+                                Answer::Value(value) => core.tell(query, value).unwrap(),
+                                Answer::GivenUp => core.fail(query).unwrap(),
+                                Answer::Stop => core.stop(),
+                            }
+                        }
+                    }
+                };
+                let recommendation = core.recommendation().map(|best| Recommendation {
+                    task: begin.task,
+                    reason: reason(stop),
+                    queries: core.records().count() as u32,
+                    spent: core.status().spent,
+                    mean: best.mean,
+                    settings: coordinates(problem.dimensions, best.unit()),
+                });
+                let mut knowledge = Vec::new();
+                core.knowledge(|bytes| knowledge.extend_from_slice(bytes)).unwrap();
+                Outline { queries, recommendation, knowledge }
+            }
+        }
+    };
+}
+
+/// The query as the link would put it.
+fn as_asked(problem: &Problem, task: u32, step: usize, unit: &[f32], fidelity: usize) -> Query {
+    Query {
+        ticket: Ticket { task, step: step as u32 },
+        attempt: 0,
+        fidelity: fidelity as u8,
+        samples: problem.fidelities[fidelity].samples,
+        cost: problem.fidelities[fidelity].cost,
+        settings: coordinates(problem.dimensions, unit),
+    }
+}
+
+const SMALL: Settings = Settings {
+    particles: 3,
+    max_values: 3,
+    candidates: 32,
+    refinements: 1,
+    initial: 3,
+    carried: 1,
+    steps_per_round: 1,
+    steps_per_task: 3,
+    ..Settings::DEFAULT
+};
+
+profile!(
+    Small,
+    Memory<4, 4, 24, 3, 4, { SMALL.model(4).parameters() }, 9, 32>,
+    Config {
+        profile: "small",
+        problem: POWER_CONTROL,
+        settings: SMALL,
+        layout: Layout::consecutive(0, 1024, 4096),
+    }
+);
+
+const NETWORK: Settings = Settings {
+    map: Map::Deep { width: 4 },
+    step: Step::Plain { rate: 1e-3 },
+    scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+    ..SMALL
+};
+
+profile!(
+    Network,
+    Memory<4, 4, 24, 3, 4, { NETWORK.model(4).parameters() }, 0, 32>,
+    Config {
+        profile: "network",
+        problem: POWER_CONTROL,
+        settings: NETWORK,
+        layout: Layout::consecutive(0, 1024, 4096),
+    }
+);
+
+/// Bytes of flash that the layout takes.
+pub const FLASH: usize = 10 * 1024;
+
+/// Whether the reason is one of a task that ended by itself.
+pub fn by_itself(reason: Reason) -> bool {
+    matches!(reason, Reason::Budget | Reason::Capacity | Reason::Exhausted)
+}
