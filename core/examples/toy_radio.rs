@@ -30,7 +30,7 @@ fn measure(task: u32, setting: &[f32], fidelity: usize) -> f32 {
     5.0 * (-off_ridge * off_ridge - along * along).exp() + ripple
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings { particles: 6, candidates: 64, initial: 8, ..Settings::DEFAULT };
     let mut memory = Box::new(Radio::new());
     let mut tuner = memory.start(PROBLEM, settings, 2026)?;

@@ -80,6 +80,22 @@ impl<
         }
     }
 
+    /// What takes how many bytes; the rest of the memory's size is padding.
+    pub const fn sizes() -> [(&'static str, usize); 7] {
+        let row = size_of::<[f32; P]>();
+        let small = size_of::<Pairs>() + size_of::<[[f32; MAX_SAMPLES]; V]>();
+        let points = size_of::<[[f32; D]; N]>() + N + size_of::<[[f32; D]; MAX_CARRIED]>();
+        [
+            ("observations", size_of::<Data<D, N>>()),
+            ("Gaussian process", size_of::<gp::Memory<N, F>>()),
+            ("particles", V * row),
+            ("gradients", V * row),
+            ("auxiliary rows", A * row),
+            ("candidates", size_of::<Candidates<D, M, Q>>()),
+            ("batch design, carried points, tables", small + points),
+        ]
+    }
+
     /// Starts the first task: [`Optimizer::new`], without spelling the capacities again.
     ///
     /// # Errors
