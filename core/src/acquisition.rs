@@ -105,7 +105,7 @@ impl Tally {
     /// `Δα`, Eq. (36): information about which particle is right, in nats; in `[0, ln V]`.
     pub fn transfer(&self, noise: f32, v: usize) -> f32 {
         let bound = 0.5 * (math::ln(self.variance(v) + noise) - self.log_variance / v as f32);
-        bound.clamp(0.0, math::ln(v as f32))
+        math::clamp(bound, 0.0, math::ln(v as f32))
     }
 
     /// Eq. (37).

@@ -49,6 +49,18 @@ pub fn sqrt(x: f32) -> f32 {
     libm::sqrtf(x)
 }
 
+/// `x` within `low..=high`; NaN stays NaN.
+///
+/// Unlike [`f32::clamp`], does not check its bounds: the panic's message would bring the formatting of floats, some 15 KB,
+/// into every firmware.
+pub(crate) fn clamp(x: f32, low: f32, high: f32) -> f32 {
+    match x {
+        x if x < low => low,
+        x if x > high => high,
+        x => x,
+    }
+}
+
 /// `eˣ`, from 0 (below −87.336 54, where it would be subnormal) to `f32::MAX` (above 88.722 83, in place of infinity).
 #[inline]
 pub fn exp(x: f32) -> f32 {

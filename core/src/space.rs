@@ -125,7 +125,7 @@ impl Dimension {
             (Dimension::Levels(values), Some(level)) => values[level],
             (Dimension::Grid { levels, .. }, Some(level)) if level + 1 == levels as usize => high,
             (Dimension::Grid { .. }, Some(level)) => low + (high - low) * self.unit_of_level(level),
-            _ => (low + (high - low) * unit.clamp(0.0, 1.0)).clamp(low, high),
+            _ => crate::math::clamp(low + (high - low) * unit.clamp(0.0, 1.0), low, high),
         }
     }
 
