@@ -86,3 +86,49 @@ impl Workspace<'_> {
         variances.map(|variance| variance.max(signal * VARIANCE_FLOOR))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::Map;
+    use crate::gp::{Fallbacks, Memory, Observations, Posterior};
+    use crate::kernel::{Model, Offsets};
+
+    const OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };
+    const MODEL: Model = Model { map: Map::Ard, dimensions: 1, offsets: OFFSETS };
+
+    /// Of a point at `x`, with some points chosen before.
+    fn gain_at(x: f32, thetas: &[[f32; 3]]) -> f32 {
+        let (chosen, fidelity, count) = ([0.1f32, 0.5, 0.6], [0u8; 3], &mut Fallbacks::default());
+        let chosen = Rows { data: &chosen, stride: 1 };
+        let data = Observations { points: chosen, fidelity: &fidelity, z: &[] };
+        let mut memory = Memory::<8, 1>::new();
+        let mut gp = memory.workspace();
+        let particles =
+            || thetas.iter().map(|theta| Particle::new(&MODEL, theta, &[0.1], &mut Fallbacks::default()));
+        let other = Rows { data: &[x], stride: 1 };
+        let log_sum = particles().fold(0.0, |sum, particle| {
+            let mut belief = [Posterior::default()];
+            gp.factor(&particle, &data, 0, count).unwrap();
+            gp.posterior(&particle, &data, other, 1, &mut belief);
+            sum + math::ln(belief[0].variance + 0.1)
+        });
+        gp.mean_kernel(particles(), chosen, 3, chosen, 3);
+        gp.factor_mean(0, 3, 0.1).unwrap();
+        gp.mean_kernel(particles(), chosen, 3, other, 1);
+        let [variance, ..] = gp.mean_variances(3, 1.0);
+        gain(variance, 0.1, log_sum, thetas.len())
+    }
+
+    #[test]
+    fn one_particle_has_nothing_to_learn_and_two_that_differ_have() {
+        let (long, short) = ([0.0, 0.0, 0.0], [-2.0, 0.0, 0.0]);
+        for x in [0.0, 0.3, 0.9] {
+            assert!(gain_at(x, &[short]).abs() < 1e-5, "{x}");
+            assert!(gain_at(x, &[long, long]).abs() < 1e-5, "{x}");
+        }
+        let gains = [0.1, 0.3, 0.9].map(|x| gain_at(x, &[long, short]));
+        assert!(gains.iter().all(|gain| *gain > 1e-3), "{gains:?}");
+        assert!(gains[2] > 2.0 * gains[0], "far from the chosen points they differ more: {gains:?}");
+    }
+}

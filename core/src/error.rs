@@ -119,3 +119,28 @@ impl From<SnapshotError> for Error {
         Error::Snapshot(why)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn every_error_names_its_cause() {
+        let full = Error::Capacity { what: "particles", needed: 12, available: 10 };
+        for (error, words) in [
+            (Error::Setting("beta"), "setting `beta` is out of range"),
+            (Error::Dimension { index: 3 }, "dimension 3 is malformed"),
+            (full, "particles: 12 needed, but the type has room for 10"),
+            (Error::NotFinite, "the observation is not a finite number"),
+            (
+                SnapshotError::Newer { version: 9 }.into(),
+                "snapshot refused: written by a newer version (format 9)",
+            ),
+            (SnapshotError::Checksum.into(), "snapshot refused: damaged (checksum does not match)"),
+        ] {
+            assert_eq!(error.to_string(), words);
+        }
+    }
+}

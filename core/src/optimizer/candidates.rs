@@ -159,3 +159,25 @@ impl<
         best
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::vec::Vec;
+
+    #[test]
+    fn keeps_the_best_few_each_once_and_the_first_of_equals() {
+        let mut candidates = Candidates::<1, 1, 1>::new();
+        let scores =
+            [(0.1, 2.0), (0.2, 5.0), (0.3, 2.0), (0.2, 9.0), (0.4, f32::NAN), (0.5, 1.0), (0.6, 3.0)];
+        for (x, score) in scores {
+            candidates.consider(Choice { score, x: [x], fidelity: 0, mean: 0.0, variance: 0.0 });
+        }
+        let best: Vec<(f32, f32)> =
+            candidates.best().iter().map(|choice| (choice.x[0], choice.score)).collect();
+        assert_eq!(best, [(0.2, 5.0), (0.6, 3.0), (0.1, 2.0), (0.3, 2.0)]);
+        candidates.forget_best();
+        assert!(candidates.best().is_empty());
+    }
+}

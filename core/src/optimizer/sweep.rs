@@ -363,3 +363,17 @@ pub(super) fn first_phase(c: f32, rounds: usize) -> usize {
     let whole = share as usize;
     if whole as f32 >= share { whole } else { whole + 1 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_phase_is_rounded_up() {
+        for (c, rounds, wanted) in
+            [(0.6, 20, 12), (0.5, 7, 4), (0.01, 9, 1), (0.0, 9, 0), (1.0, 9, 9), (0.3, 0, 0)]
+        {
+            assert_eq!(first_phase(c, rounds), wanted, "{c} of {rounds}");
+        }
+    }
+}
