@@ -17,6 +17,8 @@ pub enum Error {
     Optimizer(foretune_core::Error),
     /// The answer could not be written. Exit code 1.
     Output(io::Error),
+    /// A part of the program broke down. Exit code 1.
+    Defect,
     /// Interrupted from outside; what was finished is on the disk. Exit code 130.
     Interrupted,
 }
@@ -31,7 +33,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Results(_) | Self::Optimizer(_) | Self::Output(_) => 1,
+            Self::Results(_) | Self::Optimizer(_) | Self::Output(_) | Self::Defect => 1,
             Self::Interrupted => 130,
         }
     }
@@ -44,6 +46,7 @@ impl fmt::Display for Error {
             Self::Results(error) => error.fmt(f),
             Self::Optimizer(error) => write!(f, "the optimizer refused: {error}"),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
+            Self::Defect => f.write_str("a part of the program broke down: this is a defect of the program"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

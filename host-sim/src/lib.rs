@@ -8,3 +8,4 @@ pub mod report;
 pub mod results;
 pub mod runner;
 pub mod settings;
+pub mod trace;

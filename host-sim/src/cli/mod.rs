@@ -5,16 +5,20 @@
 
 mod arguments;
 mod interrupt;
+mod merge;
+mod report;
 mod run;
 mod table;
+mod trace;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::thread;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
-use crate::runner::say;
+use crate::runner::{STACK, say};
 
 pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments};
 pub(crate) use interrupt::stop_flag;
@@ -44,16 +48,20 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::RunArguments),
+    Merge(merge::MergeArguments),
+    Report(report::ReportArguments),
+    Trace(trace::TraceArguments),
 }
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let result = parse().and_then(|arguments| match arguments {
-        Some(arguments) => dispatch(arguments, &mut out),
-        None => Ok(()),
-    });
-    let result = result.and_then(|()| Ok(out.flush()?));
+    // On a stack that has room for an optimizer's memory.
+    let thread = thread::Builder::new().stack_size(STACK).spawn(work);
+    let result = match thread.map(thread::JoinHandle::join) {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(Error::Defect),
+        Err(error) => Err(Error::Output(error)),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads our output has seen enough: `foretune … | head`.
@@ -63,6 +71,14 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+fn work() -> Result<(), Error> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if let Some(arguments) = parse()? {
+        dispatch(arguments, &mut out)?;
+    }
+    Ok(out.flush()?)
 }
 
 /// Reads the command line; `None` when it asked for help or the version, which has been printed.
@@ -88,6 +104,9 @@ fn one_line(message: &str) -> String {
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
         Some(Command::Run(arguments)) => run::run(&arguments, out),
+        Some(Command::Merge(arguments)) => merge::run(&arguments, out),
+        Some(Command::Report(arguments)) => report::run(&arguments, out),
+        Some(Command::Trace(arguments)) => trace::run(&arguments, out),
         None => Ok(()),
     }
 }

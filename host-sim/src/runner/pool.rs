@@ -86,9 +86,7 @@ impl Pool<'_> {
             for worker in workers {
                 match worker.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(time)) => total += time,
-                    Ok(Err(_)) => {
-                        self.fail(Error::usage("a worker broke down: this is a defect of the program"))
-                    }
+                    Ok(Err(_)) => self.fail(Error::Defect),
                     Err(error) => self.fail(Error::Output(error)),
                 }
             }
