@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// An observation is NaN or infinite.
     NotFinite,
-    /// An observation lies more than a million deviations from the others: no measurement does.
+    /// An observation lies more than a million deviations from the others, or beyond ±10³⁰: no measurement does.
     Outlier,
     /// The query answered is not the one that was asked last.
     ForeignQuery,

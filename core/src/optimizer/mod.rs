@@ -19,8 +19,11 @@
 //! - one quartile of the optimum's value: `20 Q` normal distribution functions;
 //! - 32 candidates tallied or weighed: `32 M (S + t D)`, `S` samples of the optimum's value;
 //! - 512 parameters of all `V` particles moved: `1536 V²`;
-//! - a particle drawn from the prior, or its gradient: `P` and `2 V P`;
+//! - a particle drawn from the prior, `P` elementary functions; the gradient of a later task's prior, `2 V P`;
+//! - the choice of candidates: `Q D` roundings to a level, each of which looks at all levels of a list;
 //! - in the batch methods, the chosen points under one particle: `t F (D + 2F)`.
+//!
+//! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 mod candidates;
 mod course;

@@ -1,10 +1,10 @@
 //! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
 //! space or beyond the budget, and refusals that change nothing.
 
-use crate::support::{METHODS, Toy, Tuner, snapshot};
+use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, Tuner, finish_task, snapshot};
 use foretune_core::{
-    Bandwidth, Dimension, Error, Fidelity, Goal, Information, Kind, Map, Problem, Query, Recommend, Scaling,
-    Settings, Step, Stop,
+    Bandwidth, Dimension, Error, Fallbacks, Fidelity, Goal, Information, Kind, LogNormal, Map, Prior,
+    Problem, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
 };
 use proptest::prelude::*;
 
@@ -64,6 +64,26 @@ fn fidelities() -> impl Strategy<Value = Vec<Fidelity>> {
     })
 }
 
+/// From sensible to as far out as is allowed.
+fn priors() -> impl Strategy<Value = Prior> {
+    let logs = vec![
+        LogNormal { mean: -0.7, deviation: 0.7 },
+        LogNormal { mean: 0.0, deviation: 10.0 },
+        LogNormal { mean: 20.0, deviation: 5.0 },
+        LogNormal { mean: -20.0, deviation: 5.0 },
+        LogNormal { mean: 0.0, deviation: 1e-6 },
+    ];
+    let log = move || prop_oneof![3 => Just(logs[0]), 1 => prop::sample::select(logs.clone())];
+    let weights =
+        vec![Weights::PerInput(0.5), Weights::Fixed(0.5), Weights::Fixed(1e6), Weights::Fixed(1e-12)];
+    (prop::sample::select(weights), log(), log(), log()).prop_map(|(weights, length, signal, gamma)| Prior {
+        weights,
+        length,
+        signal,
+        gamma,
+    })
+}
+
 fn settings() -> impl Strategy<Value = Settings> {
     let scaling = prop::sample::select(vec![
         Scaling::Running,
@@ -82,6 +102,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let bandwidth =
         prop::sample::select(vec![Bandwidth::Median, Bandwidth::Fixed(0.75), Bandwidth::Fixed(1e9)]);
     let model = (
+        priors(),
         prop::sample::select(METHODS.to_vec()),
         prop::bool::ANY,
         1usize..=4,
@@ -92,7 +113,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let learning = (scaling, step, bandwidth, 0u32..=2, 0u32..=3, prop::sample::select(vec![0.0, 0.2, 1.0]));
     let course = (0usize..=3, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
     (model, learning, course).prop_map(|(model, learning, course)| {
-        let (method, deep, particles, beta, correlated, max_values) = model;
+        let (prior, method, deep, particles, beta, correlated, max_values) = model;
         let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
         let (carried, initial, candidates, refinements, carry_particles, anywhere) = course;
         Settings {
@@ -101,6 +122,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             beta,
             information: if correlated { Information::Correlated } else { Information::Paper },
             max_values,
+            prior,
             scaling,
             step,
             bandwidth,
@@ -293,5 +315,23 @@ proptest! {
             tuner.next_task().unwrap();
             scene.check_particles(&tuner);
         }
+    }
+}
+
+#[test]
+fn noise_below_the_floor_is_raised_and_counted() {
+    let count = |noise: f32| {
+        let fidelities = [Fidelity { cost: 1.0, samples: 1, noise }];
+        let problem = Problem { fidelities: &fidelities, ..PROBLEM };
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, SETTINGS, 1).unwrap();
+        finish_task(&mut tuner, &[], &mut Vec::new());
+        tuner.status().fallbacks
+    };
+    for noise in [0.0, 1e-6] {
+        assert!(count(noise).noise > 0, "{noise}");
+    }
+    for noise in [0.1, 1e3] {
+        assert_eq!(count(noise), Fallbacks::default(), "{noise}");
     }
 }
