@@ -1,7 +1,9 @@
 //! Library behind the `foretune` program.
 
 pub mod cli;
+pub mod demo;
 pub mod error;
+pub mod inspect;
 pub mod plot;
 pub mod problems;
 pub mod report;

@@ -4,6 +4,8 @@
 //! interrupted (what was finished is kept). Every failure is one line on the error output.
 
 mod arguments;
+mod demo;
+mod inspect;
 mod interrupt;
 mod merge;
 mod report;
@@ -47,10 +49,12 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::DemoArguments),
     Run(run::RunArguments),
     Merge(merge::MergeArguments),
     Report(report::ReportArguments),
     Trace(trace::TraceArguments),
+    Inspect(inspect::InspectArguments),
 }
 
 /// Runs the program.
@@ -104,9 +108,11 @@ fn one_line(message: &str) -> String {
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
         Some(Command::Run(arguments)) => run::run(&arguments, out),
+        Some(Command::Demo(arguments)) => demo::run(&arguments, out),
         Some(Command::Merge(arguments)) => merge::run(&arguments, out),
         Some(Command::Report(arguments)) => report::run(&arguments, out),
         Some(Command::Trace(arguments)) => trace::run(&arguments, out),
+        Some(Command::Inspect(arguments)) => inspect::run(&arguments, out),
         None => Ok(()),
     }
 }

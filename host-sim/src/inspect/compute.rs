@@ -1,0 +1,182 @@
+//! What the core makes of a file.
+
+use std::sync::{Mutex, PoisonError};
+
+use foretune_core::acquisition::{Tally, information};
+use foretune_core::features::Rows;
+use foretune_core::gp::{
+    Fallbacks, Memory, NOISE_FLOOR, Observations, Particle, Posterior, VARIANCE_FLOOR, Workspace,
+};
+use foretune_core::kernel::{Hyper, PairSums};
+use foretune_core::linalg::LANES;
+
+use super::case::{Case, MAX_OBSERVATIONS, Scoring};
+use super::error::Error;
+use super::parameters::{Gradient, MAX_WIDTH, Parameters};
+
+/// All zeros, so it takes no room in the program, and of the machine's memory only what is used.
+static MEMORY: Mutex<Memory<MAX_OBSERVATIONS, MAX_WIDTH>> = Mutex::new(Memory::new());
+
+/// What the core computes for one particle.
+#[derive(Clone, Debug)]
+pub struct Belief {
+    /// Posterior as `[candidate · fidelities + m]`.
+    pub posterior: Vec<Posterior>,
+    /// Log marginal likelihood.
+    pub likelihood: f32,
+    /// Its gradient.
+    pub gradient: Gradient,
+}
+
+/// What the core computes for all particles together, as `[candidate · fidelities + m]`.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// Information about the optimum, mean over particles.
+    pub information: Vec<f32>,
+    /// Information about `θ`.
+    pub transfer: Vec<f32>,
+    /// Both per cost.
+    pub score: Vec<f32>,
+}
+
+/// Computes the belief of one particle. Where the core had to help itself, it says so in `warnings`.
+///
+/// # Errors
+/// [`Error::Overflow`] if the result is not finite.
+pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) -> Result<Belief, Error> {
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut workspace = memory.workspace();
+    let mut fallbacks = Fallbacks::default();
+    let noise = &parameters.noise[..case.fidelities];
+    let particle = Particle::new(&parameters.model, &parameters.theta, noise, &mut fallbacks);
+    let points = Rows { data: &case.points, stride: case.d };
+    let data = Observations { points, fidelity: &case.fidelity, z: &case.y };
+    for first in (0..case.y.len()).step_by(LANES) {
+        workspace
+            .factor(&particle, &data, first, &mut fallbacks)
+            .map_err(|_| Error::Overflow { result: format!("kernel matrix of {}", parameters.name) })?;
+    }
+    // Minus zero, without observations, would be no help to anyone.
+    let likelihood = workspace.condition(&data) + 0.0;
+    let gradient = gradient(&mut workspace, &particle, &data);
+    let posterior = posterior(&mut workspace, &particle, &data, case);
+    warnings.extend(remarks(parameters, &particle, &fallbacks, &posterior, case.fidelities));
+    check(parameters, &posterior, likelihood, &gradient)?;
+    Ok(Belief { posterior, likelihood, gradient: parameters.natural_gradient(&gradient) })
+}
+
+/// The core's gradient, but for that in `γ`, which is natural, so that `γ = 0` has one too.
+fn gradient(workspace: &mut Workspace<'_>, particle: &Particle<'_>, data: &Observations<'_>) -> Vec<f32> {
+    workspace.solve(data.z.len());
+    let (mut gradient, mut sums) = (vec![0.0; particle.theta.len()], PairSums::default());
+    for first in (0..data.z.len()).step_by(LANES) {
+        workspace.gradient(particle, data, first, &mut gradient, &mut sums);
+    }
+    // ∂/∂ ln γ = γ ∂/∂γ: the same at γ = 1.
+    particle.model.finish_gradient(&Hyper { gamma: 1.0, ..particle.hyper }, &sums, &mut gradient);
+    gradient
+}
+
+fn posterior(
+    workspace: &mut Workspace<'_>,
+    particle: &Particle<'_>,
+    data: &Observations<'_>,
+    case: &Case,
+) -> Vec<Posterior> {
+    let mut all = Vec::with_capacity(case.candidates.len() / case.d * case.fidelities);
+    for block in case.candidates.chunks(LANES * case.d) {
+        let mut out = vec![Posterior::default(); block.len() / case.d * case.fidelities];
+        let points = Rows { data: block, stride: case.d };
+        workspace.posterior(particle, data, points, case.fidelities, &mut out);
+        all.extend(out);
+    }
+    all
+}
+
+/// Where the core did otherwise than the file says.
+fn remarks(
+    parameters: &Parameters,
+    particle: &Particle<'_>,
+    fallbacks: &Fallbacks,
+    posterior: &[Posterior],
+    fidelities: usize,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let name = &parameters.name;
+    if fallbacks.noise > 0 {
+        let floor = NOISE_FLOOR * particle.hyper.signal;
+        let below: Vec<String> = (0..fidelities)
+            .filter(|&m| parameters.noise[m] < floor)
+            .map(|m| format!("{} at fidelity {}", parameters.noise[m], m + 1))
+            .collect();
+        remarks.push(format!(
+            "{name}.noise: {} was raised to {floor}, {NOISE_FLOOR} of the signal variance: less cannot be told from rounding in 32-bit floats",
+            below.join(", ")
+        ));
+    }
+    if fallbacks.pivots > 0 {
+        remarks.push(format!("{name}: {} pivots of the kernel matrix were raised", fallbacks.pivots));
+    }
+    let least = particle.hyper.signal * VARIANCE_FLOOR;
+    let raised = posterior.iter().filter(|belief| belief.variance <= least).count();
+    if raised > 0 {
+        remarks.push(format!(
+            "{name}: {raised} of the variances were raised to {least}, {VARIANCE_FLOOR} of the signal variance"
+        ));
+    }
+    remarks
+}
+
+fn check(
+    parameters: &Parameters,
+    posterior: &[Posterior],
+    likelihood: f32,
+    gradient: &[f32],
+) -> Result<(), Error> {
+    let numbers = |f: fn(&Posterior) -> f32| posterior.iter().all(|belief| f(belief).is_finite());
+    for (finite, result) in [
+        (numbers(|belief| belief.mean), "mean"),
+        (numbers(|belief| belief.variance), "var"),
+        (numbers(|belief| belief.covariance), "cov"),
+        (likelihood.is_finite(), "lml"),
+        (gradient.iter().all(|entry| entry.is_finite()), "grad"),
+    ] {
+        if !finite {
+            return Err(Error::Overflow { result: format!("{result} of {}", parameters.name) });
+        }
+    }
+    Ok(())
+}
+
+/// Scores the candidates.
+///
+/// As in the optimizer, noise below the floor counts as the floor. The optimizer's noise is the problem's; if here the
+/// particles disagree about it, `mean_v(σᵥ² + μᵥ²) − (mean_v μᵥ)²` of Eq. (36) takes the mean of their noises.
+///
+/// # Errors
+/// [`Error::Overflow`] if a score is not finite.
+pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scores, Error> {
+    let (v, levels) = (beliefs.len(), case.fidelities);
+    let mut scores = Scores::default();
+    for i in 0..case.candidates.len() / case.d * levels {
+        let (m, truth) = (i % levels, i - i % levels + levels - 1);
+        let (mut tally, mut mean_noise) = (Tally::ZERO, 0.0);
+        for (number, (belief, maxima)) in beliefs.iter().zip(&scoring.maxima).enumerate() {
+            let noise = case.particles[number].noise[m].max(NOISE_FLOOR);
+            let (own, truth) = (&belief.posterior[i], &belief.posterior[truth]);
+            tally.add(own, noise, information(scoring.form, own, truth, noise, maxima), number + 1);
+            mean_noise += (noise - mean_noise) / (number + 1) as f32;
+        }
+        scores.information.push(tally.information / v as f32);
+        scores.transfer.push(tally.transfer(mean_noise, v));
+        scores.score.push(tally.score(scoring.beta, mean_noise, scoring.costs[m], v));
+    }
+    for (result, values) in
+        [("information", &scores.information), ("transfer", &scores.transfer), ("score", &scores.score)]
+    {
+        if !values.iter().all(|value| value.is_finite()) {
+            return Err(Error::Overflow { result: result.to_string() });
+        }
+    }
+    Ok(scores)
+}
