@@ -17,6 +17,8 @@ pub enum Error {
     Optimizer(foretune_core::Error),
     /// The answer could not be written. Exit code 1.
     Output(io::Error),
+    /// A device does not answer, refuses, or does something else than it should. Exit code 1.
+    Device(String),
     /// A part of the program broke down. Exit code 1.
     Defect,
     /// Interrupted from outside; what was finished is on the disk. Exit code 130.
@@ -33,7 +35,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Results(_) | Self::Optimizer(_) | Self::Output(_) | Self::Defect => 1,
+            Self::Results(_) | Self::Optimizer(_) | Self::Output(_) | Self::Device(_) | Self::Defect => 1,
             Self::Interrupted => 130,
         }
     }
@@ -42,7 +44,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(text) => f.write_str(text),
+            Self::Usage(text) | Self::Device(text) => f.write_str(text),
             Self::Results(error) => error.fmt(f),
             Self::Optimizer(error) => write!(f, "the optimizer refused: {error}"),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),

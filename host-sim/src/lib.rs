@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod demo;
 pub mod error;
+pub mod hil;
 pub mod inspect;
 pub mod plot;
 pub mod problems;

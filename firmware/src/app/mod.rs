@@ -417,7 +417,8 @@ impl<B: Board> App<B> {
     }
 }
 
-fn reason(stop: Stop) -> Reason {
+/// The optimizer's reason as the link says it.
+pub fn reason(stop: Stop) -> Reason {
     match stop {
         Stop::Budget => Reason::Budget,
         Stop::Capacity => Reason::Capacity,
@@ -428,7 +429,7 @@ fn reason(stop: Stop) -> Reason {
 }
 
 /// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
-fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Settings {
+pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Settings {
     dimensions
         .iter()
         .zip(unit)

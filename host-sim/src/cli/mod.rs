@@ -20,6 +20,7 @@ use std::thread;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
+use crate::hil;
 use crate::runner::{STACK, say};
 
 pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments};
@@ -31,6 +32,7 @@ Examples:
   foretune                                   one minute of tuning a simulated cellular system
   foretune run rrm --tasks 5                 five tasks of power control with MFT-MES, results in runs/rrm
   foretune reproduce fig5 --experiments 20   a figure of the paper, made anew
+  foretune hil --port /dev/ttyACM0           base station and radio environment to a board
   foretune report results                    one page with everything in results/
 
 Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
@@ -54,6 +56,7 @@ enum Command {
     Merge(merge::MergeArguments),
     Report(report::ReportArguments),
     Trace(trace::TraceArguments),
+    Hil(hil::HilArguments),
     Inspect(inspect::InspectArguments),
 }
 
@@ -112,6 +115,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Some(Command::Merge(arguments)) => merge::run(&arguments, out),
         Some(Command::Report(arguments)) => report::run(&arguments, out),
         Some(Command::Trace(arguments)) => trace::run(&arguments, out),
+        Some(Command::Hil(arguments)) => hil::hil(&arguments, out),
         Some(Command::Inspect(arguments)) => inspect::run(&arguments, out),
         None => Ok(()),
     }

@@ -1,0 +1,199 @@
+//! Talking to the device: requests with answers, and a station that goes through a task.
+
+use std::time::{Duration, Instant};
+
+use foretune_link::exchange::Exchange;
+use foretune_link::transfer::DownloadError;
+use foretune_link::{
+    Decoder, Download, Knowledge, MAX_FRAME, Pace, Phase, Refusal, Request, Response, Station, Upload,
+    VERSION, encode,
+};
+
+use super::line::Line;
+use crate::error::Error;
+
+/// What a greeting says, kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Name and version of its firmware.
+    pub firmware: String,
+    /// Its profile.
+    pub profile: String,
+    /// Fingerprint of its problem.
+    pub problem: u32,
+    /// Tries after which it gives a query up.
+    pub tries: u8,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Its current or last task.
+    pub task: u32,
+    /// What it knows.
+    pub knowledge: Knowledge,
+}
+
+/// A dialogue over a line.
+pub struct Dialogue {
+    line: Line,
+    decoder: Decoder,
+    start: Instant,
+    tag: u32,
+    timeout: u32,
+    patience: Duration,
+}
+
+impl Dialogue {
+    /// A dialogue that repeats a request after `timeout` ms and gives up after `patience`.
+    pub fn new(line: Line, timeout: u32, patience: Duration) -> Self {
+        // Differs from run to run, so that an answer to a former life is not taken for one to this.
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let tag = since.as_millis() as u32;
+        Dialogue { line, decoder: Decoder::new(), start: Instant::now(), tag, timeout, patience }
+    }
+
+    /// Milliseconds since the start.
+    pub fn now(&self) -> u32 {
+        self.start.elapsed().as_millis() as u32
+    }
+
+    /// A station of this dialogue's pace.
+    pub fn station(&mut self) -> Station {
+        self.tag = self.tag.wrapping_add(1 << 20);
+        Station::new(Pace { timeout: self.timeout, interval: 20 }, self.tag)
+    }
+
+    /// Sends a request.
+    pub fn send(&mut self, tag: u32, request: &Request<'_>) {
+        let mut frame = [0; MAX_FRAME];
+        if let Ok(frame) = encode(tag, request, &mut frame) {
+            self.line.send(frame);
+        }
+    }
+
+    /// Gives every answer that has come to `take`; waits a few milliseconds for the first.
+    pub fn listen(&mut self, mut take: impl FnMut(u32, &Response<'_>)) {
+        let mut buffer = [0; 256];
+        for byte in self.line.receive(&mut buffer) {
+            if let Some((tag, response)) = self.decoder.receive::<Response<'_>>(*byte) {
+                take(tag, &response);
+            }
+        }
+    }
+
+    /// Asks until the answer comes.
+    pub fn ask<T>(&mut self, request: &Request<'_>, read: impl Fn(&Response<'_>) -> T) -> Result<T, Error> {
+        let mut exchange = Exchange::new(self.tag, self.timeout);
+        exchange.open();
+        let begun = Instant::now();
+        let mut answer = None;
+        while answer.is_none() {
+            if begun.elapsed() > self.patience {
+                return Err(silent(self.patience));
+            }
+            let now = self.now();
+            if let Some(tag) = exchange.transmit(now) {
+                self.tag = tag;
+                self.send(tag, request);
+            }
+            self.listen(|tag, response| {
+                if exchange.accept(tag) {
+                    answer = Some(read(response));
+                }
+            });
+        }
+        answer.ok_or_else(|| silent(self.patience))
+    }
+
+    /// Who is there?
+    pub fn greet(&mut self) -> Result<Device, Error> {
+        let read = |response: &Response<'_>| match response {
+            Response::Greeting(greeting) if greeting.version == VERSION => Ok(Device {
+                firmware: greeting.identity.firmware.to_owned(),
+                profile: greeting.identity.profile.to_owned(),
+                problem: greeting.identity.problem,
+                tries: greeting.identity.tries,
+                phase: greeting.phase,
+                task: greeting.task,
+                knowledge: greeting.knowledge,
+            }),
+            Response::Greeting(greeting) => Err(Error::Device(format!(
+                "the device speaks version {} of the protocol, this program {VERSION}",
+                greeting.version
+            ))),
+            other => Err(unexpected(other)),
+        };
+        self.ask(&Request::Hello { version: VERSION }, read)?
+    }
+
+    /// Asks for something that changes the device, and expects it done.
+    pub fn order(&mut self, request: &Request<'_>) -> Result<(), Error> {
+        self.ask(request, |response| match response {
+            Response::Refused(refusal) => Err(refused(refusal)),
+            _ => Ok(()),
+        })?
+    }
+
+    /// Carries knowledge to the device.
+    pub fn upload(&mut self, bytes: &[u8], now: &Knowledge) -> Result<Knowledge, Error> {
+        let mut upload = Upload::new(bytes, now);
+        while let Some(request) = upload.request() {
+            let mut next = upload.clone();
+            let taken = self.ask(&request, |response| {
+                let mut next = upload.clone();
+                next.receive(response).map(|()| next)
+            })?;
+            next.clone_from(&taken.map_err(|refusal| refused(&refusal))?);
+            upload = next;
+        }
+        upload.stored().ok_or_else(|| Error::Device("the device did not take over the knowledge".into()))
+    }
+
+    /// Reads the knowledge that the greeting named.
+    pub fn download(&mut self, knowledge: &Knowledge) -> Result<Vec<u8>, Error> {
+        let mut buffer = vec![0; knowledge.total as usize];
+        let mut download = Download::new(*knowledge, &mut buffer).map_err(|error| lost(&error))?;
+        while let Some(request) = download.request() {
+            let piece = self.ask(&request, |response| match response {
+                Response::Chunk { offset, data } => Ok((*offset, data.to_vec())),
+                Response::Refused(refusal) => Err(refused(refusal)),
+                other => Err(unexpected(other)),
+            })??;
+            let response = Response::Chunk { offset: piece.0, data: &piece.1 };
+            download.receive(&response).map_err(|error| lost(&error))?;
+        }
+        download.finish().map(<[u8]>::to_vec).map_err(|error| lost(&error))
+    }
+}
+
+/// The device says nothing.
+pub fn silent(patience: Duration) -> Error {
+    Error::Device(format!("no answer for {} s: is the device there?", patience.as_secs()))
+}
+
+/// The device refuses.
+pub fn refused(refusal: &Refusal) -> Error {
+    let why = match refusal {
+        Refusal::BadKnowledge { code } => {
+            let reasons = [
+                "cut short",
+                "not knowledge of ours",
+                "of a newer version",
+                "damaged",
+                "of another profile or model",
+                "taken in the middle of a task",
+                "with impossible numbers",
+            ];
+            let reason = reasons.get(usize::from(*code).wrapping_sub(1)).unwrap_or(&"of an unknown kind");
+            format!("the knowledge is {reason}")
+        }
+        other => format!("{other:?}"),
+    };
+    Error::Device(format!("the device refuses: {why}"))
+}
+
+fn unexpected(response: &Response<'_>) -> Error {
+    Error::Device(format!("unexpected answer {response:?}"))
+}
+
+fn lost(error: &DownloadError) -> Error {
+    Error::Device(format!("the knowledge could not be read: {error:?}"))
+}

@@ -1,0 +1,146 @@
+//! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
+
+use foretune_core::snapshot::{check_knowledge, problem_checksum};
+use foretune_core::{Memory, Problem, Progress, Settings, SnapshotError};
+use foretune_firmware::app::profile::{COMPACT, Compact, DEEP, Deep};
+use foretune_firmware::app::{Config, coordinates, reason};
+use foretune_link::{Begin, Query, Recommendation, Ticket};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// A profile of the firmware, as the host knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    config: Config,
+    run: fn(&Assignment<'_>, &mut Answer<'_>) -> Result<Outline, foretune_core::Error>,
+}
+
+/// A task to run: what, how, and from which knowledge.
+struct Assignment<'a> {
+    problem: Problem<'a>,
+    settings: Settings,
+    begin: &'a Begin,
+    knowledge: &'a [u8],
+}
+
+/// Answers a query; `None` gives it up.
+type Answer<'a> = dyn FnMut(&Query) -> Option<f32> + 'a;
+
+/// What a task comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The queries in their order.
+    pub queries: Vec<Query>,
+    /// The end; none while the task runs, and if nothing was observed.
+    pub recommendation: Option<Recommendation>,
+}
+
+/// A task run on this host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// What would be seen of it on the line.
+    pub trace: Trace,
+    /// What the next task starts from.
+    pub knowledge: Vec<u8>,
+}
+
+impl Profile {
+    /// The profile of this name.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        match name {
+            "compact" => Ok(Profile { config: COMPACT, run: run_compact }),
+            "deep" => Ok(Profile { config: DEEP, run: run_deep }),
+            other => Err(Error::Device(format!(
+                "the device has profile `{other}`, which this program does not know"
+            ))),
+        }
+    }
+
+    /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
+    pub fn with_steps(mut self, steps: Option<u32>) -> Self {
+        self.config.settings.steps_per_task = steps.unwrap_or(self.config.settings.steps_per_task);
+        self
+    }
+
+    /// Fingerprint of its problem, as in the greeting.
+    pub fn problem(&self) -> u32 {
+        problem_checksum(&self.config.problem)
+    }
+
+    /// Whether knowledge is for this profile and in a version that we know; what its header says.
+    pub fn check(&self, knowledge: &[u8]) -> Result<foretune_core::snapshot::Header, SnapshotError> {
+        check_knowledge(knowledge, &self.config.settings, &self.config.problem)
+    }
+
+    /// One task on this host, from some knowledge.
+    pub fn run(&self, begin: &Begin, knowledge: &[u8], answer: &mut Answer<'_>) -> Result<Outline, Error> {
+        let Config { problem, settings, .. } = self.config;
+        let problem = Problem { budget: begin.budget, ..problem };
+        Ok((self.run)(&Assignment { problem, settings, begin, knowledge }, answer)?)
+    }
+}
+
+fn run_compact(task: &Assignment<'_>, answer: &mut Answer<'_>) -> Result<Outline, foretune_core::Error> {
+    run(&mut Box::new(Compact::new()), task, answer)
+}
+
+fn run_deep(task: &Assignment<'_>, answer: &mut Answer<'_>) -> Result<Outline, foretune_core::Error> {
+    run(&mut Box::new(Deep::new()), task, answer)
+}
+
+fn run<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+>(
+    memory: &mut Memory<D, M, N, V, F, P, A, Q>,
+    task: &Assignment<'_>,
+    answer: &mut Answer<'_>,
+) -> Result<Outline, foretune_core::Error> {
+    let Assignment { problem, settings, begin, knowledge } = *task;
+    let mut core = memory.start(problem, settings, begin.seed)?;
+    if !knowledge.is_empty() {
+        core.load(knowledge)?;
+    }
+    let mut queries = Vec::new();
+    let stop = loop {
+        match core.advance_with(knowledge)? {
+            Progress::Working | Progress::Waiting => {}
+            Progress::Done(stop) => break stop,
+            Progress::Query(query) => {
+                let fidelity = problem.fidelities[query.fidelity()];
+                let asked = Query {
+                    ticket: Ticket { task: begin.task, step: queries.len() as u32 },
+                    attempt: 0,
+                    fidelity: query.fidelity() as u8,
+                    samples: fidelity.samples,
+                    cost: fidelity.cost,
+                    settings: coordinates(problem.dimensions, query.unit()),
+                };
+                let value = answer(&asked);
+                queries.push(asked);
+                match value {
+                    Some(value) => core.tell(query, value).map_err(|refused| refused.error)?,
+                    None => core.fail(query).map_err(|refused| refused.error)?,
+                }
+            }
+        }
+    };
+    let recommendation = core.recommendation().map(|best| Recommendation {
+        task: begin.task,
+        reason: reason(stop),
+        queries: core.records().count() as u32,
+        spent: core.status().spent,
+        mean: best.mean,
+        settings: coordinates(problem.dimensions, best.unit()),
+    });
+    let mut learnt = Vec::new();
+    core.knowledge(|bytes| learnt.extend_from_slice(bytes))?;
+    Ok(Outline { trace: Trace { queries, recommendation }, knowledge: learnt })
+}
