@@ -1,7 +1,6 @@
 //! Library behind the `foretune` program.
 
 pub mod cli;
-pub mod demo;
 pub mod error;
 pub mod hil;
 pub mod inspect;
