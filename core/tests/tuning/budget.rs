@@ -221,6 +221,21 @@ fn two_phase_searches_first_and_then_follows_its_design() {
     assert_ne!(none[3..], other[3..]);
 }
 
+/// Six slots behind the initial points: three for the search, three for the design.
+#[test]
+fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
+    let plain =
+        Settings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, steps_per_round: 0, ..SETTINGS };
+    let run = |c: f32| {
+        let mut memory = Box::new(Memory::<3, 3, 10, 4, 3, 5, 12, 32>::new());
+        let problem = Problem { budget: 1e6, ..PROBLEM };
+        let mut tuner = memory.start(problem, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
+        searched(&task(&mut tuner, 1.0).0).cloned().collect::<Vec<_>>()
+    };
+    let (half, whole) = (run(0.5), run(0.0));
+    assert_eq!((half.len(), &half[3..]), (6, &whole[..3]));
+}
+
 #[test]
 fn minimising_is_maximising_upside_down() {
     for method in METHODS {

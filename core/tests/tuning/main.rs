@@ -3,6 +3,7 @@
 mod budget;
 mod capacities;
 mod digests;
+mod profiles;
 mod promises;
 mod refusals;
 mod slices;
