@@ -59,6 +59,11 @@ fn an_absurd_answer_is_refused_once_there_is_a_scale() {
     assert_eq!(judged(SETTINGS, &[1.0, 2.0, 3.0, 4.0], 1e8), Ok(()), "a running scale follows");
     assert_eq!(judged(initial, &[5.0; 4], 1e8), Ok(()), "a constant start is no scale");
     assert_eq!(judged(initial, &[0.0; 4], 1e8), Ok(()));
+    assert_eq!(
+        judged(initial, &[5.0, 5.0, 5.0, 5.0, 10.0], 1e8),
+        Err(Error::Outlier),
+        "until something differs"
+    );
 }
 
 #[test]
