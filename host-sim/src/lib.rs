@@ -1,6 +1,7 @@
 //! Library behind the `foretune` program.
 
 pub mod cli;
+pub mod demo;
 pub mod error;
 pub mod hil;
 pub mod inspect;

@@ -4,6 +4,7 @@
 //! interrupted (what was finished is kept). Every failure is one line on the error output.
 
 mod arguments;
+mod demo;
 mod inspect;
 mod interrupt;
 mod merge;
@@ -50,6 +51,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::DemoArguments),
     Run(run::RunArguments),
     Merge(merge::MergeArguments),
     Report(report::ReportArguments),
@@ -109,12 +111,13 @@ fn one_line(message: &str) -> String {
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
         Some(Command::Run(arguments)) => run::run(&arguments, out),
+        Some(Command::Demo(arguments)) => demo::run(&arguments, out),
         Some(Command::Merge(arguments)) => merge::run(&arguments, out),
         Some(Command::Report(arguments)) => report::run(&arguments, out),
         Some(Command::Trace(arguments)) => trace::run(&arguments, out),
         Some(Command::Hil(arguments)) => hil::hil(&arguments, out),
         Some(Command::Inspect(arguments)) => inspect::run(&arguments, out),
-        None => Ok(()),
+        None => demo::run(&demo::DemoArguments::default(), out),
     }
 }
 

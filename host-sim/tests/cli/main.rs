@@ -1,6 +1,7 @@
 //! The built program on tiny studies: the same results however it was run, and a clear word for every bad request.
 
 mod bad_input;
+mod demo;
 mod program;
 mod studies;
 mod traces;

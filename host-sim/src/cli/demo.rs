@@ -1,0 +1,64 @@
+//! `foretune demo`: what a program without arguments does.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::arguments::shown;
+use super::{ExecutionArguments, stop_flag};
+use crate::demo;
+use crate::error::Error;
+use crate::results;
+use crate::runner::{self, spell};
+
+/// Tune a simulated cellular system for about a minute, and tell what came out.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// Different towns to average over.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    systems: u32,
+    /// Tasks in each.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    tasks: u32,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The picture.
+    #[arg(long, short, value_name = "FILE", default_value = "foretune-demo.svg")]
+    out: PathBuf,
+    /// Worker threads [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    jobs: Option<u16>,
+}
+
+impl Default for DemoArguments {
+    fn default() -> Self {
+        Self { systems: 12, tasks: 6, seed: 1, out: "foretune-demo.svg".into(), jobs: None }
+    }
+}
+
+pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let plan = demo::plan(arguments.systems, arguments.tasks, arguments.seed)?;
+    writeln!(out, "{}\n", demo::INTRODUCTION)?;
+    let (methods, systems, tasks) = (demo::METHODS.len(), arguments.systems, arguments.tasks);
+    writeln!(out, "Now {methods} methods tune {systems} towns over {tasks} tasks each.")?;
+    out.flush()?;
+    // The picture's place is tried first: a minute's work should not end in "permission denied".
+    write(arguments, "")?;
+    let folder = tempfile::tempdir().map_err(Error::Output)?;
+    let jobs = ExecutionArguments { resume: false, jobs: arguments.jobs, shard: None, quiet: false };
+    let started = Instant::now();
+    let study = runner::run(&plan, &folder.path().join("demo"), jobs.execution(), stop_flag())?;
+    let time = spell(started.elapsed());
+    demo::tell(&study, out)?;
+    write(arguments, &demo::picture(&study)?)?;
+    writeln!(out, "\nThat took {time}. The picture is in {}.\n\n{}", shown(&arguments.out), demo::NEXT)?;
+    Ok(())
+}
+
+fn write(arguments: &DemoArguments, text: &str) -> Result<(), Error> {
+    Ok(fs::write(&arguments.out, text).map_err(results::Error::io("write", &arguments.out))?)
+}

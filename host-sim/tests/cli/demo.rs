@@ -1,0 +1,27 @@
+//! The demonstration, made small.
+
+use std::fs;
+
+use super::program::{fail, succeed};
+
+#[test]
+fn the_demo_tells_its_story_and_draws_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = succeed(folder.path(), &["demo", "--systems", "2", "--tasks", "2", "--out", "d.svg"]);
+    for words in
+        ["Two base stations", "MF-MES", "Continual MF-MES", "MFT-MES", "bit/s/Hz", "meanwhile", "next"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let picture = fs::read_to_string(folder.path().join("d.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("MFT-MES"));
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing but the picture is left");
+}
+
+#[test]
+fn an_unwritable_picture_is_told_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = fail(folder.path(), &["demo", "--out", "nowhere/d.svg"], 1);
+    assert!(error.contains("nowhere/d.svg"), "{error}");
+}
