@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::board::{BOARDS, Board, Kind, find};
+use crate::board::{Board, Kind, find};
 use crate::elf::Elf;
+use crate::size::{BUDGETS, Budget};
 use crate::step::{Trouble, Verdict};
 use crate::tools::Tools;
 
@@ -30,12 +31,12 @@ pub fn map(words: &[String]) -> bool {
     checked.is_ok()
 }
 
-/// The step: all given programs on all boards.
+/// The step: every program that has a budget.
 pub fn check_all(tools: &Tools) -> Verdict {
-    for board in &BOARDS {
-        let elf = Elf::read(&board.build(tools, "selftest")?)?;
-        check(board, &elf)
-            .map_err(|trouble| Trouble::failed(format!("{}: {}", board.name, trouble.why())))?;
+    for Budget { board, program, .. } in BUDGETS {
+        let elf = Elf::read(&find(board)?.build(tools, program)?)?;
+        check(find(board)?, &elf)
+            .map_err(|trouble| Trouble::failed(format!("{program} on {board}: {}", trouble.why())))?;
     }
     Ok(String::new())
 }

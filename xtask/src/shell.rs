@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::step::Trouble;
 
-/// The repository's root.
+/// The repository's root: where cargo was asked to run this, or where this was compiled.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("xtask lies in the repository").to_path_buf()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&here).parent().expect("every package lies in the repository").to_path_buf()
 }
 
 /// Where cargo builds, as the user or the environment chose.

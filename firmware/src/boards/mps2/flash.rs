@@ -7,7 +7,7 @@
 use core::mem::MaybeUninit;
 
 use semihosting::fs::{File, OpenOptions};
-use semihosting::io::{Read, Seek, SeekFrom, Write};
+use semihosting::io::{Read, Result, Seek, SeekFrom, Write};
 use semihosting::sys::arm_compat::sys_get_cmdline_uninit;
 
 use crate::ecc_flash::{EccFlash, Medium, mark};
@@ -36,15 +36,23 @@ impl Medium for HostFile {
 }
 
 impl HostFile {
-    /// A host that does not keep the file is no flash at all: better to stop than to pretend.
     fn store(&mut self, offset: usize, bytes: &[u8]) {
-        self.file.seek(SeekFrom::Start(offset as u64)).expect("seek in flash.bin");
-        self.file.write_all(bytes).expect("write flash.bin");
+        done(self.file.seek(SeekFrom::Start(offset as u64)));
+        done(self.file.write_all(bytes));
     }
 
     fn lose_power(&mut self, offset: usize, bytes: &[u8]) -> ! {
         self.store(offset, bytes);
         semihosting::process::exit(CUT_EXIT_CODE)
+    }
+}
+
+/// A host that does not keep the file is no flash at all: better to stop than to pretend. (Not `expect`: naming the
+/// error would cost the program some kilobytes.)
+fn done<T>(result: Result<T>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(_) => panic!("the host does not let us use flash.bin"),
     }
 }
 
@@ -65,10 +73,10 @@ pub(super) fn open() -> Flash {
         )
     };
     let mut file = HostFile { file: open_file(), pieces_until_cut: cut() };
-    let size = file.file.metadata().expect("size of flash.bin").len();
+    let size = done(file.file.metadata()).len();
     if size == (data.len() + marks.len()) as u64 {
-        file.file.read_exact(data).expect("read flash.bin");
-        file.file.read_exact(marks).expect("read flash.bin");
+        done(file.file.read_exact(data));
+        done(file.file.read_exact(marks));
     } else {
         data.fill(0xFF);
         marks.fill(mark::ERASED);
@@ -88,17 +96,14 @@ unsafe fn region(start: *mut u8, end: *const u8) -> &'static mut [u8] {
 fn open_file() -> File {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    options
-        .open(c"flash.bin")
-        .or_else(|_| options.create(true).truncate(true).open(c"flash.bin"))
-        .expect("open flash.bin")
+    done(options.open(c"flash.bin").or_else(|_| options.create(true).truncate(true).open(c"flash.bin")))
 }
 
 /// The number after `cut=` in the emulator's arguments.
 fn cut() -> Option<u32> {
     let mut buffer = [MaybeUninit::uninit(); 256];
     let line = sys_get_cmdline_uninit(&mut buffer).ok()?;
-    let line = core::str::from_utf8(line).ok()?;
-    let word = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("cut="))?;
-    word.trim_end_matches('\0').parse().ok()
+    let word = line.split(|byte| !byte.is_ascii_graphic()).find_map(|word| word.strip_prefix(b"cut="))?;
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
+    word.iter().map(digit).try_fold(0, |number: u32, digit| number.checked_mul(10)?.checked_add(digit?))
 }
