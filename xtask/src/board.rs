@@ -93,10 +93,21 @@ pub fn find(name: &str) -> Result<&'static Board, Trouble> {
 impl Board {
     /// Builds a program of the firmware for this board; returns where its ELF file lies.
     pub fn build(&self, tools: &Tools, program: &str) -> Result<PathBuf, Trouble> {
+        self.build_with_steps(tools, program, None)
+    }
+
+    /// The same, with another number of learning steps at the end of a task: those of the deep profile take minutes.
+    pub fn build_with_steps(
+        &self,
+        tools: &Tools,
+        program: &str,
+        steps: Option<&str>,
+    ) -> Result<PathBuf, Trouble> {
         let toolchain = tools.board_toolchain()?;
         let mut cargo = toolchain.cargo("build");
         cargo.args(["--package", "foretune-firmware", "--profile", "firmware", "--features", self.name]);
-        cargo.args(["--bin", program]);
+        cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS");
+        cargo.envs(steps.map(|steps| ("FORETUNE_STEPS", steps)));
         run(&mut cargo)?;
         // Cargo builds all boards into one place, so this one's is put aside before the next board's comes.
         let built = toolchain.output().join("firmware").join(program);

@@ -1,9 +1,12 @@
 //! Project chores: tests, emulated boards, sizes. `cargo xtask help` lists them.
 
 pub mod board;
+pub mod campaign;
 pub mod device;
 pub mod elf;
+pub mod hil;
 pub mod map;
+pub mod proxy;
 pub mod qemu;
 pub mod selftest;
 pub mod shell;

@@ -20,6 +20,18 @@ const CHORES: &[Chore] = &[
         run: xtask::test::test,
     },
     Chore {
+        name: "hil",
+        usage: "hil [--board B] [--profile P] [--tasks N] [--budget N] [--steps N] [--count]",
+        about: "the tuner on an emulated board with `foretune hil` as its base station, compared bit for bit with this host",
+        run: xtask::hil::hil,
+    },
+    Chore {
+        name: "campaign",
+        usage: "campaign [board]",
+        about: "power failures at every piece of a task and many random ones, bad lines: an hour or two",
+        run: xtask::campaign::campaign,
+    },
+    Chore {
         name: "emulate",
         usage: "emulate <board> <program>",
         about: "runs a program of the firmware in the emulator, its log here, its serial line on a local port",

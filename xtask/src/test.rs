@@ -5,7 +5,7 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{map, size};
+use crate::{campaign, hil, map, size};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -28,6 +28,13 @@ pub const STEPS: &[Step] = &[
         about: "line, clock, flash, faults and power cuts on emulated boards",
         run: selftest,
     },
+    Step {
+        name: "hil",
+        about: "emulated boards tune tasks, bit for bit as this host would",
+        run: hil::check_all,
+    },
+    Step { name: "power", about: "power failures while an emulated board tunes", run: campaign::power },
+    Step { name: "line", about: "a bad line and restarts of either side meanwhile", run: campaign::line },
 ];
 
 /// Runs all steps, or those named; true when all is well.

@@ -1,0 +1,174 @@
+//! `cargo xtask hil`: the tuner on an emulated board, with `foretune hil` as its base station; both sides are shown, and
+//! what the device did is compared bit for bit with the same core on this host.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::board::{Board, find};
+use crate::qemu::{Device, INSTRUCTIONS_PER_TICK};
+use crate::shell::{cargo, run, target_dir};
+use crate::size::stack_budget;
+use crate::step::{Trouble, Verdict};
+use crate::tools::Tools;
+
+/// A run: which program on which board, and what it tunes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The board.
+    pub board: String,
+    /// The program.
+    pub profile: String,
+    /// Number of tasks.
+    pub tasks: u32,
+    /// What a task's queries may cost; the ten initial ones are free.
+    pub budget: u32,
+    /// Learning steps at the end of a task, if other than the profile's own.
+    pub steps: Option<u32>,
+    /// Count instructions: slower, but the longest slice of work comes out in instructions.
+    pub count: bool,
+}
+
+impl Plan {
+    /// A plan with the profile's own steps.
+    pub fn new(board: &str, profile: &str, tasks: u32, budget: u32) -> Self {
+        Plan { board: board.into(), profile: profile.into(), tasks, budget, steps: None, count: false }
+    }
+
+    /// Reads `--board`, `--profile`, `--tasks`, `--budget`, `--steps`, `--count`.
+    fn parse(words: &[String]) -> Result<Self, Trouble> {
+        let mut plan = Plan::new("mps2-an500", "compact", 3, 200);
+        let mut words = words.iter();
+        while let Some(option) = words.next() {
+            if option == "--count" {
+                plan.count = true;
+                continue;
+            }
+            let value =
+                words.next().ok_or_else(|| Trouble::failed(format!("`{option}` wants a value")))?.clone();
+            let number = || value.parse().map_err(|_| Trouble::failed(format!("`{value}` is no number")));
+            match option.as_str() {
+                "--board" => plan.board = value,
+                "--profile" => plan.profile = value,
+                "--tasks" => plan.tasks = number()?,
+                "--budget" => plan.budget = number()?,
+                "--steps" => plan.steps = Some(number()?),
+                other => return Err(Trouble::failed(format!("there is no option `{other}`"))),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Builds the program.
+    pub fn build(&self, tools: &Tools) -> Result<PathBuf, Trouble> {
+        let steps = self.steps.map(|steps| steps.to_string());
+        find(&self.board)?.build_with_steps(tools, &self.profile, steps.as_deref())
+    }
+
+    /// The arguments for `foretune`.
+    pub fn arguments(&self, port: u16) -> Vec<String> {
+        let mut words = vec!["hil".into(), "--connect".into(), format!("tcp:127.0.0.1:{port}")];
+        words.extend(["--tasks".into(), self.tasks.to_string(), "--budget".into(), self.budget.to_string()]);
+        words.extend(self.steps.iter().flat_map(|steps| ["--steps".into(), steps.to_string()]));
+        words
+    }
+}
+
+/// `cargo xtask hil [options]`.
+pub fn hil(words: &[String]) -> bool {
+    let tools = Tools::default();
+    let result = Plan::parse(words).and_then(|plan| {
+        let station = station()?;
+        play(&tools, &plan, &station)
+    });
+    match &result {
+        Ok(remark) => println!("{remark}"),
+        Err(trouble) => eprintln!("{}", trouble.why()),
+    }
+    result.is_ok()
+}
+
+/// The step: both profiles on the boards that can hold them.
+pub fn check_all(tools: &Tools) -> Verdict {
+    let station = station()?;
+    let plans = [
+        Plan { count: true, ..Plan::new("mps2-an386", "compact", 2, 60) },
+        Plan::new("mps2-an500", "compact", 3, 130),
+        Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
+    ];
+    let remarks = plans.iter().map(|plan| play(tools, plan, &station)).collect::<Result<Vec<_>, _>>()?;
+    Ok(remarks.join("; "))
+}
+
+/// Builds the base station.
+pub fn station() -> Result<PathBuf, Trouble> {
+    run(cargo().args(["build", "--package", "host-sim", "--bin", "foretune"]))?;
+    Ok(target_dir().join("debug/foretune"))
+}
+
+fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
+    let board = find(&plan.board)?;
+    let elf = plan.build(tools)?;
+    let folder = tempfile::tempdir()?;
+    let mut device = Device::new(tools, board, &elf, folder.path())?;
+    device.show_log = true;
+    device.count_instructions = plan.count;
+    let running = device.start()?;
+    run(Command::new(station).args(plan.arguments(running.port)))?;
+    let log = running.kill()?;
+    measured(board, plan, &log)
+}
+
+/// What the device says of its stack and its longest slice.
+fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
+    let largest = |before: &str| log.iter().filter_map(|line| number_after(line, before)).max();
+    let missing = || Trouble::failed("the device's log says nothing of its stack".to_owned());
+    let stack = largest("used: ").ok_or_else(missing)?;
+    let slice = largest("longest slice ").ok_or_else(missing)?;
+    let granted = stack_budget(board.name, &plan.profile);
+    if granted.is_some_and(|granted| stack > granted) {
+        return Err(Trouble::failed(format!("a stack of {stack} bytes, but the budget grants {granted:?}")));
+    }
+    let slice = match plan.count {
+        true => format!(", longest slice {} instructions", slice * INSTRUCTIONS_PER_TICK),
+        false => String::new(),
+    };
+    Ok(format!("{} on {}: stack {stack} bytes{slice}", plan.profile, board.name))
+}
+
+fn number_after(line: &str, before: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(before)?;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_read_and_nonsense_is_refused() {
+        let plan = Plan::parse(&words("--board mps2-an386 --tasks 5 --steps 7 --count")).unwrap();
+        let wanted =
+            Plan { tasks: 5, steps: Some(7), count: true, ..Plan::new("mps2-an386", "compact", 3, 200) };
+        assert_eq!(plan, wanted);
+        assert!(plan.arguments(99).join(" ").ends_with("--tasks 5 --budget 200 --steps 7"));
+        for nonsense in ["--bored x", "--tasks", "--tasks many"] {
+            assert!(Plan::parse(&words(nonsense)).is_err(), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn the_log_tells_of_stack_and_slices() {
+        let log = [
+            "1.0 INFO  task 1 done: 30 queries, longest slice 575808 ticks".to_owned(),
+            "1.0 INFO  stack Stack { size: 18000, used: 13180 }, fallbacks 0".to_owned(),
+        ];
+        let plan = Plan { count: true, ..Plan::new("mps2-an386", "compact", 1, 1) };
+        let remark = measured(find("mps2-an386").unwrap(), &plan, &log).unwrap();
+        assert!(remark.contains("13180 bytes") && remark.contains("23032320 instructions"), "{remark}");
+        assert!(measured(find("mps2-an386").unwrap(), &plan, &log[..1]).is_err());
+    }
+}
