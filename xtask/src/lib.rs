@@ -6,6 +6,7 @@ pub mod device;
 pub mod elf;
 pub mod hil;
 pub mod map;
+pub mod minimal;
 pub mod proxy;
 pub mod qemu;
 pub mod selftest;

@@ -5,7 +5,7 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{campaign, hil, map, size};
+use crate::{campaign, hil, map, minimal, size};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -27,6 +27,11 @@ pub const STEPS: &[Step] = &[
         name: "selftest",
         about: "line, clock, flash, faults and power cuts on emulated boards",
         run: selftest,
+    },
+    Step {
+        name: "minimal",
+        about: "the core in a bare program of sixty lines, emulated",
+        run: minimal::check,
     },
     Step {
         name: "hil",
