@@ -105,12 +105,13 @@ impl Board {
     ) -> Result<PathBuf, Trouble> {
         let toolchain = tools.board_toolchain()?;
         let mut cargo = toolchain.cargo("build");
-        cargo.args(["--package", "foretune-firmware", "--profile", "firmware", "--features", self.name]);
+        let profile = profile(program);
+        cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
         cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS");
         cargo.envs(steps.map(|steps| ("FORETUNE_STEPS", steps)));
         run(&mut cargo)?;
         // Cargo builds all boards into one place, so this one's is put aside before the next board's comes.
-        let built = toolchain.output().join("firmware").join(program);
+        let built = toolchain.output().join(profile).join(program);
         let kept = target_dir().join("boards").join(self.name).join(program);
         std::fs::create_dir_all(kept.parent().expect("a folder"))?;
         std::fs::copy(built, &kept)?;
@@ -124,6 +125,11 @@ impl Board {
             Reach::Probed(_) => None,
         }
     }
+}
+
+/// Cargo's profile for a program: `Cargo.toml` says why there are two.
+fn profile(program: &str) -> &'static str {
+    if program == "compact" { "firmware-small" } else { "firmware" }
 }
 
 /// The boards that QEMU emulates.

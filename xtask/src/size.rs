@@ -25,8 +25,7 @@ pub struct Budget {
 /// All budgets. A new program is a line here.
 pub const BUDGETS: &[Budget] = &[
     Budget { board: "mps2-an386", program: "compact", flash: 96, ram: 64, stack: 16 },
-    // The real chip's clocks, flash and serial port take some KB more than the emulated ones.
-    Budget { board: "nucleo-h7a3zi", program: "compact", flash: 104, ram: 64, stack: 16 },
+    Budget { board: "nucleo-h7a3zi", program: "compact", flash: 96, ram: 64, stack: 16 },
     Budget { board: "mps2-an500", program: "deep", flash: 192, ram: 1024, stack: 64 },
     Budget { board: "nucleo-h7a3zi", program: "deep", flash: 192, ram: 1024, stack: 64 },
     Budget { board: "mps2-an386", program: "selftest", flash: 32, ram: 16, stack: 4 },
