@@ -11,4 +11,5 @@ pub mod report;
 pub mod results;
 pub mod runner;
 pub mod settings;
+pub mod theory;
 pub mod trace;

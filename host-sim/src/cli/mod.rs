@@ -11,6 +11,7 @@ mod merge;
 mod report;
 mod run;
 mod table;
+mod theory;
 mod trace;
 
 use std::io::{self, Write};
@@ -58,6 +59,7 @@ enum Command {
     Trace(trace::TraceArguments),
     Hil(hil::HilArguments),
     Inspect(inspect::InspectArguments),
+    Theory(theory::TheoryArguments),
 }
 
 /// Runs the program.
@@ -117,6 +119,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Some(Command::Trace(arguments)) => trace::run(&arguments, out),
         Some(Command::Hil(arguments)) => hil::hil(&arguments, out),
         Some(Command::Inspect(arguments)) => inspect::run(&arguments, out),
+        Some(Command::Theory(arguments)) => theory::run(&arguments, out),
         None => demo::run(&demo::DemoArguments::default(), out),
     }
 }

@@ -32,6 +32,12 @@ pub(crate) enum Purpose {
     Noise = 9,
     /// Studies: the points of random search and of the lattice.
     Baseline = 10,
+    /// Theory: a function drawn from a Gaussian process.
+    TheoryFunction = 11,
+    /// Theory: samples of the posterior.
+    TheoryPaths = 12,
+    /// Theory: the observation noise.
+    TheoryNoise = 13,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,
