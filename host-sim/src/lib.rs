@@ -8,6 +8,7 @@ pub mod inspect;
 pub mod plot;
 pub mod problems;
 pub mod report;
+pub mod reproduce;
 pub mod results;
 pub mod runner;
 pub mod settings;

@@ -37,8 +37,11 @@ pub(super) fn run(arguments: &MergeArguments, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// The studies to merge, with their shards: the folders themselves, or the folders in them, by name.
-fn studies(folders: &[PathBuf]) -> Result<Vec<(Option<String>, Vec<PathBuf>)>, Error> {
+/// The shards of one study, and the study's name if there are several.
+type Shards = (Option<String>, Vec<PathBuf>);
+
+/// The studies to merge: the folders themselves, or the folders in them, by name.
+fn studies(folders: &[PathBuf]) -> Result<Vec<Shards>, Error> {
     let is_study = |folder: &PathBuf| folder.join("study.json").exists();
     if folders.iter().any(is_study) {
         return Ok(vec![(None, folders.to_vec())]);

@@ -9,6 +9,7 @@ mod inspect;
 mod interrupt;
 mod merge;
 mod report;
+mod reproduce;
 mod run;
 mod table;
 mod theory;
@@ -54,6 +55,7 @@ struct Arguments {
 enum Command {
     Demo(demo::DemoArguments),
     Run(run::RunArguments),
+    Reproduce(reproduce::ReproduceArguments),
     Merge(merge::MergeArguments),
     Report(report::ReportArguments),
     Trace(trace::TraceArguments),
@@ -113,6 +115,7 @@ fn one_line(message: &str) -> String {
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
         Some(Command::Run(arguments)) => run::run(&arguments, out),
+        Some(Command::Reproduce(arguments)) => reproduce::reproduce(&arguments, out),
         Some(Command::Demo(arguments)) => demo::run(&arguments, out),
         Some(Command::Merge(arguments)) => merge::run(&arguments, out),
         Some(Command::Report(arguments)) => report::run(&arguments, out),

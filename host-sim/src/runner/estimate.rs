@@ -89,21 +89,15 @@ fn learning_work(settings: &Settings, d: f64, [t, tt, ttt]: [f64; 3]) -> f64 {
     factor + gradient + parameters * 6.0 * v
 }
 
-/// The work of a study.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// Time on one core.
-    pub work: Duration,
-}
-
-impl Estimate {
-    /// Measures the machine and estimates the work of some units.
-    pub(super) fn of(plan: &Plan, units: &[UnitId]) -> Self {
-        let speeds = speeds(plan);
-        let tasks = f64::from(plan.manifest().tasks);
-        let seconds: f64 = units.iter().map(|u| tasks * task_work(plan, u.variant) * speeds[u.variant]).sum();
-        Self { work: Duration::from_secs_f64(seconds.min(1e12)) }
+/// The time that some units of a study will take on one core, from a short measurement of this machine.
+pub fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
+    if units.is_empty() {
+        return Duration::ZERO;
     }
+    let speeds = speeds(plan);
+    let tasks = f64::from(plan.manifest().tasks);
+    let seconds: f64 = units.iter().map(|u| tasks * task_work(plan, u.variant) * speeds[u.variant]).sum();
+    Duration::from_secs_f64(seconds.min(1e12))
 }
 
 /// Seconds per multiply-add of each variant; measured once for each kind of model.

@@ -17,10 +17,10 @@ mod space;
 mod tuner;
 mod unit;
 
-pub use estimate::Estimate;
+pub use estimate::estimate;
 pub use method::Method;
 pub use plan::{Benchmark, Identity, Plan, Variant};
-pub use pool::{Execution, estimate, run};
+pub use pool::{Execution, run, run_with};
 pub(crate) use progress::{say, spell};
 pub use seeds::{Noise, Seeds};
 pub use session::{Answered, Ended, play};

@@ -1,18 +1,18 @@
 //! All units of a study, or of a shard of it, over worker threads.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::estimate::Estimate;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::shapes::STACK;
 use super::unit::{self, Watcher};
 use crate::error::Error;
-use crate::results::{Shard, Study, TaskSummary, Timing, UnitId};
+use crate::results::{self, Shard, Study, TaskSummary, Timing, Unit, UnitId};
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,28 @@ pub struct Execution {
 /// [`Error::Interrupted`] when `stop` is set: finished tasks are on the disk then. [`Error::Results`] if the folder
 /// cannot be used, or as soon as something cannot be written.
 pub fn run(plan: &Plan, folder: &Path, how: Execution, stop: &AtomicBool) -> Result<Study, Error> {
+    run_with(plan, folder, how, stop, &[])
+}
+
+/// As [`run`], taking over from other studies the finished units that would come out the same.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    plan: &Plan,
+    folder: &Path,
+    how: Execution,
+    stop: &AtomicBool,
+    others: &[PathBuf],
+) -> Result<Study, Error> {
     let manifest = plan.manifest().clone();
     let study = if how.resume { Study::resume(folder, manifest) } else { Study::create(folder, manifest) }?;
     let mut units = how.shard.units(plan.manifest());
     // All variants of an experiment first: what is there after an interruption can be compared.
     units.sort_by_key(|unit| (unit.experiment, unit.variant));
+    for &unit in &units {
+        take_over(&study, unit, others)?;
+    }
     let progress = Progress::new(plan, &study, &units, how)?;
     let pool = Pool {
         plan,
@@ -64,6 +81,24 @@ pub fn run(plan: &Plan, folder: &Path, how: Execution, stop: &AtomicBool) -> Res
     }
     study.write_summary()?;
     Ok(study)
+}
+
+/// Copies a unit that another study has finished, if it is the very same work.
+fn take_over(study: &Study, unit: UnitId, others: &[PathBuf]) -> Result<(), Error> {
+    let path = study.unit_path(unit);
+    if path.exists() {
+        return Ok(());
+    }
+    let Some(name) = path.file_name() else { return Ok(()) };
+    for other in others.iter().map(|folder| folder.join("units").join(name)) {
+        // Whatever cannot be read there is run here.
+        let Ok(bytes) = fs::read(&other) else { continue };
+        if Unit::parse(&bytes, study.manifest(), unit).problem.is_none() {
+            fs::write(&path, &bytes).map_err(results::Error::io("write", &path))?;
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 struct Pool<'a> {
@@ -143,9 +178,4 @@ impl Watcher for Pool<'_> {
     fn note(&self, text: &str) {
         self.progress.note(text);
     }
-}
-
-/// The work that a study is, as estimated before it runs.
-pub fn estimate(plan: &Plan, how: Execution) -> Estimate {
-    Estimate::of(plan, &how.shard.units(plan.manifest()))
 }

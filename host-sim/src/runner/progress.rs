@@ -48,9 +48,7 @@ impl Progress {
         let (mut total, mut before, mut closed) = (0.0, 0.0, 0);
         for unit in units {
             total += work[unit.variant] * tasks as f64;
-            if how.resume
-                && let Some(found) = study.read_unit(*unit)?
-            {
+            if let Some(found) = study.read_unit(*unit)? {
                 closed += found.tasks.len() as u64;
                 before += work[unit.variant] * found.tasks.len() as f64;
             }
