@@ -26,22 +26,39 @@ pub struct Plan {
     pub steps: Option<u32>,
     /// Count instructions: slower, but the longest slice of work comes out in instructions.
     pub count: bool,
+    /// Let knowledge travel: trained on the host, loaded into the device, read from it and continued on the host.
+    pub travel: bool,
 }
 
 impl Plan {
     /// A plan with the profile's own steps.
     pub fn new(board: &str, profile: &str, tasks: u32, budget: u32) -> Self {
-        Plan { board: board.into(), profile: profile.into(), tasks, budget, steps: None, count: false }
+        Plan {
+            board: board.into(),
+            profile: profile.into(),
+            tasks,
+            budget,
+            steps: None,
+            count: false,
+            travel: false,
+        }
     }
 
-    /// Reads `--board`, `--profile`, `--tasks`, `--budget`, `--steps`, `--count`.
+    /// Reads `--board`, `--profile`, `--tasks`, `--budget`, `--steps`, `--count`, `--travel`.
     fn parse(words: &[String]) -> Result<Self, Trouble> {
         let mut plan = Plan::new("mps2-an500", "compact", 3, 200);
         let mut words = words.iter();
         while let Some(option) = words.next() {
-            if option == "--count" {
-                plan.count = true;
-                continue;
+            match option.as_str() {
+                "--count" => {
+                    plan.count = true;
+                    continue;
+                }
+                "--travel" => {
+                    plan.travel = true;
+                    continue;
+                }
+                _ => {}
             }
             let value =
                 words.next().ok_or_else(|| Trouble::failed(format!("`{option}` wants a value")))?.clone();
@@ -91,7 +108,7 @@ pub fn hil(words: &[String]) -> bool {
 pub fn check_all(tools: &Tools) -> Verdict {
     let station = station()?;
     let plans = [
-        Plan { count: true, ..Plan::new("mps2-an386", "compact", 2, 60) },
+        Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
         Plan::new("mps2-an500", "compact", 3, 130),
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
     ];
@@ -113,7 +130,12 @@ fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     device.show_log = true;
     device.count_instructions = plan.count;
     let running = device.start()?;
-    run(Command::new(station).args(plan.arguments(running.port)))?;
+    let mut command = Command::new(station);
+    command.args(plan.arguments(running.port));
+    if plan.travel {
+        command.args(["--train", "2", "--download"]).arg(folder.path().join("knowledge"));
+    }
+    run(&mut command)?;
     let log = running.kill()?;
     measured(board, plan, &log)
 }

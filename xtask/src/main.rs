@@ -21,7 +21,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "hil",
-        usage: "hil [--board B] [--profile P] [--tasks N] [--budget N] [--steps N] [--count]",
+        usage: "hil [--board B] [--profile P] [--tasks N] [--budget N] [--steps N] [--count] [--travel]",
         about: "the tuner on an emulated board with `foretune hil` as its base station, compared bit for bit with this host",
         run: xtask::hil::hil,
     },

@@ -136,13 +136,11 @@ impl Dialogue {
     pub fn upload(&mut self, bytes: &[u8], now: &Knowledge) -> Result<Knowledge, Error> {
         let mut upload = Upload::new(bytes, now);
         while let Some(request) = upload.request() {
-            let mut next = upload.clone();
             let taken = self.ask(&request, |response| {
                 let mut next = upload.clone();
                 next.receive(response).map(|()| next)
             })?;
-            next.clone_from(&taken.map_err(|refusal| refused(&refusal))?);
-            upload = next;
+            upload = taken.map_err(|refusal| refused(&refusal))?;
         }
         upload.stored().ok_or_else(|| Error::Device("the device did not take over the knowledge".into()))
     }

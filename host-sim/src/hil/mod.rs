@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use foretune_link::{Knowledge, Outcome, Phase, Query, Request};
+use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
 use crate::error::Error;
 use dialogue::{Device, Dialogue};
@@ -49,7 +49,10 @@ pub struct HilArguments {
     /// Knowledge to load into the device before its first task.
     #[arg(long, value_name = "FILE")]
     upload: Option<PathBuf>,
-    /// Where to keep what the device knows in the end.
+    /// Train on this host for so many tasks of another deployment, and load what was learnt into the device first.
+    #[arg(long, value_name = "N", conflicts_with = "upload")]
+    train: Option<usize>,
+    /// Where to keep what the device knows in the end; it is then continued here for one task.
     #[arg(long, value_name = "FILE")]
     download: Option<PathBuf>,
     /// Make the device forget what it knows first.
@@ -126,8 +129,7 @@ fn prepare(
         dialogue.order(&Request::Forget { knowledge: device.knowledge.sequence })?;
         writeln!(out, "the device has forgotten what it knew")?;
     }
-    if let Some(file) = &arguments.upload {
-        let bytes = fs::read(file).map_err(|error| Error::usage(format!("{}: {error}", file.display())))?;
+    if let Some(bytes) = wanted(profile, arguments, device.tries)? {
         let now = dialogue.greet()?.knowledge;
         let stored = dialogue.upload(&bytes, &now)?;
         describe(profile, &bytes, out)?;
@@ -136,6 +138,28 @@ fn prepare(
     let device = dialogue.greet()?;
     let start = read_knowledge(dialogue, &device.knowledge)?;
     Ok(Notes { first_task: device.task + 1, start, traces: vec![Trace::default(); arguments.tasks] })
+}
+
+/// Knowledge that the device shall have: from a file, or trained here.
+fn wanted(profile: &Profile, arguments: &HilArguments, tries: u8) -> Result<Option<Vec<u8>>, Error> {
+    if let Some(file) = &arguments.upload {
+        let bytes = fs::read(file).map_err(|error| Error::usage(format!("{}: {error}", file.display())))?;
+        return Ok(Some(bytes));
+    }
+    let Some(tasks) = arguments.train else { return Ok(None) };
+    let mut world = World::new(arguments.seed.wrapping_add(1), false);
+    let mut knowledge = Vec::new();
+    for place in 0..tasks {
+        let begin = Begin {
+            task: place as u32 + 1,
+            problem: profile.problem(),
+            seed: world.optimizer_seed(place),
+            budget: arguments.budget,
+        };
+        let answer = &mut |query: &Query| settle(&mut world, place, query, tries);
+        knowledge = profile.run(&begin, &knowledge, answer)?.knowledge;
+    }
+    Ok(Some(knowledge))
 }
 
 fn read_knowledge(dialogue: &mut Dialogue, knowledge: &Knowledge) -> Result<Vec<u8>, Error> {
@@ -227,7 +251,7 @@ fn finish(
     describe(profile, &knows, out)?;
     let mut world = World::new(arguments.seed, arguments.flaky);
     let place = arguments.tasks;
-    let begin = foretune_link::Begin {
+    let begin = Begin {
         task: device.task + 1,
         problem: device.problem,
         seed: world.optimizer_seed(place),
