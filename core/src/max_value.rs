@@ -114,12 +114,15 @@ mod tests {
                 .collect();
             maxima.sort_by(f32::total_cmp);
             let gumbel = fit(&reach);
+            // Both tolerances in interquartile ranges. The sample's quartiles have a standard error of about 0.016. A Gumbel
+            // distribution fitted to one Gaussian, the least Gumbel-like maximum, misses the outer quartiles by 0.06.
+            let range = quantile(&reach, 0.75) - quantile(&reach, 0.25);
             for (p, sampled) in [(0.25, maxima[1000]), (0.5, maxima[2000]), (0.75, maxima[3000])] {
                 let exact = quantile(&reach, p);
-                assert!((exact - sampled).abs() < 0.06, "n {n}, p {p}: {exact} against {sampled}");
+                assert!((exact - sampled).abs() < 0.07 * range, "n {n}, p {p}: {exact} against {sampled}");
                 assert!(
-                    (gumbel.quantile(p) - exact).abs() < 0.06,
-                    "n {n}, p {p}: {gumbel:?} against {exact}"
+                    (gumbel.quantile(p) - exact).abs() < 0.07 * range,
+                    "n {n}, p {p}: {gumbel:?}, {exact}"
                 );
             }
         }

@@ -28,7 +28,8 @@ pub(crate) struct Random(XorShiftRng);
 impl Random {
     /// The stream of `purpose` in a round of a task.
     pub fn new(seed: u64, task: u32, round: u32, purpose: Purpose, index: u32) -> Self {
-        let mut state = seed;
+        // Mixed first: without it, seed 4 in task 1 would be seed 2 in task 2.
+        let mut state = mix(seed);
         for part in [task, round, purpose as u32, index] {
             state = mix(state ^ (u64::from(part) << 1 | 1));
         }
@@ -85,6 +86,8 @@ mod tests {
         assert_eq!(draw(1, 2, Purpose::Start), draw(1, 2, Purpose::Start));
         assert_ne!(draw(1, 2, Purpose::Start), draw(2, 1, Purpose::Start));
         assert_ne!(draw(1, 2, Purpose::Start), draw(1, 2, Purpose::Coin));
+        let seeded = |seed, task| Random::new(seed, task, 0, Purpose::Start, 0).bits();
+        assert_ne!(seeded(4, 1), seeded(2, 2), "neighbouring seeds and tasks must not meet");
     }
 
     #[test]
