@@ -101,11 +101,24 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
             }
             error
         })?;
-        writeln!(out, "\n{}, {}", figure.name, figure.shows)?;
-        run::outcome(&study, out)?;
-        out.flush()?;
+        if arguments.execution.shard.is_none() {
+            writeln!(out, "\n{}, {}", figure.name, figure.shows)?;
+            run::outcome(&study, out)?;
+            out.flush()?;
+        }
     }
-    writeln!(out, "\nAll queries are in {}; `foretune report {0}` makes a page of them.", shown(&folder))?;
+    match &arguments.execution.shard {
+        Some(shard) => writeln!(
+            out,
+            "Shard {shard} is in {}; `foretune merge` joins it with the others.",
+            shown(&folder)
+        )?,
+        None => writeln!(
+            out,
+            "\nAll queries are in {}; `foretune report {0}` makes a page of them.",
+            shown(&folder)
+        )?,
+    }
     Ok(())
 }
 

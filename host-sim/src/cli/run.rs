@@ -79,8 +79,21 @@ pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), E
             }
             error
         })?;
-    outcome(&study, out)?;
-    writeln!(out, "\nAll queries are in {}; `foretune report {0}` makes a page of them.", shown(&folder))?;
+    if arguments.execution.shard.is_none() {
+        outcome(&study, out)?;
+    }
+    match &arguments.execution.shard {
+        Some(shard) => writeln!(
+            out,
+            "Shard {shard} is in {}; `foretune merge` joins it with the others.",
+            shown(&folder)
+        )?,
+        None => writeln!(
+            out,
+            "\nAll queries are in {}; `foretune report {0}` makes a page of them.",
+            shown(&folder)
+        )?,
+    }
     Ok(())
 }
 

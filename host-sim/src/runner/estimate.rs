@@ -1,14 +1,15 @@
 //! How long a study will take, before it runs: a count of multiply-adds, times the measured time of one.
 //!
 //! The count follows the documented costs of the core's slices. What it cannot know is how many queries a task will
-//! have, since that depends on the fidelities chosen: it assumes the cheapest ones with the paper's rule, which asks
-//! for little else, and a mixture with the correlated one. The time of a multiply-add is measured on a short task of
+//! have, since that depends on the fidelities chosen: it assumes the cheapest ones with the paper's rule and with
+//! MFT-MES, which ask for little else, and a mixture otherwise. The time of a multiply-add is measured on a short task of
 //! each kind of model.
 
 use std::time::{Duration, Instant};
 
 use foretune_core::{Information, Map, Settings};
 
+use super::method::Method;
 use super::plan::Plan;
 use super::seeds::Noise;
 use super::session::play;
@@ -28,10 +29,12 @@ pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
     let method = plan.variants()[variant].method;
     let truth = spec.fidelities[spec.fidelities.len() - 1].cost;
     let cheapest = spec.fidelities[0].cost;
-    let price = match settings.information {
-        _ if method.only_truth() => truth,
-        Information::Paper => cheapest,
-        Information::Correlated => (cheapest * truth).sqrt(),
+    let price = if method.only_truth() {
+        truth
+    } else if method == Method::MftMes || settings.information == Information::Paper {
+        cheapest
+    } else {
+        1.5 * cheapest
     };
     let room = plan.variants()[variant].setup.capacity as f64;
     let (start, queries) = (settings.initial as f64, spec.budget / price);
