@@ -1,7 +1,7 @@
 //! The tuning application: the optimizer between a serial line and a flash, on any [`Board`].
 //!
 //! One loop. Bytes from the line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
-//! [`Desk`] before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
+//! desk before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
 //! work, and the watchdog is fed. When a task ends, its recommendation goes to the journal and what was learnt to a
 //! slot. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
 //! and both go on as if nothing had happened.
