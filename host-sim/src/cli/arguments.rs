@@ -67,10 +67,10 @@ pub(crate) fn setup(
 /// How large a study is.
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
-    /// Independent repetitions.
+    /// Independent repetitions [default: 1; 20 in reproduce, where the paper has 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub experiments: Option<u32>,
-    /// Tasks in each experiment.
+    /// Tasks in each experiment [default: the paper's number].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tasks: Option<u32>,
     /// Root of all randomness.

@@ -45,7 +45,7 @@ Exit codes: 0 done; 1 something could not be read, written or computed; 2 the re
 /// The host simulator runs the very optimizer that runs on the device (multi-fidelity Bayesian optimization with
 /// transferable max-value entropy search) against the benchmarks of the paper.
 #[derive(Debug, Parser)]
-#[command(name = "foretune", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "foretune", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 120)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

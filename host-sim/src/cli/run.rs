@@ -12,7 +12,7 @@ use crate::plot::{fixed_number, short_number};
 use crate::problems::Problem;
 use crate::results::{Metric, Point, Samples, Study, stats};
 use crate::runner::{self, Benchmark, Identity, Method, Plan, Variant, say};
-use crate::settings::{KEYS, Preset, assignment};
+use crate::settings::{KEYS, Preset, Setup, assignment};
 
 /// Run one problem with one method or several and keep every query.
 ///
@@ -60,9 +60,17 @@ Examples:
 All settings: foretune run --help";
 
 fn long_help() -> String {
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let spec = Problem::Gas(crate::problems::Gas).spec();
+    let presets = [Preset::Default, Preset::Paper].map(|preset| Setup::new(preset, &spec));
     let line = |key: &crate::settings::Key| {
-        format!("  {:width$}  {}\n  {:width$}  takes {}", key.name, key.help, "", key.takes)
+        let [ours, paper] = presets.map(|setup| match key.value(&setup) {
+            _ if key.name == "initial" => "the problem's".to_string(),
+            serde_json::Value::String(text) if text.starts_with("fixed:0:") => "fixed".into(),
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        });
+        let values = if ours == paper { ours } else { format!("{ours}; in the paper preset {paper}") };
+        format!("  {} [default: {values}]\n      {}\n      takes {}", key.name, key.help, key.takes)
     };
     let keys: Vec<String> = KEYS.iter().map(line).collect();
     format!("{EXAMPLES}\n\nSettings, for --set KEY=VALUE and for files:\n{}", keys.join("\n"))
@@ -197,7 +205,7 @@ pub(super) fn outcome(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let last = manifest.tasks;
     writeln!(
         out,
-        "{}: {measure}, mean and 90 % interval of {} experiments",
+        "{}: {measure}, mean and 90 % interval over experiments ({})",
         manifest.problem, manifest.experiments
     )?;
     let mut table = Table::new([
