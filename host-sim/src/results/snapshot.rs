@@ -25,6 +25,19 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Removes what processes that were killed in the middle of [`write_atomically`] left in a folder.
+pub(super) fn remove_leftovers(folder: &Path) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    let is_leftover = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let process = name.strip_suffix(".tmp").and_then(|name| name.rsplit('.').next()?.parse::<u32>().ok());
+        // Where there is no such list of processes, nobody else is taken to be at work in this folder.
+        process.is_some_and(|id| !Path::new("/proc").join(id.to_string()).exists())
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(is_leftover).try_for_each(|path| remove_if_there(&path))
+}
+
 /// Removes a file that may already be gone.
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
@@ -78,6 +91,21 @@ mod tests {
     use super::*;
 
     const OWNER: &str = "#unit a 1 settings 00c0ffee\n";
+
+    #[test]
+    fn leftovers_of_killed_processes_go_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = format!("timing.json.{}.tmp", std::process::id());
+        // No process has this number: it is beyond the largest that any system gives.
+        for name in ["timing.json.4294967295.tmp", &own, "timing.json", "notes.tmp"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        remove_leftovers(folder.path()).unwrap();
+        let there = |name: &str| folder.path().join(name).exists();
+        assert!(!there("timing.json.4294967295.tmp"));
+        assert!(there("timing.json") && there("notes.tmp"));
+        assert!(!cfg!(target_os = "linux") || there(&own));
+    }
 
     #[test]
     fn state_round_trips_and_absence_is_no_error() {

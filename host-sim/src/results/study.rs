@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::snapshot::{self, Snapshot, remove_if_there, write_atomically};
+use super::snapshot::{self, Snapshot, remove_if_there, remove_leftovers, write_atomically};
 use super::unit::unit_line;
 use super::{Error, Manifest, TaskSummary, Timing, Unit, UnitId, UnitWriter, summary};
 
@@ -76,6 +76,8 @@ impl Study {
             let problem = format!("holds a study of {} experiments already", found.experiments);
             return Err(Error::refused(folder, problem));
         }
+        remove_leftovers(folder)?;
+        remove_leftovers(&folder.join("units"))?;
         // Derived from the units, and soon out of date.
         remove_if_there(&study.summary_path())?;
         if found != study.manifest {
