@@ -7,12 +7,12 @@
 
 use std::time::{Duration, Instant};
 
-use foretune_core::{Information, Map, Settings};
+use foretune_core::{Information, Kind, Map, Settings};
 
 use super::method::Method;
-use super::plan::Plan;
+use super::plan::{Plan, Variant};
 use super::seeds::Noise;
-use super::session::play;
+use super::session::{Answered, play};
 use super::shapes::{STACK, with_optimizer};
 use crate::error::Error;
 use crate::results::UnitId;
@@ -103,46 +103,59 @@ pub fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
     Duration::from_secs_f64(seconds.min(1e12))
 }
 
-/// Seconds per multiply-add of each variant; measured once for each kind of model.
+/// Seconds per multiply-add of each variant; measured once for each kind of model, on its dearest variant.
 fn speeds(plan: &Plan) -> Vec<f64> {
+    let all = 0..plan.variants().len();
     let mut known: Vec<(Map, f64)> = Vec::new();
-    let one = |variant| {
-        let map = plan.settings(variant).map;
-        if let Some((_, speed)) = known.iter().find(|(m, _)| *m == map) {
-            return *speed;
+    for map in all.clone().map(|variant| plan.settings(variant).map) {
+        if known.iter().all(|(m, _)| *m != map) {
+            let alike = all.clone().filter(|&variant| plan.settings(variant).map == map);
+            let dearest = alike.max_by(|&a, &b| task_work(plan, a).total_cmp(&task_work(plan, b)));
+            // Without a measurement: some 2·10⁹ multiply-adds a second.
+            known.push((map, dearest.and_then(|variant| measured(plan, variant)).unwrap_or(5e-10)));
         }
-        let measured = std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(STACK);
-            let thread = thread.spawn_scoped(scope, || measure(plan, variant)).ok()?;
-            thread.join().ok()?.ok()
-        });
-        // Without a measurement: some 2·10⁹ multiply-adds a second.
-        let speed = measured.unwrap_or(5e-10);
-        known.push((map, speed));
-        speed
-    };
-    (0..plan.variants().len()).map(one).collect()
+    }
+    let speed =
+        |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).map).map_or(0.0, |(_, s)| *s);
+    all.map(speed).collect()
 }
 
-/// Times two queries and a few steps of learning at a typical number of observations.
+/// [`measure`] on a stack that has room for it.
+fn measured(plan: &Plan, variant: usize) -> Option<f64> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || measure(plan, variant)).ok()?;
+        thread.join().ok()?.ok()
+    })
+}
+
+/// Queries of a measurement.
+const QUERIES: usize = 4;
+
+/// Times a few queries and steps of learning at a typical number of observations.
 fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
     let usual = plan.settings(variant);
-    let spec = plan.benchmark().spec();
-    let capacity = plan.variants()[variant].setup.capacity;
-    let initial = (usual.initial + 30).min(capacity - 2);
+    let Variant { method, setup, .. } = &plan.variants()[variant];
+    let fidelities = &plan.benchmark().spec().fidelities;
+    let initial = (usual.initial + 30).min(setup.capacity - QUERIES);
     let settings = Settings { initial, carried: 0, steps_per_task: usual.steps_per_task.min(5), ..usual };
-    let benchmark = plan.benchmark().clone().with_budget(2.0 * spec.fidelities[0].cost)?;
+    let cheapest = &fidelities[if method.only_truth() { fidelities.len() - 1 } else { 0 }];
+    let benchmark = plan.benchmark().clone().with_budget(QUERIES as f64 * cheapest.cost)?;
     let task = benchmark.tasks(0).task(0);
-    let started = Instant::now();
-    let mut queries = 0.0;
-    with_optimizer(benchmark.space().problem(), settings, capacity, 0, |tuner| {
-        let mut each = |answered: super::Answered| {
-            queries += f64::from(u8::from(answered.cost > 0.0));
+    // From the end of the initial points on, which cost nothing.
+    let (mut started, mut queries) = (Instant::now(), 0.0);
+    with_optimizer(benchmark.space().problem(), settings, setup.capacity, 0, |tuner| {
+        let mut each = |answered: Answered| {
+            match answered.proposal.kind {
+                Kind::Initial => started = Instant::now(),
+                _ => queries += 1.0,
+            }
             Ok(())
         };
         let (spec, space) = (benchmark.spec(), benchmark.space());
         play(tuner, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)
     })??;
+    let spec = benchmark.spec();
     let (d, m, start) = (spec.dimensions.len() as f64, spec.fidelities.len() as f64, initial as f64);
     Ok(started.elapsed().as_secs_f64() / count(&settings, d, m, start, start + queries))
 }
