@@ -1,5 +1,6 @@
 //! Library behind the `foretune` program.
 
+pub mod bench;
 pub mod cli;
 pub mod demo;
 pub mod error;

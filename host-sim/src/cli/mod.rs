@@ -4,6 +4,7 @@
 //! interrupted (what was finished is kept). Every failure is one line on the error output.
 
 mod arguments;
+mod bench;
 mod demo;
 mod inspect;
 mod interrupt;
@@ -62,6 +63,7 @@ enum Command {
     Hil(hil::HilArguments),
     Inspect(inspect::InspectArguments),
     Theory(theory::TheoryArguments),
+    Bench(bench::BenchArguments),
 }
 
 /// Runs the program.
@@ -123,6 +125,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Some(Command::Hil(arguments)) => hil::hil(&arguments, out),
         Some(Command::Inspect(arguments)) => inspect::run(&arguments, out),
         Some(Command::Theory(arguments)) => theory::run(&arguments, out),
+        Some(Command::Bench(arguments)) => bench::run(&arguments, out),
         None => demo::run(&demo::DemoArguments::default(), out),
     }
 }

@@ -1,0 +1,126 @@
+//! How many floating-point operations a search and a step of learning take.
+//!
+//! Counted is what the method needs, not what the program happens to do: a sum, a difference, a product, a quotient and
+//! a root are one operation each, so a multiply-add is two; elementary functions have the [price](price) of the sums and
+//! products in their polynomials. Comparisons, selections, moves and integer work count nothing, nor does anything
+//! that is done for the sake of whole vectors. A symmetric matrix is counted by its half.
+
+use foretune_core::{Map, Settings};
+
+/// Operations of one call.
+pub mod price {
+    /// `tanh`: a rational function of degree 9 over 8.
+    pub const TANH: f64 = 20.0;
+    /// `exp`.
+    pub const EXP: f64 = 20.0;
+    /// `ln`.
+    pub const LN: f64 = 26.0;
+    /// `ln Φ`: the excess hazard and a logarithm.
+    pub const LN_CDF: f64 = 48.0;
+    /// `1 − r(g + r)`: the excess hazard, and `φ` where the optimum lies above the mean.
+    pub const REMAINING: f64 = 48.0;
+}
+
+/// Shape of a problem with some observations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Dimensions.
+    pub dimensions: usize,
+    /// Fidelities.
+    pub fidelities: usize,
+    /// Observations.
+    pub observations: usize,
+}
+
+/// Candidates that a search looks at, those of its refinements included.
+pub fn candidates(settings: &Settings) -> usize {
+    settings.candidates + settings.refinements * (settings.candidates / 4).max(4)
+}
+
+/// Features per point, and operations to get them.
+fn features(settings: &Settings, d: f64) -> (f64, f64) {
+    match settings.map {
+        Map::Ard => (d, d),
+        Map::Deep { width } => {
+            let h = width as f64;
+            (h, 2.0 * h * (d + 2.0 * h) + 3.0 * h * price::TANH)
+        }
+    }
+}
+
+/// Features, kernel matrix, factor and `L⁻¹z` of one particle.
+fn factor(settings: &Settings, shape: Shape) -> f64 {
+    let (d, t) = (shape.dimensions as f64, shape.observations as f64);
+    let (f, map) = features(settings, d);
+    let pairs = t * t / 2.0;
+    let kernel = pairs * (3.0 * f + price::EXP + 2.0);
+    t * map + kernel + t * t * t / 3.0 + t * t + t * (price::LN + 4.0)
+}
+
+/// One particle's step: likelihood and gradient, and its share in the move of all.
+fn particle_step(settings: &Settings, shape: Shape) -> f64 {
+    let (d, t, v) = (shape.dimensions as f64, shape.observations as f64, settings.particles as f64);
+    let (f, map) = features(settings, d);
+    let inverse = 2.0 * t * t * t / 3.0 + t * t;
+    let weights = 4.0 * t * t / 2.0;
+    let pull = 2.0 * t * t * f;
+    let back = match settings.map {
+        Map::Ard => 2.0 * t * d,
+        Map::Deep { .. } => 2.0 * t * (map - 3.0 * f * price::TANH) + 9.0 * t * f,
+    };
+    let parameters = settings.model(shape.dimensions).parameters() as f64;
+    // Half of the distances to all others, the sum of Eq. (39), the step itself.
+    let moved = parameters * (3.0 * v / 2.0 + 5.0 * v + 10.0);
+    inverse + weights + pull + back + moved
+}
+
+/// Operations of one step of learning of all particles.
+pub fn step(settings: &Settings, shape: Shape) -> f64 {
+    settings.particles as f64 * (factor(settings, shape) + particle_step(settings, shape))
+}
+
+/// Operations of one search for a query.
+pub fn search(settings: &Settings, shape: Shape) -> f64 {
+    let (d, t, m) = (shape.dimensions as f64, shape.observations as f64, shape.fidelities as f64);
+    let (f, map) = features(settings, d);
+    let kernel = t * (3.0 * f + price::EXP + 1.0);
+    let per_fidelity = t * t + 6.0 * t + 4.0;
+    let belief = map + kernel + m * per_fidelity;
+    let worth = m * (settings.max_values as f64 * (price::REMAINING + price::LN + 6.0) + price::LN + 10.0);
+    let maxima = settings.candidates as f64 * 60.0 * (price::LN_CDF + 3.0);
+    let rounds = 1.0 + settings.refinements as f64;
+    let all = candidates(settings) as f64;
+    settings.particles as f64 * (rounds * factor(settings, shape) + all * (belief + worth) + maxima)
+        + all * m * (price::LN + 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { dimensions: 6, fidelities: 4, observations: 40 };
+
+    #[test]
+    fn the_deep_map_is_most_of_a_deep_step() {
+        // 64 · (6 + 128) multiply-adds per point forward, twice that backward; ten particles, forty points.
+        let network = 10.0 * 40.0 * 3.0 * 2.0 * 64.0 * 134.0;
+        let step = step(&Settings::PAPER, SHAPE);
+        assert!(step > network && step < 2.0 * network, "{step} {network}");
+    }
+
+    #[test]
+    fn candidates_include_those_of_the_refinements() {
+        assert_eq!(candidates(&Settings::PAPER), 512 + 3 * 128);
+        assert_eq!(candidates(&Settings { refinements: 0, ..Settings::DEFAULT }), 128);
+    }
+
+    #[test]
+    fn searches_grow_with_the_candidates_and_steps_with_the_particles() {
+        let twice = Settings { candidates: 1024, ..Settings::PAPER };
+        let ratio = search(&twice, SHAPE) / search(&Settings::PAPER, SHAPE);
+        assert!((1.8..2.0).contains(&ratio), "{ratio}");
+        let half = Settings { particles: 5, ..Settings::PAPER };
+        let ratio = step(&Settings::PAPER, SHAPE) / step(&half, SHAPE);
+        assert!((2.0..2.5).contains(&ratio), "{ratio}");
+    }
+}
