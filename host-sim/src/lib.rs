@@ -8,6 +8,7 @@ pub mod hil;
 pub mod inspect;
 pub mod plot;
 pub mod problems;
+pub mod processor;
 pub mod report;
 pub mod reproduce;
 pub mod results;
