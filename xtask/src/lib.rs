@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod campaign;
+pub mod count;
 pub mod device;
 pub mod elf;
 pub mod hil;

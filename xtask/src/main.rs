@@ -50,6 +50,12 @@ const CHORES: &[Chore] = &[
         run: xtask::size::size,
     },
     Chore {
+        name: "count",
+        usage: "count [--write]",
+        about: "instructions on the emulated Cortex-M7, against the table in firmware/instructions.md; --write renews it",
+        run: xtask::count::count,
+    },
+    Chore {
         name: "map",
         usage: "map <board> <program>",
         about: "a program's memory map, checked against the chip's",

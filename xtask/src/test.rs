@@ -5,7 +5,7 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{campaign, hil, map, minimal, size};
+use crate::{campaign, count, hil, map, minimal, size};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -32,6 +32,11 @@ pub const STEPS: &[Step] = &[
         name: "minimal",
         about: "the core in a bare program of sixty lines, emulated",
         run: minimal::check,
+    },
+    Step {
+        name: "count",
+        about: "no count of instructions on the Cortex-M7 has grown by more than 5 %",
+        run: count::check,
     },
     Step {
         name: "hil",

@@ -1,0 +1,175 @@
+//! What the programs `count-*` have in common: a counter of instructions, and the work that is counted.
+//!
+//! In the emulator with `-icount shift=0` an instruction takes a nanosecond, and the processor's own timer ticks every
+//! 40 of them, so that counts repeat exactly. `cargo xtask count` runs the programs and reads what they print:
+//! `what t instructions`.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::syst::SystClkSource;
+use foretune_core::features::{Forward, Rows, forward};
+use foretune_core::gp::{self, Observations, Particle, Posterior};
+use foretune_core::kernel::Model;
+use foretune_core::{Activity, Dimension, Fidelity, Goal, Memory, Problem, Progress, Settings};
+use semihosting::{println, process::exit};
+
+/// Numbers of observations at which everything is counted.
+pub const OBSERVATIONS: [usize; 3] = [10, 40, 128];
+/// Room for these, and for one query more.
+pub const CAPACITY: usize = 129;
+
+const PERIOD: u32 = 1 << 24;
+const INSTRUCTIONS_PER_TICK: u64 = 40;
+static WRAPS: AtomicU32 = AtomicU32::new(0);
+
+#[cortex_m_rt::exception]
+fn SysTick() {
+    WRAPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Starts the counter.
+pub fn start() {
+    let mut syst = cortex_m::Peripherals::take().expect("once").SYST;
+    syst.set_clock_source(SystClkSource::Core);
+    syst.set_reload(PERIOD - 1);
+    syst.clear_current();
+    syst.enable_interrupt();
+    syst.enable_counter();
+}
+
+/// Ticks so far; what is counted is longer than the interrupt that counts a wrap.
+fn ticks() -> u64 {
+    loop {
+        let wraps = WRAPS.load(Ordering::Relaxed);
+        let now = PERIOD - 1 - SYST::get_current();
+        if wraps == WRAPS.load(Ordering::Relaxed) {
+            return u64::from(wraps) * u64::from(PERIOD) + u64::from(now);
+        }
+    }
+}
+
+/// Instructions of some work.
+fn count(work: impl FnOnce()) -> u64 {
+    let before = ticks();
+    work();
+    (ticks() - before) * INSTRUCTIONS_PER_TICK
+}
+
+fn tell(what: &str, t: usize, instructions: u64) {
+    println!("{} {} {}", what, t, instructions);
+}
+
+/// Costs and noise as in the radio problem.
+pub const FIDELITIES: [Fidelity; 4] = [
+    Fidelity { cost: 10.0, samples: 10, noise: 0.1 },
+    Fidelity { cost: 20.0, samples: 20, noise: 0.1 },
+    Fidelity { cost: 50.0, samples: 50, noise: 0.1 },
+    Fidelity { cost: 100.0, samples: 100, noise: 0.1 },
+];
+
+fn objective(x: &[f32], fidelity: usize) -> f32 {
+    let distance = x.iter().fold(0.0, |sum, x| sum + (x - 0.6) * (x - 0.6));
+    1.0 / (0.3 + distance) - 0.05 * fidelity as f32
+}
+
+/// Counts a step of learning, a search and a snapshot at every number of observations.
+#[allow(dead_code, reason = "the model's program has no optimizer")]
+pub fn count_tuning<
+    const D: usize,
+    const M: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+>(
+    memory: &mut Memory<D, M, CAPACITY, V, F, P, A, Q>,
+    dimensions: &[Dimension],
+    settings: Settings,
+) {
+    let problem = Problem { dimensions, fidelities: &FIDELITIES, budget: 1e6, goal: Goal::Maximise };
+    for t in OBSERVATIONS {
+        let settings = Settings { initial: t, steps_per_round: 1, steps_per_task: 0, carried: 0, ..settings };
+        let mut tuner = memory.start(problem, settings, 1).expect("the settings fit the memory");
+        while tuner.data().len() < t {
+            if let Ok(Progress::Query(query)) = tuner.advance_with(&[]) {
+                let y = objective(query.unit(), query.fidelity());
+                assert!(tuner.tell(query, y).is_ok());
+            }
+        }
+        let mut step = 0;
+        while tuner.status().activity == Activity::Learning {
+            step += count(|| drop(tuner.advance_with(&[])));
+        }
+        tell("step", t, step);
+        tell("ask", t, count(|| while let Ok(Progress::Working) = tuner.advance_with(&[]) {}));
+        let mut bytes = 0;
+        tuner.stop();
+        while let Ok(Progress::Working) = tuner.advance_with(&[]) {}
+        tell(
+            "snapshot",
+            t,
+            count(|| tuner.knowledge(|piece| bytes += piece.len()).expect("the task has ended")),
+        );
+        assert!(bytes > 0);
+    }
+}
+
+/// Repetitions of what is short beside a tick.
+const REPETITIONS: u64 = 16;
+/// Points that go through the model together.
+const BLOCK: usize = 8;
+
+/// Counts a forward pass and a posterior, per point, at every number of observations.
+#[allow(dead_code, reason = "the deep tuner leaves no room for another model")]
+pub fn count_model<const F: usize>(
+    memory: &mut gp::Memory<CAPACITY, F>,
+    model: &Model,
+    theta: &[f32],
+    scratch: [&mut [f32]; 3],
+) {
+    let d = model.dimensions;
+    // A plain recurrence: what the points are does not matter, only that they differ.
+    let mut word = 1u32;
+    let x: [f32; CAPACITY * 6] = core::array::from_fn(|_| {
+        word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (word >> 8) as f32 / 16_777_216.0
+    });
+    let [first, second, features] = scratch;
+    let points = Rows { data: &x, stride: d };
+    let passes = count(|| {
+        for _ in 0..REPETITIONS {
+            let hidden = [&mut *first, &mut *second];
+            let block = Forward { points, count: BLOCK, hidden, features, stride: F };
+            forward(model.map, d, model.offsets.length, theta, block);
+        }
+    });
+    tell("forward", 0, passes / REPETITIONS / BLOCK as u64);
+    let fidelity: [u8; CAPACITY] = core::array::from_fn(|i| (i % FIDELITIES.len()) as u8);
+    let mut gp = memory.workspace();
+    let mut fallbacks = Default::default();
+    let particle = Particle::new(model, theta, &[0.1; 4], &mut fallbacks);
+    for t in OBSERVATIONS {
+        let data = Observations { points, fidelity: &fidelity[..t], z: &x[..t] };
+        for from in (0..t).step_by(BLOCK) {
+            gp.factor(&particle, &data, from, &mut fallbacks).expect("finite");
+        }
+        gp.condition(&data);
+        let mut out = [Posterior::default(); BLOCK * FIDELITIES.len()];
+        let some = count(|| gp.posterior(&particle, &data, points, FIDELITIES.len(), &mut out));
+        tell("posterior", t, some / BLOCK as u64);
+    }
+}
+
+/// Ends the emulation.
+pub fn end() -> ! {
+    println!("done");
+    exit(0)
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo) -> ! {
+    println!("{info}");
+    exit(1)
+}

@@ -1,0 +1,201 @@
+//! `cargo xtask count`: instructions on the emulated Cortex-M7, beside the table that is kept of them.
+//!
+//! The emulator counts instructions, not cycles: a count repeats exactly, on any machine, and says nothing of memory
+//! and pipeline. It is what we guard; seconds on a real chip are estimated from it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::shell::{read, root, run};
+use crate::step::{Trouble, Verdict};
+use crate::tools::Tools;
+
+const BOARD: &str = "mps2-an500";
+/// Where the table is kept.
+const TABLE: &str = "firmware/instructions.md";
+/// A count may grow by this before the table must be written anew.
+const TOLERANCE: f64 = 0.05;
+
+/// Programs in `firmware/examples`, the profile of Cargo that they stand for, and the name of that in the table.
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("count-compact", "firmware-small", "compact"),
+    ("count-deep", "firmware", "deep"),
+    ("count-deep-model", "firmware", "deep"),
+];
+
+/// Instructions by profile, what was done, and observations.
+type Counts = BTreeMap<(String, String, u64), u64>;
+
+/// `cargo xtask count [--write]`: prints the table, and with `--write` keeps it.
+pub fn count(words: &[String]) -> bool {
+    let tools = Tools::default();
+    let result = match words.iter().any(|word| word == "--write") {
+        true => measure(&tools).and_then(|counts| {
+            println!("\n{}", table_of(&counts));
+            Ok(std::fs::write(root().join(TABLE), format!("{HEADING}{}", table_of(&counts)))?)
+        }),
+        false => check(&tools).map(drop),
+    };
+    if let Err(trouble) = &result {
+        eprintln!("{}", trouble.why());
+    }
+    result.is_ok()
+}
+
+/// The step: no count has grown beyond what the table says.
+pub fn check(tools: &Tools) -> Verdict {
+    let counts = measure(tools)?;
+    println!("\n{}", table_of(&counts));
+    let kept = parse(&std::fs::read_to_string(root().join(TABLE))?);
+    compare(&kept, &counts)
+}
+
+/// Runs all programs.
+fn measure(tools: &Tools) -> Result<Counts, Trouble> {
+    let mut counts = Counts::new();
+    for (program, profile, name) in PROGRAMS {
+        let elf = build(tools, program, profile)?;
+        let said = emulate(tools, &elf)?;
+        if said.lines().last() != Some("done") {
+            return Err(Trouble::failed(format!("{program} did not come to its end: {said}")));
+        }
+        for line in said.lines() {
+            if let [what, t, instructions] = line.split(' ').collect::<Vec<_>>()[..] {
+                let number = |word: &str| word.parse().map_err(|_| Trouble::failed(format!("`{line}`?")));
+                counts.insert((name.into(), what.into(), number(t)?), number(instructions)?);
+            }
+        }
+    }
+    Ok(counts)
+}
+
+fn build(tools: &Tools, program: &str, profile: &str) -> Result<PathBuf, Trouble> {
+    let toolchain = tools.board_toolchain()?;
+    let mut cargo = toolchain.cargo("build");
+    cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", BOARD]);
+    run(cargo.args(["--example", program]))?;
+    Ok(toolchain.output().join(profile).join("examples").join(program))
+}
+
+fn emulate(tools: &Tools, elf: &PathBuf) -> Result<String, Trouble> {
+    let mut emulator = Command::new("timeout");
+    emulator.arg("900").arg(tools.qemu()?).args(["-machine", BOARD, "-display", "none", "-monitor", "none"]);
+    emulator.args(["-icount", "shift=0", "-serial", "none"]);
+    emulator.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
+    read(&mut emulator).ok_or_else(|| Trouble::failed(format!("{} did not end with success", elf.display())))
+}
+
+const HEADING: &str = "\
+# Instructions on a Cortex-M7
+
+As `cargo xtask count --write` found them on the emulated Cortex-M7 (`mps2-an500`), with the compiler settings of the
+two profiles; `cargo xtask test count` fails when one of them has grown by more than 5 %. They are instructions, not
+cycles: seconds at 280 MHz are an estimate, at one instruction per cycle.
+
+*forward*: the feature map at one point, of a block of 8. *posterior*: mean, variance and covariance at one point, of a
+block of 8, for all 4 fidelities. *step*: one step of learning of all 10 particles. *ask*: one search for a query, all
+candidates and refinements (compact 80 + 3 · 20, deep 256 + 3 · 64). *snapshot*: what goes on to the next task, as bytes. Compact has 4
+dimensions, deep 6. Multiply-adds are those of the network, the distances, the factor, its inverse and solutions.
+
+";
+
+fn table_of(counts: &Counts) -> String {
+    let mut table = String::from(
+        "| profile | what | observations | instructions | multiply-adds | per multiply-add | s at 280 MHz |\n\
+         |---|---|---:|---:|---:|---:|---:|\n",
+    );
+    for ((profile, what, t), instructions) in counts {
+        let (work, each) = match multiply_adds(profile, what, *t as f64) {
+            Some(work) => (format!("{work:.0}"), format!("{:.2}", *instructions as f64 / work)),
+            None => (String::new(), String::new()),
+        };
+        let seconds = *instructions as f64 / 280e6;
+        writeln!(table, "| {profile} | {what} | {t} | {instructions} | {work} | {each} | {seconds:.6} |")
+            .expect("writing to a string");
+    }
+    table
+}
+
+/// Multiply-adds of the matrix work, where that is what takes the time.
+fn multiply_adds(profile: &str, what: &str, t: f64) -> Option<f64> {
+    let deep = profile == "deep";
+    let (d, h, particles, fidelities) = if deep { (6.0, 64.0, 10.0, 4.0) } else { (4.0, 4.0, 10.0, 4.0) };
+    let network = if deep { h * (d + 2.0 * h) } else { 0.0 };
+    let parameters = if deep { network + 3.0 * h + 1.0 } else { 6.0 };
+    let factor = t * network + t * t / 2.0 * h + t * t * t / 6.0;
+    let belief = network + t * h + fidelities * t * t / 2.0;
+    match what {
+        "forward" if deep => Some(network),
+        "posterior" => Some(belief),
+        "step" => {
+            let gradient = 2.0 * t * network + t * t * h + t * t * t / 3.0;
+            Some(particles * (factor + gradient + 1.5 * particles * parameters))
+        }
+        "ask" => {
+            let candidates = if deep { 448.0 } else { 140.0 };
+            Some(particles * (4.0 * factor + candidates * belief))
+        }
+        _ => None,
+    }
+}
+
+/// The counts of a table.
+fn parse(text: &str) -> Counts {
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    text.lines()
+        .filter_map(|line| {
+            let cells = cells(line);
+            let number = |i: usize| cells.get(i)?.parse::<u64>().ok();
+            Some(((cells.get(1)?.clone(), cells.get(2)?.clone(), number(3)?), number(4)?))
+        })
+        .collect()
+}
+
+/// What has grown beyond the tolerance, or is not in the table, is trouble.
+fn compare(kept: &Counts, now: &Counts) -> Verdict {
+    let mut less = 0;
+    for (key @ (profile, what, t), &count) in now {
+        let name = format!("{profile} {what} at {t}");
+        let Some(&before) = kept.get(key) else {
+            return Err(Trouble::failed(format!("{name} is not in {TABLE}: cargo xtask count --write")));
+        };
+        let (before, count) = (before as f64, count as f64);
+        if count > before * (1.0 + TOLERANCE) {
+            let growth = 100.0 * (count / before - 1.0);
+            return Err(Trouble::failed(format!(
+                "{name} takes {growth:.1} % more instructions; if that is wanted: cargo xtask count --write"
+            )));
+        }
+        less += u32::from(count < before * (1.0 - TOLERANCE));
+    }
+    Ok(if less > 0 { format!("{less} counts have shrunk: write the table anew") } else { String::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(instructions: u64) -> Counts {
+        Counts::from([(("deep".into(), "step".into(), 40), instructions)])
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        assert_eq!(parse(&format!("{HEADING}{}", table_of(&counts(123_456)))), counts(123_456));
+    }
+
+    #[test]
+    fn growth_beyond_the_tolerance_is_trouble() {
+        assert!(compare(&counts(1000), &counts(1049)).is_ok());
+        assert!(compare(&counts(1000), &counts(1051)).unwrap_err().why().contains("5.1 %"));
+        assert!(compare(&Counts::new(), &counts(1)).unwrap_err().why().contains("not in"));
+        assert!(compare(&counts(1000), &counts(900)).unwrap().contains("1 counts"));
+    }
+
+    #[test]
+    fn the_deep_forward_pass_has_the_multiply_adds_of_its_layers() {
+        assert_eq!(multiply_adds("deep", "forward", 0.0), Some(64.0 * (6.0 + 64.0 + 64.0)));
+    }
+}
