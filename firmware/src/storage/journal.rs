@@ -130,15 +130,22 @@ impl<const R: usize> Journal<R> {
         if active.count >= self.capacity::<F>(active.header.length as usize) {
             return Err(Error::Full);
         }
-        if !active.certain {
-            self.copy(flash)?;
-        }
+        self.confirm(flash)?;
         let Some(mut active) = self.active else { return Err(Error::NotOpen) };
         let done = self.write_record(flash, &active, active.count, record);
         active.count += u32::from(done.is_ok());
         active.certain = done.is_ok();
         self.active = Some(active);
         done
+    }
+
+    /// Makes certain that the records there are now stay, copying them if a restart left them in doubt. What was seen
+    /// must not decay after something else was built on it.
+    pub fn confirm<F: NorFlash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        match self.active {
+            Some(Active { certain: false, .. }) => self.copy(flash),
+            _ => Ok(()),
+        }
     }
 
     /// The record with this index, from 0; none at the end.

@@ -151,6 +151,7 @@ impl<F: NorFlash, const R: usize> Store<F, R> {
         let Incoming::Written(written) = core::mem::replace(&mut self.incoming, Incoming::None) else {
             return Err(Error::NotOpen);
         };
+        self.journal.confirm(&mut self.flash)?;
         self.slots.commit(&mut self.flash, written, tag)
     }
 
@@ -193,7 +194,7 @@ impl<F: NorFlash, const R: usize> Store<F, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::sim::SimFlash;
+    use crate::storage::sim::{SimFlash, Tear};
 
     type Flash = SimFlash<1, 16, 1024>;
     const LAYOUT: Layout = Layout::consecutive(1024, 2048, 1024);
@@ -246,6 +247,26 @@ mod tests {
             assert_eq!(bad.checked(&flash), Err(Error::Layout), "{bad:?}");
         }
         assert_eq!(slot(u32::MAX - 1023, 1024).checked(&flash), Err(Error::Layout));
+    }
+
+    #[test]
+    fn a_record_that_read_well_once_is_certain_when_knowledge_is_built_on_it() {
+        let mut store = store();
+        store.begin_task(1, b"how").unwrap();
+        store.flash().cut_after(0, Tear::Weak, 1);
+        store.append(b"the end.").unwrap_err();
+        let restart = |store: Store<Flash, 8>| {
+            let mut flash = store.release();
+            flash.power_up();
+            Store::<_, 8>::open(flash, LAYOUT).unwrap()
+        };
+        let mut store = restart(store);
+        assert_eq!(store.record(0), Some(*b"the end."), "it reads well at first");
+        store.open_knowledge().unwrap();
+        store.finish_knowledge().unwrap();
+        store.commit_knowledge(1).unwrap();
+        let mut store = restart(restart(store));
+        assert_eq!((store.record(0), store.running()), (Some(*b"the end."), None));
     }
 
     #[test]

@@ -83,3 +83,23 @@ fn a_reset_between_any_two_turns_changes_nothing() {
         assert_eq!(bench.base.notes.traces, expected, "every {turns} turns");
     }
 }
+
+/// The end of a task is written, then what was learnt. A cut in the former may look done at the next start and not at
+/// the one after.
+#[test]
+fn an_end_that_read_well_once_is_not_lost_at_the_next_cut() {
+    let budgets = &[60.0];
+    let mut undisturbed = undisturbed::<Small>(budgets, measure);
+    let all = undisturbed.flash().operations();
+    let expected = &undisturbed.base.notes.traces;
+    for at in 0..all {
+        for later in 0..60 {
+            let mut bench = Bench::<Small>::new(budgets, measure);
+            bench.flash().cut_after(at, Tear::Weak, at);
+            bench.run_until(|_| false);
+            bench.flash().cut_after(later, Tear::After, later);
+            bench.run();
+            assert_eq!(bench.base.notes.traces, *expected, "weak at {at}, cut again after {later}");
+        }
+    }
+}
