@@ -12,8 +12,10 @@ use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
 use crate::board::{Board, Fault, LINE_BUFFER, Mapped, Parts, Stack, Status, System};
 use crate::storage::sim::{SimError, SimFlash};
 
-/// Units of the real board, smaller sectors.
+/// Units of the real board's kin, smaller sectors.
 pub type Sim = SimFlash<1, 32, 1024>;
+/// The board for most tests.
+pub type MockBoard = SimBoard<32, 1024>;
 
 /// What the outside sees of a device: the ends of its line, and whether it has power.
 #[derive(Clone, Default)]
@@ -24,16 +26,17 @@ pub struct Outside {
     pub shown: Rc<RefCell<Vec<Status>>>,
 }
 
-pub struct MockBoard {
+/// With words and sectors of so many bytes.
+pub struct SimBoard<const W: usize, const E: usize> {
     pub outside: Outside,
-    pub flash: Sim,
+    pub flash: SimFlash<1, W, E>,
     pub fault: Option<Fault>,
 }
 
-impl Board for MockBoard {
+impl<const W: usize, const E: usize> Board for SimBoard<W, E> {
     const NAME: &'static str = "mock";
     type Line = MockLine;
-    type Flash = MockFlash;
+    type Flash = MockFlash<W, E>;
     type System = MockSystem;
 
     fn split(self) -> Parts<Self> {
@@ -82,24 +85,24 @@ impl Write for MockLine {
 }
 
 /// The simulated flash; when its power fails, so does that of the whole device.
-pub struct MockFlash {
-    pub sim: Sim,
+pub struct MockFlash<const W: usize, const E: usize> {
+    pub sim: SimFlash<1, W, E>,
     dead: Rc<Cell<bool>>,
 }
 
-impl MockFlash {
+impl<const W: usize, const E: usize> MockFlash<W, E> {
     fn after<T>(&mut self, result: T) -> T {
         self.dead.set(self.sim.is_off());
         result
     }
 }
 
-impl nor_flash::ErrorType for MockFlash {
+impl<const W: usize, const E: usize> nor_flash::ErrorType for MockFlash<W, E> {
     type Error = SimError;
 }
 
-impl ReadNorFlash for MockFlash {
-    const READ_SIZE: usize = Sim::READ_SIZE;
+impl<const W: usize, const E: usize> ReadNorFlash for MockFlash<W, E> {
+    const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), SimError> {
         self.sim.read(offset, bytes)
@@ -110,9 +113,9 @@ impl ReadNorFlash for MockFlash {
     }
 }
 
-impl NorFlash for MockFlash {
-    const WRITE_SIZE: usize = Sim::WRITE_SIZE;
-    const ERASE_SIZE: usize = Sim::ERASE_SIZE;
+impl<const W: usize, const E: usize> NorFlash for MockFlash<W, E> {
+    const WRITE_SIZE: usize = W;
+    const ERASE_SIZE: usize = E;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), SimError> {
         let result = self.sim.erase(from, to);
@@ -125,7 +128,7 @@ impl NorFlash for MockFlash {
     }
 }
 
-impl Mapped for MockFlash {
+impl<const W: usize, const E: usize> Mapped for MockFlash<W, E> {
     fn mapped(&self) -> &[u8] {
         self.sim.bytes()
     }

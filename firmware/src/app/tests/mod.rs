@@ -3,7 +3,9 @@
 extern crate std;
 
 mod base;
+mod compact;
 mod dialogue;
+mod hostile;
 mod knowledge;
 mod line;
 mod mock;

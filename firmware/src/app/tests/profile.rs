@@ -7,7 +7,7 @@ use foretune_core::{Map, Memory, Problem, Progress, Scaling, Settings, Step};
 use foretune_link::{Begin, Query, Reason, Recommendation, Ticket};
 
 use super::mock::{MockBoard, MockSystem};
-use crate::app::profile::POWER_CONTROL;
+use crate::app::profile::{COMPACT, Compact, POWER_CONTROL};
 use crate::app::{App, Config, coordinates, reason};
 use crate::storage::Layout;
 
@@ -151,7 +151,12 @@ profile!(
     }
 );
 
-/// Bytes of flash that the layout takes.
+/// The compact profile itself.
+pub struct Real;
+
+profile!(Real, Compact, COMPACT);
+
+/// Bytes of flash that the layouts of the small ones take.
 pub const FLASH: usize = 10 * 1024;
 
 /// Whether the reason is one of a task that ended by itself.
