@@ -5,6 +5,7 @@ pub mod campaign;
 pub mod count;
 pub mod device;
 pub mod elf;
+pub mod fuzz;
 pub mod hil;
 pub mod map;
 pub mod minimal;

@@ -32,6 +32,12 @@ const CHORES: &[Chore] = &[
         run: xtask::campaign::campaign,
     },
     Chore {
+        name: "fuzz",
+        usage: "fuzz [seconds] [target ...]",
+        about: "libFuzzer on every fuzz target (or those named), 100 seconds each; wants a nightly compiler",
+        run: xtask::fuzz::fuzz,
+    },
+    Chore {
         name: "emulate",
         usage: "emulate <board> <program>",
         about: "runs a program of the firmware in the emulator, its log here, its serial line on a local port",

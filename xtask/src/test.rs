@@ -5,7 +5,7 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{campaign, count, hil, map, minimal, size};
+use crate::{campaign, count, fuzz, hil, map, minimal, size};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -13,6 +13,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "lint", about: "clippy has nothing to say", run: lint },
     Step { name: "host", about: "tests of core, link, simulator and whole system", run: host },
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
+    Step { name: "fuzz", about: "every fuzz target on a fixed number of inputs", run: fuzz::check },
     Step { name: "xtask", about: "tests of these chores", run: xtask },
     Step { name: "doc", about: "the documentation builds without warnings", run: doc },
     Step { name: "core", about: "the core builds for a board, without std and without allocator", run: core },

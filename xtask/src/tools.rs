@@ -69,7 +69,7 @@ impl Tools {
 }
 
 /// A program from crates.io, which anybody may install for himself.
-fn crates_io(program: &str, options: &[&str]) -> Result<PathBuf, Trouble> {
+pub(crate) fn crates_io(program: &str, options: &[&str]) -> Result<PathBuf, Trouble> {
     if let Some(path) = find(program) {
         return Ok(path);
     }

@@ -1,0 +1,146 @@
+//! A small problem with settings, drawn from the bytes of an input: mostly sensible, sometimes at the edge.
+
+use arbitrary::{Result, Unstructured};
+use foretune_core::{
+    Bandwidth, Dimension, Fidelity, Goal, Information, LogNormal, Map, Memory, Method, Optimizer, Prior,
+    Problem, Recommend, Scaling, Settings, Step, Weights,
+};
+
+/// Room for three dimensions and fidelities, twelve observations, three particles, ARD or a deep map of width 4 (57
+/// parameters in three dimensions), their centres and Adam, 24 candidates.
+pub type Toy = Memory<3, 3, 12, 3, 4, 57, 9, 24>;
+/// An optimizer in it.
+pub type Tuner<'a> = Optimizer<'a, 3, 3, 12, 3, 4, 57, 9, 24>;
+/// Its slots for observations.
+pub const SLOTS: usize = 12;
+
+/// Slices of work after which an optimizer that comes to nothing hangs.
+pub const PATIENCE: u32 = 100_000;
+
+/// What to tune, and how.
+#[derive(Debug)]
+pub struct Case {
+    dimensions: Vec<Dimension>,
+    fidelities: Vec<Fidelity>,
+    budget: f32,
+    goal: Goal,
+    /// How.
+    pub settings: Settings,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Case {
+    /// Draws one.
+    pub fn draw(u: &mut Unstructured<'_>) -> Result<Self> {
+        let dimensions = (0..u.int_in_range(1..=3)?).map(|_| dimension(u)).collect::<Result<_>>()?;
+        let mut cost = 0.0;
+        let fidelities =
+            (0..u.int_in_range(1..=3)?).map(|_| fidelity(u, &mut cost)).collect::<Result<_>>()?;
+        let budget = sane(u, &[0.0, 10.0, 40.0, 1e6])?.abs();
+        let goal = *u.choose(&[Goal::Maximise, Goal::Minimise])?;
+        Ok(Case { dimensions, fidelities, budget, goal, settings: settings(u)?, seed: u.arbitrary()? })
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> Problem<'_> {
+        let Case { dimensions, fidelities, budget, goal, .. } = self;
+        Problem { dimensions, fidelities, budget: *budget, goal: *goal }
+    }
+
+    /// An optimizer in this memory; none if the problem or the settings are refused.
+    pub fn start<'a>(&'a self, memory: &'a mut Toy) -> Option<Tuner<'a>> {
+        memory.start(self.problem(), self.settings, self.seed).ok()
+    }
+}
+
+/// As [`number`], but at an edge only now and then: a case has many numbers, and one bad one has it refused.
+fn sane(u: &mut Unstructured<'_>, usual: &[f32]) -> Result<f32> {
+    if u.ratio(1, 100)? { number(u, usual) } else { between(u, usual) }
+}
+
+fn between(u: &mut Unstructured<'_>, usual: &[f32]) -> Result<f32> {
+    let (a, b) = (*u.choose(usual)?, *u.choose(usual)?);
+    if u.arbitrary()? {
+        return Ok(a);
+    }
+    Ok(a + f32::from(u.arbitrary::<u16>()?) / 65536.0 * (b - a))
+}
+
+/// One of these, or between them, or at some edge, or anything.
+pub fn number(u: &mut Unstructured<'_>, usual: &[f32]) -> Result<f32> {
+    const EDGES: [f32; 12] =
+        [0.0, -0.0, 1.0, -1.0, 1e-30, 1e12, 1e30, -1e30, 1.1e30, f32::NAN, f32::INFINITY, f32::MIN];
+    Ok(match u.int_in_range(0..=15)? {
+        0 => *u.choose(&EDGES)?,
+        1 => f32::from_bits(u.arbitrary()?),
+        _ => between(u, usual)?,
+    })
+}
+
+fn dimension(u: &mut Unstructured<'_>) -> Result<Dimension> {
+    const LEVELS: [&[f32]; 3] = [&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0], &[-1.0, 1.0], &[0.0, 1e-3, 1e3]];
+    Ok(match u.int_in_range(0..=7)? {
+        0 => Dimension::Interval { low: sane(u, &[-1e30, 0.0])?, high: sane(u, &[1.0, 1e30])? },
+        1..=3 => Dimension::Interval { low: -5.0, high: 10.0 },
+        4 => Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
+        5 => Dimension::Grid { low: 0.0, high: 1.0, levels: u.int_in_range(2..=40)? },
+        _ => Dimension::Levels(u.choose(&LEVELS)?),
+    })
+}
+
+/// Costs ascend, as a rule.
+fn fidelity(u: &mut Unstructured<'_>, cost: &mut f32) -> Result<Fidelity> {
+    *cost += sane(u, &[1.0, 5.0])?;
+    Ok(Fidelity { cost: *cost, samples: 10, noise: sane(u, &[0.0, 1e-4, 0.1, 100.0])?.abs() })
+}
+
+fn log_normal(u: &mut Unstructured<'_>) -> Result<LogNormal> {
+    Ok(LogNormal { mean: sane(u, &[-20.0, -1.0, 0.0, 20.0])?, deviation: sane(u, &[0.1, 0.7, 10.0])?.abs() })
+}
+
+fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
+    let c = sane(u, &[0.0, 0.6, 1.0])?;
+    let methods = [
+        Method::MfMes,
+        Method::Continual,
+        Method::MftMes,
+        Method::Separation { c },
+        Method::Myopic { c },
+        Method::TwoPhase { c },
+    ];
+    let rate = sane(u, &[1e-3, 0.05, 10.0])?.abs();
+    let base = Settings {
+        map: *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?,
+        particles: u.int_in_range(1..=3)?,
+        beta: sane(u, &[0.0, 1.2, 1e6])?,
+        information: *u.choose(&[Information::Paper, Information::Correlated])?,
+        max_values: u.int_in_range(1..=4)?,
+        prior: Prior {
+            weights: *u.choose(&[Weights::PerInput(0.5), Weights::Fixed(0.5), Weights::Fixed(1e6)])?,
+            length: log_normal(u)?,
+            signal: log_normal(u)?,
+            gamma: log_normal(u)?,
+        },
+        carry_particles: u.ratio(3, 4)?,
+        kde_bandwidth: sane(u, &[1e-5, 0.55, 1e3])?,
+        kde_mix: sane(u, &[0.0, 0.2, 1.0])?,
+        bandwidth: *u.choose(&[Bandwidth::Median, Bandwidth::Fixed(1.0 / 1.326), Bandwidth::Fixed(1e9)])?,
+        step: *u.choose(&[Step::Plain { rate }, Step::Adam { rate }, Step::Shared { rate }])?,
+        steps_per_round: u.int_in_range(0..=2)?,
+        steps_per_task: u.int_in_range(0..=3)?,
+        carried: u.int_in_range(0..=8)?,
+        initial: u.int_in_range(0..=11)?,
+        scaling: *u.choose(&[
+            Scaling::Running,
+            Scaling::Initial,
+            Scaling::Fixed { mean: 0.0, deviation: 1.0 },
+            Scaling::Fixed { mean: -1e30, deviation: 1e-20 },
+        ])?,
+        candidates: u.int_in_range(16..=24)?,
+        refinements: u.int_in_range(0..=2)?,
+        recommend: *u.choose(&[Recommend::Queried, Recommend::Anywhere])?,
+        ..Settings::DEFAULT
+    };
+    Ok(base.with_method(*u.choose(&methods)?))
+}

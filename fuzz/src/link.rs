@@ -1,0 +1,348 @@
+//! Whatever comes over the line, to the tuner and to the station.
+//!
+//! The tuner must let only sound events through, in order, answer every request with one frame that the station can
+//! read, and stay within the knowledge that it was given. The station must take any answer.
+
+use arbitrary::{Result, Unstructured};
+use foretune_link::{
+    Application, Begin, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
+    Outcome, Pace, Phase, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
+    Response, Retry, Settings, Station, Ticket, Tuner, Upload, crc32, encode,
+};
+
+use crate::case::number;
+
+/// Most bytes of knowledge.
+const LIMIT: u32 = 700;
+const TRIES: u8 = 3;
+const PROBLEM: u32 = 0xF0CC;
+const IDENTITY: Identity<'static> = Identity {
+    firmware: "fuzz",
+    profile: "compact",
+    problem: PROBLEM,
+    dimensions: 2,
+    fidelities: 4,
+    tries: TRIES,
+};
+
+/// Seeds: dialogues, and frames.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut frame = [0; MAX_FRAME];
+    let requests = [
+        Request::Hello { version: 1 },
+        Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0 }),
+        Request::Poll { task: 1 },
+        Request::Status,
+        Request::Offer { knowledge: 0, total: 3, crc: crc32(b"abc") },
+        Request::Write { crc: crc32(b"abc"), offset: 0, data: b"abc" },
+        Request::Commit { crc: crc32(b"abc") },
+    ];
+    let frames = requests.iter().map(|request| encode(1, request, &mut frame).expect("it fits").to_vec());
+    frames.chain(crate::optimizer::seeds()).collect()
+}
+
+/// Runs an input.
+pub fn run(bytes: &[u8]) {
+    let mut device = Device::new();
+    bytes.iter().for_each(|&byte| device.hear(byte));
+    device.check();
+    let _ = talk_to_tuner(&mut Unstructured::new(bytes));
+    let _ = talk_to_station(&mut Unstructured::new(bytes));
+}
+
+fn talk_to_tuner(u: &mut Unstructured<'_>) -> Result<()> {
+    let mut device = Device::new();
+    while !u.is_empty() {
+        let data: Vec<u8> = u.arbitrary::<[u8; 4]>()?.repeat(u.int_in_range(0..=70)?);
+        let request = request(u, &device, &data)?;
+        let mut out = [0; MAX_FRAME];
+        let Ok(frame) = encode(u.arbitrary()?, &request, &mut out) else { continue };
+        let mut frame = frame.to_vec();
+        if u.ratio(1, 8)? {
+            let at = u.choose_index(frame.len())?;
+            frame[at] ^= u.arbitrary::<u8>()?;
+        }
+        frame.iter().for_each(|&byte| device.hear(byte));
+        match u.int_in_range(0..=7)? {
+            0 => device.restart(),
+            1..=5 => device.think(),
+            _ => {}
+        }
+        device.check();
+    }
+    Ok(())
+}
+
+/// A number at an edge, near what is expected, or as expected.
+fn near(u: &mut Unstructured<'_>, expected: u32) -> Result<u32> {
+    Ok(match u.int_in_range(0..=9)? {
+        0 => 0,
+        1 => u32::MAX,
+        2 => expected.wrapping_add(1),
+        3 => expected.wrapping_sub(1),
+        4 => u.arbitrary()?,
+        _ => expected,
+    })
+}
+
+fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Result<Request<'a>> {
+    let Ticket { task, step } = device.tuner.ticket();
+    let App { sequence, ref knowledge, total, .. } = device.app;
+    let crc = crc32(data);
+    Ok(match u.int_in_range(0..=13)? {
+        0 => Request::Hello { version: u.arbitrary()? },
+        1 | 2 => Request::Begin(Begin {
+            task: near(u, task.wrapping_add(1))?,
+            problem: near(u, PROBLEM)?,
+            seed: u.arbitrary()?,
+            budget: number(u, &[1.0, 100.0])?,
+        }),
+        3 => Request::Poll { task: near(u, task)? },
+        4..=6 => {
+            let ticket = Ticket { task: near(u, task)?, step: near(u, step)? };
+            let outcome = if u.ratio(1, 3)? { Outcome::Failed } else { Outcome::Value(number(u, &[1.0])?) };
+            Request::Report(Report { ticket, attempt: u.int_in_range(0..=3)?, outcome })
+        }
+        7 => Request::Stop { task: near(u, task)? },
+        8 => Request::Abort { task: near(u, task)? },
+        9 => Request::Offer { knowledge: near(u, sequence)?, total: near(u, data.len() as u32)?, crc },
+        10 => Request::Write { crc, offset: near(u, total.unwrap_or(0))?, data },
+        11 => Request::Commit { crc },
+        12 => Request::Read { knowledge: near(u, sequence)?, offset: near(u, knowledge.len() as u32)? },
+        _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
+        _ => Request::Status,
+    })
+}
+
+/// A tuner with what it needs, as plain as can be.
+struct Device {
+    app: App,
+    tuner: Tuner,
+    decoder: Decoder,
+}
+
+#[derive(Default)]
+struct App {
+    events: Vec<Event>,
+    knowledge: Vec<u8>,
+    sequence: u32,
+    incoming: Vec<u8>,
+    /// Length of the transfer that is open.
+    total: Option<u32>,
+}
+
+impl Device {
+    fn new() -> Self {
+        Device { app: App::default(), tuner: Tuner::new(IDENTITY), decoder: Decoder::new() }
+    }
+
+    fn hear(&mut self, byte: u8) {
+        let before = self.app.events.len();
+        let mut out = [0; MAX_FRAME];
+        let answer = self.tuner.serve(&mut self.decoder, byte, &mut self.app, &mut out);
+        assert!(self.app.events.len() <= before + 1, "one request, at most one event");
+        let Some(frame) = answer else {
+            return assert_eq!(self.app.events.len(), before, "nothing happens without an answer");
+        };
+        let mut decoder = Decoder::<304>::new();
+        let read = frame.iter().filter(|&&byte| decoder.receive::<Response>(byte).is_some()).count();
+        assert_eq!(read, 1, "an answer that cannot be read");
+    }
+
+    fn restart(&mut self) {
+        (self.app.incoming, self.app.total) = (Vec::new(), None);
+        self.tuner = Tuner::new(IDENTITY);
+        self.app.events.iter().for_each(|event| self.tuner.replay(event));
+        self.decoder = Decoder::new();
+    }
+
+    fn think(&mut self) {
+        let task = self.tuner.ticket().task;
+        let settings = Settings::from_slice(&[Coordinate::Level(3), Coordinate::Unit(0.5)]).expect("two fit");
+        if self.tuner.phase() == Phase::Thinking && self.tuner.stopping() {
+            let reason = Reason::Stopped;
+            self.tuner.finish(Recommendation { task, reason, queries: 1, spent: 1.0, mean: 0.0, settings });
+        } else {
+            self.tuner.ask(Proposal { fidelity: 1, samples: 10, cost: 10.0, settings });
+        }
+    }
+
+    /// The events are those of tasks one after the other, each step settled once, with finite values.
+    fn check(&self) {
+        let (mut task, mut step, mut attempt, mut running) = (0, 0, 0, false);
+        for event in &self.app.events {
+            match *event {
+                Event::Begun(begin) => {
+                    assert_eq!((begin.task, begin.problem), (task + 1, PROBLEM));
+                    assert!(begin.budget.is_finite() && begin.budget > 0.0);
+                    (task, step, attempt, running) = (begin.task, 0, 0, true);
+                }
+                Event::Observed { ticket, value } => {
+                    assert!(running && value.is_finite() && ticket == Ticket { task, step });
+                    (step, attempt) = (step + 1, 0);
+                }
+                Event::Failed { ticket, attempt: tried } => {
+                    assert!(running && tried == attempt && ticket == Ticket { task, step });
+                    attempt += 1;
+                }
+                Event::GivenUp { ticket } => {
+                    assert!(running && attempt + 1 == TRIES && ticket == Ticket { task, step });
+                    (step, attempt) = (step + 1, 0);
+                }
+                Event::Stopped { task: stopped } => assert!(running && stopped == task),
+                Event::Aborted { task: aborted } => {
+                    assert!(running && aborted == task);
+                    running = false;
+                }
+            }
+        }
+        assert_eq!(self.tuner.ticket().task, task);
+        assert!(self.app.knowledge.len() as u32 <= LIMIT);
+    }
+}
+
+impl Application for App {
+    fn apply(&mut self, event: &Event) -> std::result::Result<(), Refusal> {
+        self.events.push(*event);
+        Ok(())
+    }
+
+    fn health(&self) -> Health {
+        Health::default()
+    }
+
+    fn knowledge(&self) -> Knowledge {
+        let total = self.knowledge.len() as u32;
+        Knowledge { sequence: self.sequence, total, crc: crc32(&self.knowledge) }
+    }
+
+    fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> std::result::Result<(), Refusal> {
+        // Panics when asked for anything beyond.
+        data.copy_from_slice(&self.knowledge[offset as usize..offset as usize + data.len()]);
+        Ok(())
+    }
+
+    fn open_knowledge(&mut self, total: u32) -> std::result::Result<(), Refusal> {
+        if total > LIMIT {
+            return Err(Refusal::TooLarge { limit: LIMIT });
+        }
+        (self.incoming, self.total) = (Vec::new(), Some(total));
+        Ok(())
+    }
+
+    fn write_knowledge(&mut self, data: &[u8]) -> std::result::Result<(), Refusal> {
+        self.incoming.extend_from_slice(data);
+        let total = self.total.expect("nothing is written before it is offered");
+        assert!(self.incoming.len() <= total as usize, "more than was offered");
+        Ok(())
+    }
+
+    fn commit_knowledge(&mut self, crc: u32) -> std::result::Result<(), Refusal> {
+        let total = self.total.take().expect("nothing is committed before it is offered");
+        assert_eq!(self.incoming.len(), total as usize, "committed before all was there");
+        if crc32(&self.incoming) != crc {
+            return Err(Refusal::Checksum);
+        }
+        self.knowledge = std::mem::take(&mut self.incoming);
+        self.sequence += 1;
+        Ok(())
+    }
+
+    fn forget_knowledge(&mut self) -> std::result::Result<(), Refusal> {
+        (self.knowledge, self.total) = (Vec::new(), None);
+        self.sequence += 1;
+        Ok(())
+    }
+}
+
+fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
+    let mut station = Station::new(Pace { timeout: 40, interval: 5 }, u.arbitrary()?);
+    let mut buffer = [0; 64];
+    let offered = Knowledge { sequence: 1, total: near(u, 64)?, crc: u.arbitrary()? };
+    let mut download = Download::new(offered, &mut buffer);
+    assert_eq!(download.is_err(), offered.total > 64);
+    let mut upload = Upload::new(b"knowledge", &offered);
+    let (mut decoder, mut now) = (Decoder::<304>::new(), 0u32);
+    while !u.is_empty() {
+        now = now.wrapping_add(u.int_in_range(0..=60)?);
+        let (tag, open) = match station.transmit(now) {
+            Some((tag, request)) => (tag, Some(request)),
+            None => (u.arbitrary()?, None),
+        };
+        let data = u.arbitrary::<[u8; 3]>()?.repeat(u.int_in_range(0..=80)?);
+        let response = response(u, &data)?;
+        let mut frame = [0; MAX_FRAME];
+        let Ok(frame) = encode(near(u, tag)?, &response, &mut frame) else { continue };
+        for &byte in frame {
+            let Some((tag, response)) = decoder.receive::<Response>(byte) else { continue };
+            let _ = station.receive(now, tag, &response);
+            let _ = download.as_mut().map(|download| download.receive(&response));
+            let _ = upload.receive(&response);
+        }
+        // What the station wants to say next can be said.
+        assert!(open.is_none_or(|request| encode(tag, &request, &mut [0; MAX_FRAME]).is_ok()));
+        match u.int_in_range(0..=7)? {
+            0 => station.greet(),
+            1 => station.begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0 }),
+            2 => station.resume(u.arbitrary()?),
+            3 => station.report(Outcome::Value(number(u, &[1.0])?)),
+            4 => station.stop(),
+            5 => station.abort(),
+            _ => station.ask_status(),
+        }
+    }
+    if let Ok(Ok(bytes)) = download.map(Download::finish) {
+        assert_eq!(crc32(bytes), offered.crc, "knowledge with a wrong checksum");
+    }
+    Ok(())
+}
+
+fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>> {
+    let ticket = Ticket { task: near(u, 1)?, step: near(u, 0)? };
+    let task = ticket.task;
+    let level = Coordinate::Level(u.arbitrary()?);
+    let settings = Settings::from_slice(&vec![level; u.int_in_range(0..=16)?]).expect("sixteen fit");
+    let phases = [Phase::Idle, Phase::Thinking, Phase::Waiting, Phase::Finished, Phase::Fault];
+    let knowledge =
+        Knowledge { sequence: near(u, 1)?, total: near(u, 9)?, crc: near(u, crc32(b"knowledge"))? };
+    Ok(match u.int_in_range(0..=11)? {
+        0 => Response::Greeting(foretune_link::Greeting {
+            version: u.arbitrary()?,
+            identity: IDENTITY,
+            phase: *u.choose(&phases)?,
+            task,
+            step: ticket.step,
+            knowledge,
+        }),
+        1 => Response::Begun { task },
+        2 | 3 => Response::Query(Query {
+            ticket,
+            attempt: u.arbitrary()?,
+            fidelity: u.arbitrary()?,
+            samples: u.arbitrary()?,
+            cost: number(u, &[1.0])?,
+            settings,
+        }),
+        4 => Response::Working { ticket, progress: Progress { done: u.arbitrary()?, total: u.arbitrary()? } },
+        5 => Response::Settled { ticket },
+        6 => Response::Again { ticket, attempt: u.arbitrary()?, reason: Retry::Failed },
+        7 => Response::Finished(Recommendation {
+            task,
+            reason: Reason::Budget,
+            queries: u.arbitrary()?,
+            spent: number(u, &[1.0])?,
+            mean: number(u, &[1.0])?,
+            settings,
+        }),
+        8 => Response::Ready { offset: near(u, 0)? },
+        9 => Response::Stored(knowledge),
+        10 => Response::Chunk { offset: near(u, 0)?, data },
+        _ => Response::Refused(*u.choose(&[
+            Refusal::WrongTask { current: task },
+            Refusal::WrongStep { expected: ticket.step },
+            Refusal::Busy { task },
+            Refusal::NoTransfer,
+            Refusal::Storage,
+        ])?),
+    })
+}

@@ -1,0 +1,322 @@
+//! Calls of an optimizer in any order, beside a model so plain that it can be seen to be right.
+//!
+//! The model is the list of answers and what was last said. It knows which answers must be accepted, what they cost,
+//! how many there can be and what may end a task; it knows nothing of Gaussian processes. From time to time a copy is
+//! restored from a snapshot, and must come to the same query, bit for bit.
+
+use arbitrary::{Result, Unstructured};
+use foretune_core::optimizer::MAX_FAILURES;
+use foretune_core::{Error, Kind, Progress, Query, Recommend, Record, Stop};
+
+use crate::case::{Case, PATIENCE, SLOTS, Toy, Tuner, number};
+
+/// Most calls in one input.
+const CALLS: usize = 60;
+
+/// Seeds: calls that lead through whole tasks.
+pub fn seeds() -> Vec<Vec<u8>> {
+    (0..24u8)
+        .map(|i| (0..1500u32).map(|j| (j.wrapping_mul(2_654_435_761) >> (8 + i % 16)) as u8 ^ i).collect())
+        .collect()
+}
+
+/// Runs an input.
+pub fn run(bytes: &[u8]) {
+    // Running out of bytes ends an input, as it should.
+    let _ = play(&mut Unstructured::new(bytes), &mut Tally::default());
+}
+
+/// How far inputs get.
+#[derive(Debug, Default)]
+struct Tally {
+    answers: usize,
+    tasks: u32,
+    copies: usize,
+}
+
+fn play(u: &mut Unstructured<'_>, tally: &mut Tally) -> Result<()> {
+    let case = Case::draw(u)?;
+    let good = case.settings.checked().is_ok() && case.problem().checked().is_ok();
+    let mut memory = Box::new(Toy::new());
+    let Some(tuner) = case.start(&mut memory) else {
+        assert!(!good, "refused although all is in range");
+        return Ok(());
+    };
+    assert!(good);
+    let mut game = Game { case: &case, tuner, model: Model::default(), open: None, void: None, copies: 0 };
+    for _ in 0..CALLS {
+        if let Err(end) = game.call(u) {
+            tally.add(&game);
+            return Err(end);
+        }
+        game.check();
+    }
+    tally.add(&game);
+    Ok(())
+}
+
+impl Tally {
+    fn add(&mut self, game: &Game<'_>) {
+        self.answers += game.model.answers.len();
+        self.tasks += game.model.tasks;
+        self.copies += game.copies;
+    }
+}
+
+/// What is known without any mathematics.
+#[derive(Debug, Default)]
+struct Model {
+    /// Finished tasks.
+    tasks: u32,
+    answers: Vec<Record<3>>,
+    stopping: bool,
+    ended: Option<Stop>,
+}
+
+impl Model {
+    fn told(&self) -> usize {
+        self.answers.iter().filter(|answer| answer.y.is_some()).count()
+    }
+
+    fn failed(&self) -> usize {
+        self.answers.len() - self.told()
+    }
+
+    /// Initial points are free.
+    fn spent(&self, case: &Case) -> f64 {
+        let charged = self.answers.iter().filter(|answer| answer.kind != Kind::Initial);
+        charged.map(|answer| f64::from(case.problem().fidelities[answer.fidelity].cost)).sum()
+    }
+}
+
+struct Game<'a> {
+    case: &'a Case,
+    tuner: Tuner<'a>,
+    model: Model,
+    open: Option<Query<3>>,
+    /// A query that was void when the task was stopped or restarted.
+    void: Option<Query<3>>,
+    /// Copies compared.
+    copies: usize,
+}
+
+impl Game<'_> {
+    fn call(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        match u.int_in_range(0..=15)? {
+            0 => self.advance(u.int_in_range(1..=50)?),
+            1..=5 => self.advance(PATIENCE),
+            6..=10 => self.tell(number(u, &[-3.0, 0.5, 1.0, 1e4])?),
+            11 => self.fail(),
+            12 if u.ratio(1, 4)? => self.stop(),
+            13 if u.ratio(1, 8)? => self.restart(),
+            14 => self.compare_with_copy(),
+            15 => self.answer_void(),
+            _ => self.next_task(),
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, slices: u32) {
+        for slice in 1..=slices {
+            assert!(slice < PATIENCE, "hangs: {:?}", self.tuner.status());
+            match self.tuner.advance() {
+                Progress::Working => assert!(self.open.is_none() && self.model.ended.is_none()),
+                Progress::Query(query) => return self.asked(query),
+                Progress::Waiting => return assert!(self.open.is_some(), "waits for nothing"),
+                Progress::Done(stop) => return self.ended(stop),
+            }
+        }
+    }
+
+    fn asked(&mut self, query: Query<3>) {
+        assert!(self.open.is_none() && !self.model.stopping && self.model.ended.is_none());
+        let problem = self.case.problem();
+        let round = self.model.answers.len() as u32;
+        assert_eq!((query.task(), query.round()), (self.model.tasks + 1, round));
+        assert_eq!(query.unit().len(), problem.dimensions.len());
+        for ((dimension, &unit), &value) in problem.dimensions.iter().zip(query.unit()).zip(query.setting()) {
+            assert_eq!(dimension.snap(unit), unit, "off its level or outside");
+            assert_eq!(dimension.value(unit), value);
+            assert!(value.is_finite());
+        }
+        let cost = f64::from(problem.fidelities[query.fidelity()].cost);
+        let left = f64::from(problem.budget) - self.model.spent(self.case);
+        assert!(
+            query.kind() == Kind::Initial || cost <= left * (1.0 + 1e-5) + 1e-6 * cost,
+            "{cost} of {left}"
+        );
+        self.open = Some(query);
+    }
+
+    fn ended(&mut self, stop: Stop) {
+        assert!(self.open.is_none());
+        assert_eq!(*self.model.ended.get_or_insert(stop), stop, "an end does not change");
+        let problem = self.case.problem();
+        let dearest = f64::from(problem.fidelities[problem.fidelities.len() - 1].cost);
+        let left = f64::from(problem.budget) - self.model.spent(self.case);
+        match stop {
+            Stop::Budget => assert!(dearest > left * (1.0 - 1e-5) - 1e-6 * dearest, "{dearest} of {left}"),
+            Stop::Capacity => assert_eq!(self.model.told(), SLOTS),
+            Stop::Failures => assert_eq!(self.model.failed(), MAX_FAILURES),
+            Stop::Requested => assert!(self.model.stopping),
+            Stop::Exhausted => {}
+        }
+        self.check_recommendation();
+        assert!(self.tuner.particles().flatten().all(|theta| theta.is_finite()), "a particle was lost");
+    }
+
+    fn check_recommendation(&self) {
+        let Some(best) = self.tuner.recommendation() else {
+            return assert_eq!(self.model.told(), 0, "nothing recommended although something was observed");
+        };
+        assert!(self.model.told() > 0);
+        assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
+        let dimensions = self.case.problem().dimensions;
+        assert!(dimensions.iter().zip(best.unit()).all(|(dimension, &unit)| dimension.snap(unit) == unit));
+        if self.case.settings.recommend == Recommend::Queried {
+            let queried = |answer: &Record<3>| answer.y.is_some() && answer.x.starts_with(best.unit());
+            assert!(self.model.answers.iter().any(queried), "{best:?} was never queried");
+        }
+    }
+
+    fn tell(&mut self, y: f32) {
+        let Some(query) = self.open.take() else { return };
+        let acceptable = y.is_finite() && self.tuner.plausible().contains(&y);
+        let record = record(&query, Some(y));
+        let before = self.bytes();
+        match self.tuner.tell(query, y) {
+            Ok(()) => {
+                assert!(acceptable, "{y} was taken");
+                self.model.answers.push(record);
+            }
+            Err(refused) => {
+                assert!(!acceptable, "{y} was refused: {refused}");
+                let why = if y.is_finite() { Error::Outlier } else { Error::NotFinite };
+                assert_eq!(refused.error, why);
+                assert_eq!(self.bytes(), before, "a refusal changes nothing");
+                self.open = Some(refused.query);
+            }
+        }
+    }
+
+    fn fail(&mut self) {
+        let Some(query) = self.open.take() else { return };
+        self.model.answers.push(record(&query, None));
+        self.tuner.fail(query).expect("the query asked last");
+    }
+
+    fn stop(&mut self) {
+        self.tuner.stop();
+        if self.model.ended.is_none() {
+            self.model.stopping = true;
+            self.void = self.open.take().or(self.void.take());
+        }
+    }
+
+    fn answer_void(&mut self) {
+        let Some(query) = self.void.take() else { return };
+        let before = self.bytes();
+        let same = self.open.as_ref().is_some_and(|open| *open == query);
+        match self.tuner.tell(query, 1.0) {
+            Err(refused) => assert!(refused.error == Error::ForeignQuery || same),
+            // A task that was restarted asks its first query again, and means the same.
+            Ok(()) => {
+                assert!(same);
+                self.model.answers.push(record(&self.open.take().expect("it is open"), Some(1.0)));
+                return;
+            }
+        }
+        assert_eq!(self.bytes(), before, "a refusal changes nothing");
+    }
+
+    fn next_task(&mut self) {
+        match self.tuner.next_task() {
+            Ok(()) => {
+                assert!(self.model.ended.is_some());
+                self.model = Model { tasks: self.model.tasks + 1, ..Model::default() };
+            }
+            Err(error) => assert!(self.model.ended.is_none() && error == Error::OutOfTurn),
+        }
+    }
+
+    fn restart(&mut self) {
+        match self.tuner.restart() {
+            Ok(()) => {
+                assert!(self.model.ended.is_none());
+                self.model = Model { tasks: self.model.tasks, ..Model::default() };
+                self.void = self.open.take();
+            }
+            Err(error) => assert!(self.model.ended.is_some() && error == Error::OutOfTurn),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.tuner.snapshot(|piece| bytes.extend_from_slice(piece));
+        assert_eq!(bytes.len(), self.tuner.snapshot_len());
+        bytes
+    }
+
+    /// Restores a copy and lets both come to their next query or their end. A task that has ended gives knowledge, with
+    /// which the copy begins the next.
+    fn compare_with_copy(&mut self) {
+        if self.model.ended.is_some() {
+            self.next_task();
+        }
+        let bytes = self.bytes();
+        let mut memory = Box::new(Toy::new());
+        let mut copy = self.case.start(&mut memory).expect("it started before");
+        copy.load(&bytes).expect("its own snapshot");
+        let mut again = Vec::new();
+        copy.snapshot(|piece| again.extend_from_slice(piece));
+        assert_eq!(again, bytes, "a restored copy saves the same");
+        self.advance(PATIENCE);
+        let reached = (0..PATIENCE).map(|_| copy.advance()).find(|step| *step != Progress::Working);
+        match reached.expect("the copy hangs") {
+            Progress::Query(query) => assert_eq!(Some(query), self.open),
+            Progress::Done(stop) => {
+                assert_eq!(Some(stop), self.model.ended);
+                let bits = |tuner: &Tuner<'_>| {
+                    tuner.recommendation().map(|best| (best.mean.to_bits(), *best.unit().first().unwrap()))
+                };
+                assert_eq!(bits(&copy), bits(&self.tuner));
+            }
+            other => panic!("{other:?}"),
+        }
+        self.copies += 1;
+    }
+
+    /// What must hold at any time.
+    fn check(&self) {
+        let status = self.tuner.status();
+        assert_eq!(status.observations + status.to_replay, self.model.told());
+        assert!(self.model.told() <= SLOTS && self.model.failed() <= MAX_FAILURES);
+        assert_eq!(status.task, self.model.tasks + 1);
+        let spent = self.model.spent(self.case);
+        assert!((f64::from(status.spent) - spent).abs() <= 1e-5 * spent, "{} for {spent}", status.spent);
+        let records: Vec<_> = self.tuner.records().collect();
+        assert_eq!(records, self.model.answers);
+        assert!(self.tuner.carried().len() <= self.case.settings.carried);
+    }
+}
+
+fn record(query: &Query<3>, y: Option<f32>) -> Record<3> {
+    let mut x = [0.0; 3];
+    x[..query.unit().len()].copy_from_slice(query.unit());
+    Record { x, fidelity: query.fidelity(), kind: query.kind(), y }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutate::Inputs;
+
+    #[test]
+    fn inputs_get_far_enough_to_mean_something() {
+        let (mut inputs, mut tally) = (Inputs::new(seeds(), 2), Tally::default());
+        for _ in 0..400 {
+            let _ = play(&mut Unstructured::new(&inputs.next_input()), &mut tally);
+        }
+        assert!(tally.answers > 400 && tally.tasks > 40 && tally.copies > 200, "{tally:?}");
+    }
+}
