@@ -173,6 +173,8 @@ struct Ledger {
     downloads: u32,
     statuses: u32,
     progress_at: u32,
+    /// Longest time without progress, in ticks.
+    longest: u32,
 }
 
 impl Master {
@@ -236,6 +238,7 @@ impl Campaign {
         while self.up.harm.frames + self.down.harm.frames < frames {
             self.tick();
             let idle = self.now - self.ledger.progress_at;
+            self.ledger.longest = self.ledger.longest.max(idle);
             assert!(idle < PATIENCE, "no progress for {idle} ticks, device {:?}", self.device.tuner.phase());
         }
     }
@@ -487,12 +490,48 @@ fn a_bad_line_changes_nothing_but_the_time() {
     }
 }
 
+/// What many campaigns come to.
+#[derive(Debug, Default)]
+struct Total {
+    frames: u64,
+    lost: u64,
+    altered: u64,
+    repeated: u64,
+    reordered: u64,
+    restarts: u32,
+    observations: u64,
+    tasks: u32,
+    transfers: u32,
+    longest_wait_in_timeouts: u32,
+}
+
+impl Total {
+    fn add(&mut self, campaign: &Campaign) {
+        let Campaign { up, down, device, master, ledger, .. } = campaign;
+        for Harm { frames, lost, altered, repeated, delayed } in [&up.harm, &down.harm] {
+            self.frames += frames;
+            self.lost += lost;
+            self.altered += altered;
+            self.repeated += repeated;
+            self.reordered += delayed;
+        }
+        self.restarts += device.restarts + master.restarts;
+        self.observations += ledger.observations;
+        self.tasks += ledger.finished;
+        self.transfers += ledger.uploads + ledger.downloads;
+        self.longest_wait_in_timeouts = self.longest_wait_in_timeouts.max(ledger.longest / PACE.timeout);
+    }
+}
+
 #[test]
-#[ignore = "two million frames: a minute or two"]
+#[ignore = "six million frames: minutes"]
 fn a_very_long_bad_line() {
-    for seed in 100..120 {
+    let mut total = Total::default();
+    for seed in 100..160 {
         let mut campaign = Campaign::new(seed, 3 + seed as u32 % 20);
         campaign.run(100_000);
-        report(&campaign);
+        total.add(&campaign);
     }
+    println!("{total:#?}");
+    assert!(total.frames >= 6_000_000 && total.tasks > 1000 && total.restarts > 1000);
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::board::{Board, emulated, find};
 use crate::hil::{Plan, station};
+use crate::long;
 use crate::proxy::{Proxy, Random};
 use crate::qemu::{CUT, Device, Running};
 use crate::step::{Trouble, Verdict};
@@ -61,8 +62,19 @@ fn mixed(count: u32, seed: u64) -> Vec<Disturbance> {
 }
 
 /// `cargo xtask campaign`: the long version. Every piece of a whole task on a new device, and many random runs.
+///
+/// Before them, or on their own by name, the campaigns on this host: `storage` and `line`.
 pub fn campaign(words: &[String]) -> bool {
     let tools = Tools::default();
+    let named = words.first().map(String::as_str);
+    if let Some(result) = long::on_host(named) {
+        if let Err(trouble) = &result {
+            eprintln!("{}", trouble.why());
+        }
+        if result.is_err() || named.is_some() {
+            return result.is_ok();
+        }
+    }
     let boards: Vec<_> = match words {
         [] => emulated().collect(),
         [name, ..] => find(name).into_iter().collect(),

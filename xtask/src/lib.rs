@@ -7,6 +7,7 @@ pub mod device;
 pub mod elf;
 pub mod fuzz;
 pub mod hil;
+pub mod long;
 pub mod map;
 pub mod minimal;
 pub mod proxy;

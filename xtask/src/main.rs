@@ -27,8 +27,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "campaign",
-        usage: "campaign [board]",
-        about: "power failures at every piece of a task and many random ones, bad lines: an hour or two",
+        usage: "campaign [storage | line | life | board]",
+        about: "the long tests: storage, line and life on this host, then power failures and bad lines on emulated boards",
         run: xtask::campaign::campaign,
     },
     Chore {
