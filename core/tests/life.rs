@@ -158,6 +158,7 @@ fn live(settings: Settings, tasks: usize, early: usize, width: usize) {
     println!("around task {early}: {first:?}\nthe last {width}: {last:?}\nall {tasks}: {whole:?}");
     println!("{filled} of {tasks} tasks filled all {SLOTS} slots, none had fewer than {fewest} observations");
     println!("{fallbacks} pivots raised or particles left out");
+    println!("time per task: {:.0} ms, then {:.0} ms", first.milliseconds, last.milliseconds);
     // Means of `width` tasks still differ by chance; a tenth of the hill is what nobody would call worse.
     assert!(last.regret <= first.regret + 0.1 * TOP, "worse at the end: {last:?} after {first:?}");
     assert!(whole.least_spread > 0.02 && whole.largest_spread < 5.0, "{whole:?}");
