@@ -6,7 +6,7 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::optimizer::MAX_FAILURES;
-use foretune_core::{Error, Kind, Progress, Query, Recommend, Record, Stop};
+use foretune_core::{Activity, Error, Kind, Progress, Query, Recommend, Record, Stop};
 
 use crate::case::{Case, PATIENCE, SLOTS, Toy, Tuner, number};
 
@@ -229,24 +229,34 @@ impl Game<'_> {
         assert_eq!(self.bytes(), before, "a refusal changes nothing");
     }
 
+    /// Whether the task has ended; if nobody has been told yet, has it told.
+    fn has_ended(&mut self) -> bool {
+        if self.tuner.status().activity == Activity::Done && self.model.ended.is_none() {
+            self.advance(1);
+        }
+        self.model.ended.is_some()
+    }
+
     fn next_task(&mut self) {
+        let ended = self.has_ended();
         match self.tuner.next_task() {
             Ok(()) => {
-                assert!(self.model.ended.is_some());
+                assert!(ended);
                 self.model = Model { tasks: self.model.tasks + 1, ..Model::default() };
             }
-            Err(error) => assert!(self.model.ended.is_none() && error == Error::OutOfTurn),
+            Err(error) => assert!(!ended && error == Error::OutOfTurn),
         }
     }
 
     fn restart(&mut self) {
+        let ended = self.has_ended();
         match self.tuner.restart() {
             Ok(()) => {
-                assert!(self.model.ended.is_none());
+                assert!(!ended);
                 self.model = Model { tasks: self.model.tasks, ..Model::default() };
                 self.void = self.open.take();
             }
-            Err(error) => assert!(self.model.ended.is_some() && error == Error::OutOfTurn),
+            Err(error) => assert!(ended && error == Error::OutOfTurn),
         }
     }
 
@@ -260,7 +270,7 @@ impl Game<'_> {
     /// Restores a copy and lets both come to their next query or their end. A task that has ended gives knowledge, with
     /// which the copy begins the next.
     fn compare_with_copy(&mut self) {
-        if self.model.ended.is_some() {
+        if self.has_ended() {
             self.next_task();
         }
         let bytes = self.bytes();

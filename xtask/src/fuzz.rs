@@ -58,6 +58,7 @@ fn search(target: &str, seconds: &str) -> Result<(), Trouble> {
     run(command.args([
         &format!("-max_total_time={seconds}"),
         "-max_len=4096",
+        "-len_control=0",
         "-timeout=20",
         "-print_final_stats=1",
     ]))

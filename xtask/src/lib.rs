@@ -1,5 +1,6 @@
 //! Project chores: tests, emulated boards, sizes. `cargo xtask help` lists them.
 
+pub mod audit;
 pub mod board;
 pub mod campaign;
 pub mod count;
@@ -10,6 +11,7 @@ pub mod hil;
 pub mod long;
 pub mod map;
 pub mod minimal;
+pub mod panics;
 pub mod proxy;
 pub mod qemu;
 pub mod selftest;
@@ -19,3 +21,4 @@ pub mod step;
 pub mod test;
 pub mod toolchain;
 pub mod tools;
+pub mod unsafety;

@@ -38,6 +38,12 @@ const CHORES: &[Chore] = &[
         run: xtask::fuzz::fuzz,
     },
     Chore {
+        name: "audit",
+        usage: "audit [licences | advisories | miri | addresses | threads]",
+        about: "what wants more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler",
+        run: xtask::audit::audit,
+    },
+    Chore {
         name: "emulate",
         usage: "emulate <board> <program>",
         about: "runs a program of the firmware in the emulator, its log here, its serial line on a local port",
@@ -60,6 +66,12 @@ const CHORES: &[Chore] = &[
         usage: "count [--write]",
         about: "instructions on the emulated Cortex-M7, against the table in firmware/instructions.md; --write renews it",
         run: xtask::count::count,
+    },
+    Chore {
+        name: "panics",
+        usage: "panics [--write]",
+        about: "every place in the released firmware that could panic; --write keeps their numbers in firmware/panics.md",
+        run: xtask::panics::panics,
     },
     Chore {
         name: "map",

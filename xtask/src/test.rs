@@ -5,12 +5,13 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{campaign, count, fuzz, hil, map, minimal, size};
+use crate::{campaign, count, fuzz, hil, map, minimal, panics, size, unsafety};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "lint", about: "clippy has nothing to say", run: lint },
+    Step { name: "unsafe", about: "no `unsafe` but in the boards' files", run: unsafety::check },
     Step { name: "host", about: "tests of core, link, simulator and whole system", run: host },
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
     Step { name: "fuzz", about: "every fuzz target on a fixed number of inputs", run: fuzz::check },
@@ -24,6 +25,7 @@ pub const STEPS: &[Step] = &[
     },
     Step { name: "map", about: "every memory map fits its chip", run: map::check_all },
     Step { name: "size", about: "every program is within its budget", run: size::check_all },
+    Step { name: "panics", about: "every place that could panic is accounted for", run: panics::check },
     Step {
         name: "selftest",
         about: "line, clock, flash, faults and power cuts on emulated boards",

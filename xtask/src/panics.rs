@@ -1,0 +1,289 @@
+//! What can still panic in the released firmware: every place, each with why it cannot happen.
+//!
+//! Every panic that the compiler could not rule out needs the place in the source to report, a `Location` among the
+//! constants: file, line and column. The step finds them all in the linked program and compares, per file, with the
+//! table in `firmware/panics.md`, where somebody has said why. A new one fails the step, as does a new way to panic (the
+//! functions of the core library that are linked in).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::board::find;
+use crate::elf::Elf;
+use crate::shell::root;
+use crate::step::{Trouble, Verdict};
+use crate::toolchain::BoardToolchain;
+use crate::tools::Tools;
+
+/// The table.
+const TABLE: &str = "firmware/panics.md";
+
+/// The programs that are released.
+const PROGRAMS: [&str; 2] = ["compact", "deep"];
+const BOARD: &str = "nucleo-h7a3zi";
+
+/// The ways to panic that may be linked in. Not among them: arithmetic that overflows (it wraps in a release, and the
+/// tests and fuzz targets run with checks), shifts, `unreachable!`, slices of text.
+const WAYS: [&str; 10] = [
+    "panic_fmt",
+    "panic",
+    "panic_display",
+    "panic_bounds_check",
+    "slice_index_fail",
+    "len_mismatch_fail",
+    "expect_failed",
+    "unwrap_failed",
+    "panic_const_div_by_zero",
+    "panic_const_rem_by_zero",
+];
+
+/// A place that can panic: file (as in the table), line, column.
+type Place = (String, u32, u32);
+
+/// The step: no place that the table does not account for.
+pub fn check(tools: &Tools) -> Verdict {
+    let places = all_places(tools)?;
+    let known = read_table()?;
+    let counts = count(&places);
+    // Another compiler rules out more or fewer: then a file is compared as a whole.
+    let same_compiler = matches!(tools.board_toolchain()?, BoardToolchain::Rustup);
+    for (file, sites) in &counts {
+        let allowed = known.get(file).map_or(0, |row| if same_compiler { row.sites } else { usize::MAX });
+        if *sites > allowed {
+            let lines: Vec<_> = places.iter().filter(|place| place.0 == *file).map(|place| place.1).collect();
+            return Err(Trouble::failed(format!(
+                "{file} has {sites} places that can panic, {allowed} are accounted for in {TABLE}; lines {lines:?}. \
+                 If none of them can happen, say why there: cargo xtask panics --write"
+            )));
+        }
+    }
+    if let Some((file, _)) = known.iter().find(|(_, row)| row.why.is_empty()) {
+        return Err(Trouble::failed(format!("{TABLE} does not say why nothing in {file} can panic")));
+    }
+    Ok(format!("{} places in {} files, each accounted for", places.len(), counts.len()))
+}
+
+/// `cargo xtask panics [--write]`: lists them; with `--write` brings the counts of the table up to date, keeping the
+/// reasons.
+pub fn panics(words: &[String]) -> bool {
+    let result = all_places(&Tools::default()).and_then(|places| {
+        places.iter().for_each(|(file, line, column)| println!("{file}:{line}:{column}"));
+        let mut rows = read_table().unwrap_or_default();
+        let counts = count(&places);
+        rows.retain(|file, _| counts.contains_key(file));
+        for (file, sites) in counts {
+            rows.entry(file).or_default().sites = sites;
+        }
+        if words.iter().any(|word| word == "--write") {
+            std::fs::write(root().join(TABLE), text_of(&rows))?;
+        }
+        Ok(())
+    });
+    if let Err(trouble) = &result {
+        eprintln!("{}", trouble.why());
+    }
+    result.is_ok()
+}
+
+fn all_places(tools: &Tools) -> Result<BTreeSet<Place>, Trouble> {
+    let mut places = BTreeSet::new();
+    for program in PROGRAMS {
+        let elf = Elf::read(&find(BOARD)?.build(tools, program)?)?;
+        check_ways(&elf)?;
+        places.extend(places_in(&elf));
+        places.extend(messages_in(&elf));
+    }
+    Ok(places)
+}
+
+fn count(places: &BTreeSet<Place>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for (file, ..) in places {
+        *counts.entry(file.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// No way to panic but those that are known.
+fn check_ways(elf: &Elf) -> Result<(), Trouble> {
+    let ways = elf.symbols.keys().filter_map(|symbol| way(symbol));
+    match ways.into_iter().find(|way| !WAYS.contains(&way.as_str())) {
+        Some(new) => Err(Trouble::failed(format!("a new way to panic is linked in: `{new}`"))),
+        None => Ok(()),
+    }
+}
+
+/// The last part of a mangled name, if it is a function of the core library that panics.
+fn way(symbol: &str) -> Option<String> {
+    let panics =
+        symbol.contains("4core9panicking") || symbol.ends_with("_fail") || symbol.ends_with("_failed");
+    if !symbol.starts_with("_R") || !panics || !symbol.contains("4core") {
+        return None;
+    }
+    let start = symbol.rfind(|c: char| c.is_ascii_digit())? + 1;
+    Some(symbol[start..].to_owned())
+}
+
+/// Every `Location` among the constants: address and length of a file's name, line, column.
+fn places_in(elf: &Elf) -> BTreeSet<Place> {
+    let contents = || elf.sections.iter().filter(|section| !section.content.is_empty());
+    let text_at = |address: u64, length: usize| {
+        let section = contents().find(|section| section.span.contains(&address))?;
+        let start = (address - section.span.start) as usize;
+        let bytes = section.content.get(start..start.checked_add(length)?)?;
+        std::str::from_utf8(bytes)
+            .ok()
+            .filter(|text| text.ends_with(".rs") && !text.contains(char::is_control))
+    };
+    let mut places = BTreeSet::new();
+    for section in contents() {
+        for words in section.content.chunks_exact(4).map(word).collect::<Vec<_>>().windows(4) {
+            let &[address, length, line, column] = words else { continue };
+            if (4..400).contains(&length)
+                && (1..100_000).contains(&line)
+                && (1..1000).contains(&column)
+                && let Some(file) = text_at(u64::from(address), length as usize)
+            {
+                places.insert((short(file), line, column));
+            }
+        }
+    }
+    places
+}
+
+/// Panics of packages that word them with `defmt`: these have a message among the symbols in place of a `Location`.
+fn messages_in(elf: &Elf) -> BTreeSet<Place> {
+    let package = |symbol: &str| {
+        let (package, rest) = symbol.strip_prefix("{\"package\":\"")?.split_once('"')?;
+        rest.contains("\"data\":\"panicked at ").then(|| format!("{package}: worded with defmt"))
+    };
+    let mut symbols: Vec<_> =
+        elf.symbols.keys().filter_map(|symbol| Some((package(symbol)?, symbol))).collect();
+    symbols.sort();
+    symbols.into_iter().zip(1..).map(|((package, _), number)| (package, number, 0)).collect()
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// A file's name without what depends on the machine: the folders before a package or the compiler's library, and
+/// versions.
+fn short(file: &str) -> String {
+    if let Some((_, rest)) = file.split_once("/registry/src/") {
+        let inside = rest.split_once('/').map_or(rest, |(_, inside)| inside);
+        let (package, path) = inside.split_once('/').unwrap_or((inside, ""));
+        let name = package.rsplit_once('-').map_or(package, |(name, _)| name);
+        let path = path.rsplit_once("../").map_or(path, |(_, path)| path);
+        return format!("{name}: {path}");
+    }
+    match file.rsplit_once("/library/") {
+        Some((_, path)) => format!("library: {path}"),
+        None => file.to_owned(),
+    }
+}
+
+/// What the table says of a file.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Row {
+    sites: usize,
+    why: String,
+}
+
+fn read_table() -> Result<BTreeMap<String, Row>, Trouble> {
+    Ok(parse(&std::fs::read_to_string(root().join(TABLE))?))
+}
+
+fn parse(text: &str) -> BTreeMap<String, Row> {
+    let cells = |line: &str| {
+        line.trim().trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let row = |line: &str| match &cells(line)[..] {
+        [file, sites, why] => {
+            let file = file.trim_matches('`').to_owned();
+            Some((file, Row { sites: sites.parse().ok()?, why: why.clone() }))
+        }
+        _ => None,
+    };
+    text.lines().filter_map(row).collect()
+}
+
+const HEADING: &str = "\
+# What could panic, and why it does not
+
+Places in the released programs (compact and deep on the real board) where the compiler could not rule a panic out, as
+`cargo xtask panics --write` found them in the linked code; the step `panics` of `cargo xtask test` fails when one is
+added. A panic would not be the end: it is logged, noted for the next start, and the device restarts and goes on from
+its journal.
+
+Arithmetic that overflows does not panic in a release; all tests and fuzz targets run with the checks on, so that an
+overflow would show there. Allocation does not exist.
+
+| file | places | why it cannot happen |
+|---|---:|---|
+";
+
+fn text_of(rows: &BTreeMap<String, Row>) -> String {
+    let line = |(file, Row { sites, why }): (&String, &Row)| format!("| `{file}` | {sites} | {why} |\n");
+    let all: usize = rows.values().map(|row| row.sites).sum();
+    format!("{HEADING}{}\n{all} places in {} files.\n", rows.iter().map(line).collect::<String>(), rows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::Section;
+
+    #[test]
+    fn places_are_found_among_constants() {
+        let mut content = b"....core/src/gp.rs".to_vec();
+        content.resize(20, 0);
+        for number in [0x1004u32, 14, 209, 52] {
+            content.extend(number.to_le_bytes());
+        }
+        let span = 0x1000..0x1000 + content.len() as u64;
+        let elf = Elf { sections: vec![Section { name: ".rodata".into(), span, content }], ..Elf::default() };
+        assert_eq!(places_in(&elf), BTreeSet::from([("core/src/gp.rs".to_owned(), 209, 52)]));
+    }
+
+    #[test]
+    fn messages_of_defmt_count_by_package() {
+        let mut elf = Elf::default();
+        for (package, data) in
+            [("hal", "panicked at 'a'"), ("hal", "panicked at 'b'"), ("app", "all is well")]
+        {
+            let symbol = format!("{{\"package\":\"{package}\",\"tag\":\"defmt_error\",\"data\":\"{data}\"}}");
+            elf.symbols.insert(symbol, 0);
+        }
+        let counts = count(&messages_in(&elf));
+        assert_eq!(counts, BTreeMap::from([("hal: worded with defmt".to_owned(), 2)]));
+    }
+
+    #[test]
+    fn names_do_not_depend_on_the_machine() {
+        let registry = "/home/me/.cargo/registry/src/index.crates.io-0123/embassy-stm32-0.6.0/src/time.rs";
+        assert_eq!(short(registry), "embassy-stm32: src/time.rs");
+        let library = "/rustc/59807616e1fa/library/core/src/slice/mod.rs";
+        assert_eq!(short(library), "library: core/src/slice/mod.rs");
+        assert_eq!(short("core/src/gp.rs"), "core/src/gp.rs");
+    }
+
+    #[test]
+    fn ways_to_panic_are_told_by_their_symbols() {
+        let bounds = "_RNvNtCs7ldSeZOOJos_4core9panicking18panic_bounds_check";
+        assert_eq!(way(bounds).as_deref(), Some("panic_bounds_check"));
+        assert_eq!(way("_RNvNtCs7ldSeZOOJos_4core6option13unwrap_failed").as_deref(), Some("unwrap_failed"));
+        assert_eq!(way("_ZN13foretune_link5tuner5Tuner6failed17h5aeaffabbc96ba3aE"), None);
+        let mut elf = Elf::default();
+        elf.symbols.insert(bounds.into(), 0);
+        assert!(check_ways(&elf).is_ok());
+        elf.symbols.insert("_RNvNtNtCs7_4core9panicking11panic_const24panic_const_add_overflow".into(), 0);
+        assert!(check_ways(&elf).is_err());
+    }
+
+    #[test]
+    fn the_table_survives_being_written() {
+        let row = |sites, why: &str| Row { sites, why: why.into() };
+        let rows = BTreeMap::from([("a.rs".into(), row(2, "because")), ("b: c.rs".into(), row(1, ""))]);
+        assert_eq!(parse(&text_of(&rows)), rows);
+    }
+}
