@@ -265,8 +265,8 @@ fn a_deep_slot_with_a_flipped_bit_is_noticed() {
     let range = store.knowledge_range().unwrap();
     assert_eq!(store.flash().bytes()[range.start as usize..range.end as usize], payload);
     let mut flash = store.release();
-    for sample in 0..500 {
-        let bit = range.start as usize * 8 + sample * 5_615;
+    for sample in 0..5000 {
+        let bit = range.start as usize * 8 + sample * 561;
         flash.flip(bit);
         let store = Store::<_, RECORD>::open(flash, layout).unwrap();
         assert_eq!((store.knowledge(), store.slots().damaged()), (None, 1), "bit {bit}");
