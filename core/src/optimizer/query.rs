@@ -110,7 +110,7 @@ pub struct Recommendation<const D: usize> {
     pub(super) dimensions: usize,
     /// Posterior mean, in units of the observations.
     pub mean: f32,
-    /// Posterior deviation, in units of the observations.
+    /// Posterior deviation, in units of the observations; finite.
     pub deviation: f32,
 }
 

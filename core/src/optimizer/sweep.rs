@@ -168,7 +168,13 @@ impl<
         let data = observations(&memory.data);
         let fallbacks = &mut self.state.fallbacks;
         let theta = &memory.particles[sweep.v][..self.model.parameters()];
-        let particle = Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], fallbacks);
+        let particle = Particle::with(
+            Self::MAPS,
+            &self.model,
+            theta,
+            &noise[..self.problem.fidelities.len()],
+            fallbacks,
+        );
         let mut gp = memory.gp.workspace();
         let sound = if first < data.fidelity.len() {
             gp.factor(&particle, &data, first, fallbacks).is_ok()
@@ -189,7 +195,8 @@ impl<
         let memory = &mut *self.memory;
         let data = observations(&memory.data);
         let theta = &memory.particles[sweep.v][..self.model.parameters()];
-        let particle = Particle::new(&self.model, theta, &noise[..fidelities], &mut Default::default());
+        let particle =
+            Particle::with(Self::MAPS, &self.model, theta, &noise[..fidelities], &mut Default::default());
         let candidates = &mut memory.candidates;
         let end = (first + LANES).min(candidates.len);
         let mut beliefs = [Posterior::default(); LANES * MAX_FIDELITIES];
@@ -348,7 +355,8 @@ impl<
             setting: self.setting(&best.x),
             dimensions: self.problem.dimensions.len(),
             mean: scale.undo(self.problem.goal.sign() * best.mean),
-            deviation: scale.deviation * math::sqrt(best.variance),
+            // Observations near the largest allowed, times a large signal, would be infinite.
+            deviation: (scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
         }
     }
 
