@@ -176,6 +176,15 @@ impl<'a> Particle<'a> {
         Particle { model, theta, hyper, noise: floored }
     }
 
+    /// Adds a level behind the truth's: the same function, seen with another noise variance.
+    pub(crate) fn with_memory(mut self, truth: usize, noise: f32) -> Self {
+        self.hyper.end_at(truth);
+        if let Some(level) = self.noise.get_mut(truth + 1) {
+            *level = noise.max(NOISE_FLOOR * self.hyper.signal);
+        }
+        self
+    }
+
     fn forward(&self, block: Forward<'_>) {
         let Model { map, dimensions, offsets } = *self.model;
         forward(map, dimensions, offsets.length, self.theta, block);

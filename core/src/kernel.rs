@@ -42,6 +42,18 @@ pub struct Hyper {
     pub gamma: f32,
     /// `κ(m, m')`.
     pub kappa: [[f32; MAX_FIDELITIES]; MAX_FIDELITIES],
+    /// The last fidelity of its own; what lies beyond is like it.
+    last: usize,
+}
+
+impl Hyper {
+    /// Makes everything beyond the fidelity `truth` like it: the place of values remembered from earlier tasks.
+    pub(crate) fn end_at(&mut self, truth: usize) {
+        let own = self.kappa;
+        let like = |m: usize| m.min(truth);
+        self.kappa = core::array::from_fn(|m| core::array::from_fn(|n| own[like(m)][like(n)]));
+        self.last = truth;
+    }
 }
 
 /// `∂/∂ ln k` summed over pairs of observations, by their fidelities; see [`Model::finish_gradient`].
@@ -78,7 +90,7 @@ impl Model {
         let signal = self.signal().map_or(1.0, |i| math::exp(theta[i] + self.offsets.signal));
         let gamma = math::exp(theta[self.gamma()] + self.offsets.gamma);
         let kappa = core::array::from_fn(|m| core::array::from_fn(|n| math::exp(-gamma * squared_gap(m, n))));
-        Hyper { signal, gamma, kappa }
+        Hyper { signal, gamma, kappa, last: MAX_FIDELITIES - 1 }
     }
 
     /// Turns sums over pairs of `∂/∂ ln k` into `∂/∂ ln s` and `∂/∂ ln γ`.
@@ -87,7 +99,7 @@ impl Model {
         for (m, row) in sums.0.iter().enumerate() {
             for (n, sum) in row.iter().enumerate() {
                 signal += sum;
-                gamma -= sum * squared_gap(m, n) * hyper.gamma;
+                gamma -= sum * squared_gap(m.min(hyper.last), n.min(hyper.last)) * hyper.gamma;
             }
         }
         gradient[self.gamma()] += gamma;

@@ -82,8 +82,17 @@ pub struct Settings {
     pub steps_per_round: u32,
     /// Learning steps `R` at the end of a task (not if nothing of it is carried on).
     pub steps_per_task: u32,
-    /// How many of the last tasks' recommendations are tried first, 0 to 8, charged like any query; the paper has 0.
+    /// How many of the last tasks' recommendations are carried on, 0 to 8; the paper has 0.
     pub carried: usize,
+    /// Whether carried points are measured again, at the truth's fidelity, charged like any query.
+    pub retry: bool,
+    /// How well the values remembered of carried points are believed: their deviation from the values in this task, in
+    /// deviations of the observations. They then take part in the model, each in a slot for an observation. 0: they are
+    /// not used.
+    pub doubt: f32,
+    /// Share of the budget, in `[0, 1]`, that is spent before carried points and values play a part: a fresh look, or the
+    /// first task's second-best optimum would be found again in all later ones.
+    pub fresh: f32,
     /// Initial points, uniform at uniform fidelities, not charged to the budget.
     pub initial: usize,
     /// Scaling of the observations. [`Scaling::Initial`] needs initial points.
@@ -121,6 +130,9 @@ impl Settings {
         steps_per_round: 0,
         steps_per_task: 2000,
         carried: 0,
+        retry: true,
+        doubt: 0.0,
+        fresh: 0.0,
         initial: 10,
         scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
         candidates: 512,
@@ -138,8 +150,8 @@ impl Settings {
         max_values: 10,
         prior: Prior {
             weights: Weights::PerInput(0.5),
-            length: LogNormal { mean: -0.7, deviation: 0.7 },
-            signal: LogNormal { mean: 0.0, deviation: 0.7 },
+            length: LogNormal { mean: -1.2, deviation: 0.8 },
+            signal: LogNormal { mean: 1.5, deviation: 0.7 },
             gamma: LogNormal { mean: -4.0, deviation: 1.5 },
         },
         carry_particles: true,
@@ -147,11 +159,14 @@ impl Settings {
         kde_mix: 0.2,
         bandwidth: Bandwidth::Median,
         step: Step::Adam { rate: 0.05 },
-        steps_per_round: 5,
+        steps_per_round: 10,
         steps_per_task: 20,
-        carried: 3,
+        carried: 4,
+        retry: true,
+        doubt: 1.0,
+        fresh: 0.4,
         initial: 10,
-        scaling: Scaling::Running,
+        scaling: Scaling::Initial,
         candidates: 128,
         refinements: 3,
         recommend: Recommend::Queried,
@@ -191,6 +206,8 @@ impl Settings {
             "steps_per_round": self.steps_per_round <= 1_000_000;
             "steps_per_task": self.steps_per_task <= 1_000_000;
             "carried": self.carried <= MAX_CARRIED;
+            "doubt": self.doubt == 0.0 || (self.doubt >= 1e-3 && self.doubt <= 1e3);
+            "fresh": self.fresh >= 0.0 && self.fresh <= 1.0;
             "scaling": match self.scaling {
                 Scaling::Fixed { mean, deviation } => mean.abs() <= LARGEST_VALUE && deviation >= 1e-20 && deviation <= 1e20,
                 Scaling::Initial => self.initial > 0,
@@ -202,10 +219,12 @@ impl Settings {
         Ok(self)
     }
 
-    /// The same settings for another method, with the number of particles that it takes.
+    /// The same settings for another method. [`Method::MfMes`] takes one particle and carries nothing.
     pub const fn with_method(self, method: Method) -> Self {
-        let particles = if matches!(method, Method::MfMes) { 1 } else { self.particles };
-        Settings { method, particles, ..self }
+        match method {
+            Method::MfMes => Settings { method, particles: 1, carried: 0, ..self },
+            _ => Settings { method, ..self },
+        }
     }
 
     /// The model that these settings make of a problem with `d` dimensions.
@@ -216,6 +235,11 @@ impl Settings {
     /// Whether particles go on to the next task.
     pub(crate) const fn carries_particles(&self) -> bool {
         self.carry_particles && !matches!(self.method, Method::MfMes)
+    }
+
+    /// Most values remembered of earlier tasks.
+    pub(crate) const fn remembers(&self) -> usize {
+        if self.doubt > 0.0 { self.carried } else { 0 }
     }
 
     /// Checksum of everything that decides which queries are made.
@@ -239,6 +263,8 @@ impl Settings {
         }
         float(self.kde_bandwidth);
         float(self.kde_mix);
+        float(self.doubt);
+        float(self.fresh);
         let (bandwidth, h) = match self.bandwidth {
             Bandwidth::Fixed(h) => (0, h),
             Bandwidth::Median => (1, 0.0),
@@ -275,6 +301,7 @@ impl Settings {
             self.steps_per_round,
             self.steps_per_task,
             self.carried as u32,
+            self.retry as u32,
             self.initial as u32,
             scaling,
             self.candidates as u32,
@@ -312,6 +339,8 @@ mod tests {
             (Settings { kde_mix: 1.5, ..good }, "kde_mix"),
             (Settings { step: Step::Plain { rate: 0.0 }, ..good }, "step"),
             (Settings { candidates: 3, ..good }, "candidates"),
+            (Settings { doubt: -1.0, ..good }, "doubt"),
+            (Settings { fresh: f32::NAN, ..good }, "fresh"),
             (Settings { scaling: Scaling::Fixed { mean: 0.0, deviation: 0.0 }, ..good }, "scaling"),
             (Settings { scaling: Scaling::Initial, initial: 0, ..good }, "scaling"),
             (Settings { map: Map::Deep { width: 0 }, ..good }, "map"),
@@ -357,8 +386,11 @@ mod tests {
             Settings { steps_per_round: 4, ..base },
             Settings { steps_per_task: 4, ..base },
             Settings { carried: 1, ..base },
+            Settings { retry: !base.retry, ..base },
+            Settings { doubt: 0.7, ..base },
+            Settings { fresh: 0.7, ..base },
             Settings { initial: 1, ..base },
-            Settings { scaling: Scaling::Initial, ..base },
+            Settings { scaling: Scaling::Running, ..base },
             Settings { candidates: 17, ..base },
             Settings { refinements: 1, ..base },
             Settings { recommend: Recommend::Anywhere, ..base },

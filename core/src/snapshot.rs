@@ -20,11 +20,11 @@
 //! | 44 | 4 | length of everything, checksum included |
 //! | 48 | 16 | zeros |
 //! | 64 | 4 each | particles, `f32` |
-//! | | 4 each | carried points, `f32` |
+//! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
-use crate::data::{Kind, Record};
+use crate::data::{Kind, LARGEST_VALUE, Record};
 use crate::error::SnapshotError;
 use crate::features::Map;
 use crate::kernel::Model;
@@ -123,7 +123,7 @@ impl Header {
     pub fn length(&self) -> usize {
         HEADER
             + self.particles * self.parameters * 4
-            + self.carried * self.dimensions * 4
+            + self.carried * (self.dimensions + 1) * 4
             + self.records * self.record_length()
             + 4
     }
@@ -137,7 +137,7 @@ impl Header {
     }
 
     pub(crate) fn records_at(&self) -> usize {
-        self.carried_at() + self.carried * self.dimensions * 4
+        self.carried_at() + self.carried * (self.dimensions + 1) * 4
     }
 
     /// Reads the header, without looking at the checksum.
@@ -325,12 +325,16 @@ pub(crate) fn fits(
     if header.carried > MAX_CARRIED || header.task == 0 || header.task > LAST_TASK {
         return Err(SnapshotError::Contents);
     }
-    let floats = bytes.get(HEADER..header.records_at()).ok_or(SnapshotError::Truncated)?;
-    let sound = |value: &[u8; 4]| f32::from_le_bytes(*value).abs() <= LARGEST_PARAMETER;
-    if !floats.as_chunks::<4>().0.iter().all(sound) {
-        return Err(SnapshotError::Contents);
-    }
-    Ok(())
+    let carried = bytes.get(header.carried_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
+    let within = |bytes: &[u8], largest: f32| {
+        bytes.as_chunks::<4>().0.iter().all(|value| f32::from_le_bytes(*value).abs() <= largest)
+    };
+    let point = header.dimensions * 4;
+    let sound = within(&bytes[HEADER..header.carried_at()], LARGEST_PARAMETER)
+        && carried.chunks_exact(point + 4).all(|entry| {
+            within(&entry[..point], LARGEST_PARAMETER) && within(&entry[point..], LARGEST_VALUE)
+        });
+    if sound { Ok(()) } else { Err(SnapshotError::Contents) }
 }
 
 pub(crate) fn read_floats(bytes: &[u8], out: &mut [f32]) {
@@ -394,7 +398,7 @@ mod tests {
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 64 + 24 + 4 + 24 + 4);
+        assert_eq!(header.length(), 64 + 24 + 8 + 24 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));

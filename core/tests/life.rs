@@ -60,7 +60,8 @@ fn measure(query: &Query<4>) -> f32 {
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     regret: f32,
-    observations: usize,
+    /// Slots in use: observations, and values remembered of earlier tasks.
+    slots: usize,
     /// Slices of work.
     slices: u32,
     time: Duration,
@@ -86,7 +87,7 @@ fn task(tuner: &mut Tuner<'_>) -> Outcome {
     let status = tuner.status();
     Outcome {
         regret: TOP - truth(tuner.task(), best.unit()),
-        observations: status.observations,
+        slots: tuner.data().len(),
         slices,
         time: start.elapsed(),
         spread: spread(tuner),
@@ -152,11 +153,11 @@ fn live(settings: Settings, tasks: usize, early: usize, width: usize) {
     let (first, last) =
         (Window::of(&outcomes[early - width / 2..][..width]), Window::of(&outcomes[tasks - width..]));
     let whole = Window::of(&outcomes);
-    let filled = outcomes.iter().filter(|outcome| outcome.observations == SLOTS).count();
-    let fewest = outcomes.iter().map(|outcome| outcome.observations).min().unwrap_or(0);
+    let filled = outcomes.iter().filter(|outcome| outcome.slots == SLOTS).count();
+    let fewest = outcomes.iter().map(|outcome| outcome.slots).min().unwrap_or(0);
     let fallbacks: u32 = outcomes.iter().map(|outcome| outcome.fallbacks).sum();
     println!("around task {early}: {first:?}\nthe last {width}: {last:?}\nall {tasks}: {whole:?}");
-    println!("{filled} of {tasks} tasks filled all {SLOTS} slots, none had fewer than {fewest} observations");
+    println!("{filled} of {tasks} tasks filled all {SLOTS} slots, none used fewer than {fewest}");
     println!("{fallbacks} pivots raised or particles left out");
     println!("time per task: {:.0} ms, then {:.0} ms", first.milliseconds, last.milliseconds);
     // Means of `width` tasks still differ by chance; a tenth of the hill is what nobody would call worse.
@@ -167,10 +168,7 @@ fn live(settings: Settings, tasks: usize, early: usize, width: usize) {
         "more work at the end: {last:?} after {first:?}"
     );
     // Money runs out first where a task took many of the dearest queries.
-    assert!(
-        filled * 2 >= tasks && fewest * 4 >= SLOTS * 3,
-        "{filled} filled, {fewest} observations at least"
-    );
+    assert!(filled * 2 >= tasks && fewest * 4 >= SLOTS * 3, "{filled} filled, {fewest} used at least");
 }
 
 #[test]

@@ -130,6 +130,9 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
         steps_per_round: u.int_in_range(0..=2)?,
         steps_per_task: u.int_in_range(0..=3)?,
         carried: u.int_in_range(0..=8)?,
+        retry: u.arbitrary()?,
+        doubt: sane(u, &[0.0, 1e-3, 1.0])?,
+        fresh: sane(u, &[0.0, 0.4, 1.0])?,
         initial: u.int_in_range(0..=11)?,
         scaling: *u.choose(&[
             Scaling::Running,

@@ -98,7 +98,8 @@ impl<
         let lattice = Lattice::new(self.problem.dimensions, count, &mut random);
         self.memory.candidates.len = 0;
         if lattice.whole.is_none() {
-            for i in 0..self.state.carried {
+            let carried = if self.looks_back() { self.state.carried } else { 0 };
+            for i in 0..carried {
                 self.memory.candidates.push(self.memory.carried[i]);
             }
             let best = self.best_observed();
@@ -124,11 +125,11 @@ impl<
         lattice.whole.is_some()
     }
 
-    /// All points that were observed.
+    /// All points that were observed in this task.
     pub(super) fn observed_candidates(&mut self) {
-        let (data, candidates) = (&self.memory.data, &mut self.memory.candidates);
-        candidates.len = data.len();
-        candidates.x[..data.len()].copy_from_slice(data.x());
+        let points = &self.memory.data.x()[self.state.remembered..];
+        self.memory.candidates.len = points.len();
+        self.memory.candidates.x[..points.len()].copy_from_slice(points);
     }
 
     /// New candidates around the best ones.
@@ -145,11 +146,11 @@ impl<
         candidates.clear_tallies();
     }
 
-    /// The observations with the largest values, best first.
+    /// The observations of this task with the largest values, best first.
     pub(super) fn best_observed(&self) -> [Option<usize>; TOP] {
         let z = self.memory.data.z();
         let mut best = [None; TOP];
-        for i in 0..z.len() {
+        for i in self.state.remembered..z.len() {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {
                 best[rank..].rotate_right(1);

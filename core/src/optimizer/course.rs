@@ -36,7 +36,25 @@ impl<
         self.memory.rows[Self::MOMENTS..].as_flattened_mut().fill(0.0);
         let State { seed, task, carried, .. } = self.state;
         self.state = State::new(seed, task, carried, self.settings.scaling);
+        self.remember();
         self.state.phase = if later { Phase::Next } else { Phase::Prepare { v: 0 } };
+    }
+
+    /// Puts the values remembered of carried points into the data's first slots.
+    fn remember(&mut self) {
+        let level = self.problem.fidelities.len();
+        let wanted = self.state.carried.min(self.settings.remembers());
+        let memory = &mut *self.memory;
+        for (x, y) in memory.carried[..wanted].iter().zip(memory.remembered) {
+            let kept = memory.data.push(x, level, Kind::Carried, y);
+            self.state.remembered += usize::from(kept.is_ok());
+        }
+    }
+
+    /// Whether the task has had its fresh look, so that carried points and values play a part. Failures do not count:
+    /// a replay knows of them before their time.
+    pub(super) fn looks_back(&self) -> bool {
+        self.total(&self.answered()) >= self.settings.fresh * self.problem.budget
     }
 
     /// Draws particle `v` from the prior.
@@ -113,7 +131,7 @@ impl<
     /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
     fn carried_query(&mut self) -> Option<Query<D>> {
         let truth = self.problem.truth();
-        if !self.purse().can_pay(truth) {
+        if !self.settings.retry || !self.looks_back() || !self.purse().can_pay(truth) {
             return None;
         }
         while self.state.next_carried < self.state.carried.min(self.settings.carried) {
@@ -159,8 +177,9 @@ impl<
         if renew {
             let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
             let noise = math::sqrt(least);
-            self.state.scale = Scale::of(data.y(), noise);
-            self.state.settled = self.state.scale.deviation > Scale::least(data.y(), noise);
+            let told = &data.y()[self.state.remembered..];
+            self.state.scale = Scale::of(told, noise);
+            self.state.settled = self.state.scale.deviation > Scale::least(told, noise);
         }
         data.rescale(self.state.scale, self.problem.goal.sign());
     }
@@ -168,7 +187,7 @@ impl<
     /// Ends the task: learning, if particles go on, then the recommendation.
     pub(super) fn finish(&mut self, stop: Stop) {
         self.state.stop = Some(stop);
-        if self.memory.data.is_empty() {
+        if self.memory.data.len() == self.state.remembered {
             self.state.phase = Phase::Done;
         } else if self.settings.carries_particles() && self.settings.steps_per_task > 0 {
             self.state.phase = Phase::Learn(Learn::new(self.settings.steps_per_task));
@@ -190,6 +209,8 @@ impl<
         });
         self.memory.carried[..=last].rotate_right(1);
         self.memory.carried[0] = best.x;
+        self.memory.remembered[..=last].rotate_right(1);
+        self.memory.remembered[0] = best.mean;
     }
 
     pub(super) fn initial_done(&self) -> bool {
@@ -199,7 +220,7 @@ impl<
     /// Initial points answered, for better or worse; failures up to a position.
     fn initial_count(&self, position: usize) -> usize {
         let data = &self.memory.data;
-        let told = (0..data.len()).filter(|&i| data.kind(i) == Kind::Initial).count();
+        let told = (self.state.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial).count();
         let failed = self.failures().filter(|f| f.record.kind == Kind::Initial && f.position <= position);
         told + failed.count()
     }

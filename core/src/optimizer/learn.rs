@@ -1,8 +1,7 @@
 //! Learning `θ` from the current task's data, slice by slice: Eq. (38), (39).
 
 use super::state::Phase;
-use super::{Memory, Optimizer, observations};
-use crate::gp::Particle;
+use super::{Memory, Optimizer};
 use crate::kernel::PairSums;
 use crate::linalg::LANES;
 use crate::prior::{self, Centres, Kde};
@@ -93,12 +92,12 @@ impl<
 
     /// One block of the factor; a particle whose factor fails has no say in this step.
     fn factor_slice(&mut self, v: usize, first: usize) -> Stage {
-        let noise = self.noise();
+        let lens = self.lens();
         let memory = &mut *self.memory;
-        let data = observations(&memory.data);
+        let data = lens.observations(&memory.data);
         let fallbacks = &mut self.state.fallbacks;
         let theta = &memory.particles[v][..self.model.parameters()];
-        let particle = Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], fallbacks);
+        let particle = lens.particle(&self.model, theta, fallbacks);
         let mut gp = memory.gp.workspace();
         if gp.factor(&particle, &data, first, fallbacks).is_err() {
             return self.leave_particle(v);
@@ -117,15 +116,14 @@ impl<
 
     /// One block of the gradient; after the last, the prior's.
     fn gradient_slice(&mut self, v: usize, first: usize, centres: &[u8]) -> Stage {
-        let noise = self.noise();
+        let lens = self.lens();
         let parameters = self.model.parameters();
         let later = self.learns_from_centres();
         let Memory { data, gp, particles, gradients, rows, .. } = &mut *self.memory;
-        let data = observations(data);
+        let data = lens.observations(data);
         let theta = &particles[v][..parameters];
         let mut unused = Default::default();
-        let particle =
-            Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], &mut unused);
+        let particle = lens.particle(&self.model, theta, &mut unused);
         let gradient = &mut gradients[v][..parameters];
         gp.workspace().gradient(&particle, &data, first, gradient, &mut self.state.sums);
         if first + LANES < data.fidelity.len() {

@@ -42,6 +42,8 @@ pub struct Memory<
     pub(super) design: [[f32; D]; N],
     pub(super) design_fidelity: [u8; N],
     pub(super) carried: [[f32; D]; MAX_CARRIED],
+    /// Values remembered of the carried points, in units of the observations.
+    pub(super) remembered: [f32; MAX_CARRIED],
 }
 
 impl<
@@ -77,6 +79,7 @@ impl<
             design: [[0.0; D]; N],
             design_fidelity: [0; N],
             carried: [[0.0; D]; MAX_CARRIED],
+            remembered: [0.0; MAX_CARRIED],
         }
     }
 
@@ -84,7 +87,7 @@ impl<
     pub const fn sizes() -> [(&'static str, usize); 7] {
         let row = size_of::<[f32; P]>();
         let small = size_of::<Pairs>() + size_of::<[[f32; MAX_SAMPLES]; V]>();
-        let points = size_of::<[[f32; D]; N]>() + N + size_of::<[[f32; D]; MAX_CARRIED]>();
+        let points = size_of::<[[f32; D]; N]>() + N + size_of::<[[f32; D]; MAX_CARRIED]>() + 4 * MAX_CARRIED;
         [
             ("observations", size_of::<Data<D, N>>()),
             ("Gaussian process", size_of::<gp::Memory<N, F>>()),

@@ -42,7 +42,7 @@ pub use query::{Activity, Progress, Query, Recommendation, Refused, Status, Stop
 use crate::data::{Data, Kind};
 use crate::error::Error;
 use crate::features::Rows;
-use crate::gp::{Fallbacks, Observations};
+use crate::gp::{Fallbacks, Observations, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::random::{Purpose, Random};
 use crate::settings::Settings;
@@ -108,7 +108,8 @@ impl<
         for (what, needed, available) in [
             ("dimensions", problem.dimensions.len(), D),
             ("fidelities", problem.fidelities.len(), M),
-            ("observations", settings.initial.saturating_add(1), N),
+            ("fidelities", problem.fidelities.len() + usize::from(settings.remembers() > 0), MAX_FIDELITIES),
+            ("observations", settings.initial.saturating_add(1 + settings.remembers()), N),
             ("particles", settings.particles, V),
             ("features", model.features(), F),
             ("parameters", model.parameters(), P),
@@ -287,7 +288,7 @@ impl<
         };
         Status {
             task: self.state.task,
-            observations: self.memory.data.len(),
+            observations: self.memory.data.len() - self.state.remembered,
             to_replay: self.state.hidden,
             spent: self.spent(),
             activity,
@@ -310,7 +311,8 @@ impl<
         &self.model
     }
 
-    /// The current task's observations.
+    /// The current task's observations, behind the values remembered of earlier tasks, if any: these have a fidelity
+    /// one beyond the last.
     pub fn data(&self) -> &Data<D, N> {
         &self.memory.data
     }
@@ -345,7 +347,7 @@ impl<
 
     /// Queries answered so far.
     fn round(&self) -> u32 {
-        (self.memory.data.len() + self.failures().count()) as u32
+        (self.memory.data.len() - self.state.remembered + self.failures().count()) as u32
     }
 
     fn random(&self, purpose: Purpose, index: u32) -> Random {
@@ -361,11 +363,44 @@ impl<
         }
         noise
     }
+
+    fn lens(&self) -> Lens {
+        let State { remembered, .. } = self.state;
+        let fidelities = self.problem.fidelities.len();
+        let mut noise = self.noise();
+        if remembered > 0 {
+            let doubt = self.settings.doubt;
+            noise[fidelities] = (doubt * doubt).max(noise[fidelities - 1]);
+        }
+        let from = if self.looks_back() { 0 } else { remembered };
+        Lens { noise, fidelities, from, remembers: remembered > 0 }
+    }
 }
 
-/// The observations as the model wants them.
-fn observations<const D: usize, const N: usize>(data: &Data<D, N>) -> Observations<'_> {
-    Observations { points: rows(data.x()), fidelity: data.fidelity(), z: data.z() }
+/// What the model sees: which of the data, and through which noise.
+#[derive(Clone, Copy)]
+struct Lens {
+    /// Standardised noise variance per fidelity, and behind the last the doubt in remembered values.
+    noise: [f32; MAX_FIDELITIES],
+    fidelities: usize,
+    /// The first slot that counts: remembered values do not before the task has had its fresh look.
+    from: usize,
+    remembers: bool,
+}
+
+impl Lens {
+    fn observations<'d, const D: usize, const N: usize>(&self, data: &'d Data<D, N>) -> Observations<'d> {
+        let (points, from) = (rows(&data.x()[self.from..]), self.from);
+        Observations { points, fidelity: &data.fidelity()[from..], z: &data.z()[from..] }
+    }
+
+    fn particle<'p>(&self, model: &'p Model, theta: &'p [f32], fallbacks: &mut Fallbacks) -> Particle<'p> {
+        let particle = Particle::new(model, theta, &self.noise[..self.fidelities], fallbacks);
+        if !self.remembers {
+            return particle;
+        }
+        particle.with_memory(self.fidelities - 1, self.noise[self.fidelities])
+    }
 }
 
 fn rows<const D: usize>(points: &[[f32; D]]) -> Rows<'_> {

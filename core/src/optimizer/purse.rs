@@ -60,17 +60,24 @@ impl<
 
     /// Queries per fidelity that were charged: all but the initial points, failed ones included.
     fn charged(&self) -> [u32; MAX_FIDELITIES] {
-        let data = &self.memory.data;
-        let told = (0..data.len()).map(|i| (data.kind(i), usize::from(data.fidelity()[i])));
-        let failed = self.failures().map(|failure| (failure.record.kind, failure.record.fidelity));
-        let mut counts = [0; MAX_FIDELITIES];
-        for (_, fidelity) in told.chain(failed).filter(|&(kind, _)| kind != Kind::Initial) {
-            counts[fidelity] += 1;
+        let mut counts = self.answered();
+        for failure in self.failures().filter(|failure| failure.record.kind != Kind::Initial) {
+            counts[failure.record.fidelity] += 1;
         }
         counts
     }
 
-    fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
+    /// Queries per fidelity that were charged and answered.
+    pub(super) fn answered(&self) -> [u32; MAX_FIDELITIES] {
+        let data = &self.memory.data;
+        let mut counts = [0; MAX_FIDELITIES];
+        for i in (self.state.remembered..data.len()).filter(|&i| data.kind(i) != Kind::Initial) {
+            counts[usize::from(data.fidelity()[i])] += 1;
+        }
+        counts
+    }
+
+    pub(super) fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
         let costs = self.problem.fidelities.iter().map(|fidelity| fidelity.cost);
         costs.zip(counts).fold(0.0, |sum, (cost, &count)| sum + cost * count as f32)
     }
@@ -88,7 +95,7 @@ impl<
     /// fidelity.
     pub(super) fn rounds(&self) -> usize {
         let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
-        (paid as usize).min(N.saturating_sub(self.settings.initial))
+        (paid as usize).min(N.saturating_sub(self.settings.initial + self.state.remembered))
     }
 
     /// Queries so far but for the initial points, failed ones included.

@@ -69,8 +69,9 @@ impl<
         for theta in &particles[..header.particles] {
             writer.floats(&theta[..header.parameters]);
         }
-        for x in self.carried() {
+        for (x, value) in self.carried().iter().zip(self.memory.remembered) {
             writer.floats(&x[..header.dimensions]);
+            writer.floats(&[value]);
         }
         for record in self.records().take(header.records) {
             writer.record(header.dimensions, &record);
@@ -117,11 +118,14 @@ impl<
 
     fn load_carried(&mut self, bytes: &[u8]) {
         let dimensions = self.problem.dimensions;
-        let points = bytes.chunks_exact(dimensions.len() * 4).take(self.settings.carried);
+        let length = dimensions.len() * 4;
+        let points = bytes.chunks_exact(length + 4).take(self.settings.carried);
         self.state.carried = points.len();
-        for (x, point) in self.memory.carried.iter_mut().zip(points) {
+        let kept = self.memory.carried.iter_mut().zip(self.memory.remembered.chunks_mut(1));
+        for ((x, value), point) in kept.zip(points) {
             *x = [0.0; D];
-            read_floats(point, &mut x[..dimensions.len()]);
+            read_floats(&point[..length], &mut x[..dimensions.len()]);
+            read_floats(&point[length..], value);
             x.iter_mut().zip(dimensions).for_each(|(x, dimension)| *x = dimension.snap(*x));
         }
     }
@@ -141,8 +145,9 @@ impl<
             self.check_record(&record)?;
             *(if record.y.is_some() { &mut told } else { &mut failed }) += 1;
         }
-        if told > N {
-            return Err(Error::Capacity { what: "observations", needed: told, available: N });
+        let slots = N - header.carried.min(self.settings.remembers());
+        if told > slots {
+            return Err(Error::Capacity { what: "observations", needed: told, available: slots });
         }
         if failed > MAX_FAILURES {
             return Err(SnapshotError::Contents.into());
@@ -170,7 +175,8 @@ impl<
                 let free = self.state.failures.iter_mut().find(|slot| slot.is_none());
                 let full =
                     Error::Capacity { what: "failures", needed: MAX_FAILURES + 1, available: MAX_FAILURES };
-                *free.ok_or(full)? = Some(Failure { record, position: self.state.hidden });
+                *free.ok_or(full)? =
+                    Some(Failure { record, position: self.memory.data.len() + self.state.hidden });
             }
         }
         Ok(())
@@ -192,7 +198,7 @@ impl<
     /// All answers of the current task in their order, also those still to be replayed.
     pub fn records(&self) -> impl Iterator<Item = Record<D>> {
         let told = self.memory.data.len() + self.state.hidden;
-        (0..=told).flat_map(move |i| {
+        (self.state.remembered..=told).flat_map(move |i| {
             let failed = self.failures().filter(move |failure| failure.position == i);
             failed.map(|failure| failure.record).chain((i < told).then(|| self.memory.data.record(i)))
         })

@@ -49,6 +49,8 @@ pub(super) struct State<const D: usize> {
     pub failures: [Option<Failure<D>>; MAX_FAILURES],
     pub carried: usize,
     pub next_carried: usize,
+    /// Values remembered of earlier tasks: the first slots of the data.
+    pub remembered: usize,
     /// Points of the batch design, once it is made.
     pub designed: Option<usize>,
     pub next_design: usize,
@@ -80,6 +82,7 @@ impl<const D: usize> State<D> {
             failures: [None; MAX_FAILURES],
             carried,
             next_carried: 0,
+            remembered: 0,
             designed: None,
             next_design: 0,
             steps: 0,

@@ -10,9 +10,9 @@ use super::candidates::Choice;
 use super::purse::Purse;
 use super::query::{Progress, Recommendation, Stop};
 use super::state::Phase;
-use super::{Kind, Optimizer, observations, rows};
+use super::{Kind, Optimizer, rows};
 use crate::acquisition::information;
-use crate::gp::{NOISE_FLOOR, Particle, Posterior};
+use crate::gp::{NOISE_FLOOR, Posterior};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
 use crate::math;
@@ -163,18 +163,12 @@ impl<
 
     /// One block of the factor of particle `v`; `None` if it must be left out.
     fn factor_beliefs(&mut self, sweep: &Sweep, first: usize) -> Option<Stage> {
-        let noise = self.noise();
+        let lens = self.lens();
         let memory = &mut *self.memory;
-        let data = observations(&memory.data);
+        let data = lens.observations(&memory.data);
         let fallbacks = &mut self.state.fallbacks;
         let theta = &memory.particles[sweep.v][..self.model.parameters()];
-        let particle = Particle::with(
-            Self::MAPS,
-            &self.model,
-            theta,
-            &noise[..self.problem.fidelities.len()],
-            fallbacks,
-        );
+        let particle = lens.particle(&self.model, theta, fallbacks);
         let mut gp = memory.gp.workspace();
         let sound = if first < data.fidelity.len() {
             gp.factor(&particle, &data, first, fallbacks).is_ok()
@@ -190,13 +184,12 @@ impl<
     }
 
     fn beliefs_slice(&mut self, sweep: &Sweep, first: usize) -> Stage {
-        let noise = self.noise();
+        let lens = self.lens();
         let fidelities = self.problem.fidelities.len();
         let memory = &mut *self.memory;
-        let data = observations(&memory.data);
+        let data = lens.observations(&memory.data);
         let theta = &memory.particles[sweep.v][..self.model.parameters()];
-        let particle =
-            Particle::with(Self::MAPS, &self.model, theta, &noise[..fidelities], &mut Default::default());
+        let particle = lens.particle(&self.model, theta, &mut Default::default());
         let candidates = &mut memory.candidates;
         let end = (first + LANES).min(candidates.len);
         let mut beliefs = [Posterior::default(); LANES * MAX_FIDELITIES];

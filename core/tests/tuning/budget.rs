@@ -191,10 +191,34 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
             let best: Vec<u32> = tuner.recommendation().unwrap().unit().iter().map(|x| x.to_bits()).collect();
             wanted.retain(|known| *known != best);
             wanted.insert(0, best);
-            wanted.truncate(SETTINGS.carried);
+            wanted.truncate(tuner.settings().carried);
             tuner.next_task().unwrap();
         }
     }
+}
+
+#[test]
+fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
+    let settings = Settings { carried: 1, retry: false, doubt: 0.1, fresh: 0.5, ..SETTINGS };
+    let queries = |settings: Settings| {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
+        task(&mut tuner, 1.0);
+        tuner.next_task().unwrap();
+        let remembered = tuner.data().len();
+        let (queries, _) = task(&mut tuner, 1.0);
+        assert_eq!(tuner.status().observations, queries.len(), "what is remembered is no observation");
+        assert!(queries.iter().all(|query| query.kind != Kind::Carried), "nothing is measured again");
+        (remembered, searched(&queries).cloned().collect::<Vec<_>>())
+    };
+    let (remembered, with) = queries(settings);
+    let (none, without) = queries(Settings { doubt: 0.0, ..settings });
+    assert_eq!((remembered, none), (1, 0));
+    let same = with.iter().zip(&without).take_while(|(with, without)| with == without).count();
+    let spent: f32 = with[..same].iter().map(|query| PROBLEM.fidelities[query.fidelity].cost).sum();
+    assert!(same < with.len(), "a remembered value changes the search");
+    let dearest = PROBLEM.fidelities[PROBLEM.truth()].cost;
+    assert!(spent >= 0.5 * PROBLEM.budget - dearest, "but not before half the budget is spent: {spent}");
 }
 
 /// With a fixed scale and no learning on the way, the design does not depend on what is observed.

@@ -65,7 +65,7 @@ fn what_does_not_fit_is_named() {
     let four = Problem { fidelities: FOUR, ..PLAIN };
     assert_eq!(refused(PROBLEM, SETTINGS), ("dimensions", 3, 2));
     assert_eq!(refused(four, SETTINGS), ("fidelities", 4, 3));
-    assert_eq!(refused(PLAIN, Settings { initial: 20, ..SETTINGS }), ("observations", 21, 20));
+    assert_eq!(refused(PLAIN, Settings { initial: 20, ..SETTINGS }), ("observations", 23, 20));
     assert_eq!(refused(PLAIN, Settings { particles: 5, ..SETTINGS }), ("particles", 5, 4));
     let deep = Settings { map: Map::Deep { width: 3 }, ..SETTINGS };
     assert_eq!(refused(PLAIN, deep), ("features", 3, 2));

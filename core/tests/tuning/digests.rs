@@ -34,12 +34,14 @@ fn runs() -> Vec<(String, Problem<'static>, Settings)> {
         information: Information::Paper,
         step: Step::Shared { rate: 0.02 },
         scaling: Scaling::Initial,
+        fresh: 0.4,
+        retry: false,
         recommend: Recommend::Anywhere,
         ..SETTINGS
     };
     runs.push(("minimise".into(), minimise, SETTINGS));
     runs.push(("as in the paper".into(), PROBLEM, paper));
-    runs.push(("shared moment, initial scale, anywhere".into(), PROBLEM, other));
+    runs.push(("shared moment, initial scale, fresh look, anywhere".into(), PROBLEM, other));
     runs
 }
 

@@ -111,11 +111,18 @@ fn settings() -> impl Strategy<Value = Settings> {
         1usize..=16,
     );
     let learning = (scaling, step, bandwidth, 0u32..=2, 0u32..=3, prop::sample::select(vec![0.0, 0.2, 1.0]));
-    let course = (0usize..=3, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
+    let looking_back = (
+        0usize..=3,
+        prop::bool::ANY,
+        prop::sample::select(vec![0.0, 0.01, 1.0]),
+        prop::sample::select(vec![0.0, 0.4, 1.0]),
+    );
+    let course = (looking_back, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
     (model, learning, course).prop_map(|(model, learning, course)| {
         let (prior, method, deep, particles, beta, correlated, max_values) = model;
         let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
-        let (carried, initial, candidates, refinements, carry_particles, anywhere) = course;
+        let ((carried, retry, doubt, fresh), initial, candidates, refinements, carry_particles, anywhere) =
+            course;
         Settings {
             map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
             particles,
@@ -130,6 +137,9 @@ fn settings() -> impl Strategy<Value = Settings> {
             steps_per_task,
             kde_mix,
             carried,
+            retry,
+            doubt,
+            fresh,
             initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
             candidates,
             refinements,
@@ -272,7 +282,7 @@ impl Scene {
 
     fn check_end(&self, tuner: &Tuner<'_>, stop: Stop) {
         self.check_particles(tuner);
-        assert_eq!(tuner.recommendation().is_some(), !tuner.data().is_empty(), "{stop:?}");
+        assert_eq!(tuner.recommendation().is_some(), tuner.status().observations > 0, "{stop:?}");
         if let Some(best) = tuner.recommendation() {
             assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
             for (x, dimension) in best.unit().iter().zip(&self.dimensions) {

@@ -184,7 +184,8 @@ fn a_restarted_task_is_the_same_task() {
             }
             let _outstanding = tuner.ask();
             tuner.restart().unwrap();
-            assert_eq!((tuner.task(), tuner.data().len(), tuner.status().spent), (task, 0, 0.0));
+            let status = tuner.status();
+            assert_eq!((status.task, status.observations, status.spent), (task, 0, 0.0));
             let mut events = Vec::new();
             finish_task(&mut tuner, &[], &mut events);
             let mut memory = Box::new(Toy::new());

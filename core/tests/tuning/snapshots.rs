@@ -190,7 +190,7 @@ fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
     let header = Header::read(&bytes).unwrap();
     assert_eq!((header.particles, header.carried, header.records), (4, 1, 6));
     let carried = HEADER + 4 * header.parameters * 4;
-    let records = carried + 12;
+    let records = carried + 16;
     let put = |at: usize, value: f32| {
         forged(&bytes, |bytes| bytes[at..at + 4].copy_from_slice(&value.to_le_bytes()))
     };
@@ -199,6 +199,7 @@ fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
         ("a particle that is no number", put(HEADER, f32::NAN)),
         ("a particle beyond all bounds", put(HEADER, 31.0)),
         ("a carried point that is no number", put(carried, f32::INFINITY)),
+        ("a remembered value that is no number", put(carried + 12, f32::NAN)),
         ("a point outside the space", put(records, 1.5)),
         ("a point between levels", put(records + 4, 0.123_456)),
         ("an infinite observation", put(records + 12, f32::INFINITY)),

@@ -220,9 +220,33 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "carried",
         takes: "a whole number from 0 to 8",
-        help: "how many of the last tasks' recommendations are tried first",
+        help: "how many of the last tasks' recommendations are carried on",
         get: |s| s.core.carried.into(),
         set: |s, text| within(text, 0..=8).map(|v| s.core.carried = v),
+    },
+    Key {
+        name: "retry",
+        takes: "true or false",
+        help: "whether carried points are measured again, charged to the budget",
+        get: |s| s.core.retry.into(),
+        set: |s, text| text.parse().ok().map(|v| s.core.retry = v),
+    },
+    Key {
+        name: "doubt",
+        takes: "0, or a number from 0.001 to 1000",
+        help: "how far, in deviations, carried points' values may have changed; 0 keeps them out of the model",
+        get: |s| float(s.core.doubt),
+        set: |s, text| match within(text, 0.0..=1000.0)? {
+            v if v == 0.0 || v >= 1e-3 => Some(s.core.doubt = v),
+            _ => None,
+        },
+    },
+    Key {
+        name: "fresh",
+        takes: "a number from 0 to 1",
+        help: "share of the budget spent before anything carried plays a part",
+        get: |s| float(s.core.fresh),
+        set: |s, text| within(text, 0.0..=1.0).map(|v| s.core.fresh = v),
     },
     Key {
         name: "initial",

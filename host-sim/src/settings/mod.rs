@@ -101,6 +101,7 @@ impl Setup {
             KEYS.iter().filter(used).map(|key| (key.name.to_string(), key.value(self))).collect();
         if method == Method::MfMes {
             all.insert("particles".into(), 1.into());
+            all.insert("carried".into(), 0.into());
         }
         all
     }
