@@ -43,7 +43,7 @@ pub struct Hyper {
     /// `κ(m, m')`.
     pub kappa: [[f32; MAX_FIDELITIES]; MAX_FIDELITIES],
     /// The last fidelity of its own; what lies beyond is like it.
-    last: usize,
+    pub last: usize,
 }
 
 impl Hyper {
