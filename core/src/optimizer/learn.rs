@@ -62,7 +62,8 @@ impl<
                     self.memory.pairs[..v].iter_mut().for_each(|row| row.fill(0.0));
                 }
                 let theta = self.memory.particles.as_flattened();
-                svgd::add_distances(theta, P, v, first..end, &mut self.memory.pairs);
+                let far = svgd::far(self.settings.bandwidth);
+                svgd::add_distances(theta, P, v, first..end, far, &mut self.memory.pairs);
                 if end < parameters {
                     Stage::Distances { first: end }
                 } else {
@@ -98,7 +99,13 @@ impl<
         let data = observations(&memory.data);
         let fallbacks = &mut self.state.fallbacks;
         let theta = &memory.particles[v][..self.model.parameters()];
-        let particle = Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], fallbacks);
+        let particle = Particle::with(
+            Self::MAPS,
+            &self.model,
+            theta,
+            &noise[..self.problem.fidelities.len()],
+            fallbacks,
+        );
         let mut gp = memory.gp.workspace();
         if gp.factor(&particle, &data, first, fallbacks).is_err() {
             return self.leave_particle(v);
@@ -124,8 +131,13 @@ impl<
         let data = observations(data);
         let theta = &particles[v][..parameters];
         let mut unused = Default::default();
-        let particle =
-            Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], &mut unused);
+        let particle = Particle::with(
+            Self::MAPS,
+            &self.model,
+            theta,
+            &noise[..self.problem.fidelities.len()],
+            &mut unused,
+        );
         let gradient = &mut gradients[v][..parameters];
         gp.workspace().gradient(&particle, &data, first, gradient, &mut self.state.sums);
         if first + LANES < data.fidelity.len() {
@@ -134,7 +146,9 @@ impl<
         self.model.finish_gradient(&particle.hyper, &self.state.sums, gradient);
         let kde = kde(&self.settings, later, rows.as_flattened(), centres, Self::OWN_CENTRES.then_some(P));
         prior::add_gradient(&self.settings.prior, &self.model, kde.as_ref(), theta, gradient);
-        if gradient.iter().any(|slope| !slope.is_finite()) {
+        // The largest magnitude as bits, which sort as the numbers do: a loop without exits is vectorised.
+        let largest = gradient.iter().fold(0, |largest, slope| (slope.to_bits() & 0x7fff_ffff).max(largest));
+        if largest >= f32::INFINITY.to_bits() {
             return self.leave_particle(v);
         }
         self.next_particle(v)

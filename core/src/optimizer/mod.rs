@@ -41,7 +41,7 @@ pub use query::{Activity, Progress, Query, Recommendation, Refused, Status, Stop
 
 use crate::data::{Data, Kind};
 use crate::error::Error;
-use crate::features::Rows;
+use crate::features::{Maps, Rows};
 use crate::gp::{Fallbacks, Observations};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::random::{Purpose, Random};
@@ -91,6 +91,8 @@ impl<
     const OWN_CENTRES: bool = A >= V;
     /// The auxiliary row from which the moments of the steps lie.
     const MOMENTS: usize = if A >= V { V } else { 0 };
+    /// The code for those maps whose parameters have room.
+    const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
 
     /// Starts the first task.
     ///
