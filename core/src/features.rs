@@ -8,7 +8,8 @@
 //! Points come in blocks of at most 8 rows. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
 //! backward; ARD `D`.
 
-use crate::linalg::{LANES, Lane, View, multiply_add, multiply_add_panel};
+pub use crate::linalg::Rows;
+use crate::linalg::{Columns, LANES, Lane, multiply_add, multiply_add_transposed, product};
 use crate::math;
 
 /// Layers of the deep map.
@@ -59,13 +60,26 @@ fn layer(index: usize, d: usize, width: usize) -> Layer {
     Layer { inputs, weights, biases: weights + inputs * width }
 }
 
-/// Rows of numbers with a stride: points, activations.
+/// The code behind the maps. A program whose memory has no room for a deep map's parameters can leave out the code for
+/// it, which is kilobytes of flash.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
-    /// The numbers.
-    pub data: &'a [f32],
-    /// Distance between rows.
-    pub stride: usize,
+pub(crate) struct Maps {
+    /// As [`forward`].
+    pub forward: fn(Map, usize, f32, &[f32], Forward<'_>),
+    /// As [`backward`].
+    pub backward: fn(Map, usize, &[f32], &mut [f32], Backward<'_>),
+}
+
+impl Maps {
+    /// For every map.
+    pub const ALL: Maps = Maps { forward, backward };
+    /// For [`Map::Ard`] alone.
+    pub const ARD: Maps = Maps {
+        forward: |_, d, offset, theta, block| forward_ard(d, offset, theta, block),
+        backward: |_, d, _, gradient, block| backward_ard(d, gradient, block),
+    };
+    /// Fewest parameters of a model with a deep map: one unit in one dimension, and `γ`.
+    pub const LEAST_DEEP: usize = Map::Deep { width: 1 }.parameters(1) + 1;
 }
 
 /// What the forward pass reads and writes, for one block of points.
@@ -84,24 +98,29 @@ pub struct Forward<'a> {
 
 /// `ψ` of a block of points.
 pub fn forward(map: Map, d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
-    let Forward { points, count, hidden: [first, second], features, stride } = block;
     match map {
-        Map::Ard => {
-            for j in 0..d {
-                let scale = inverse_scale(theta[j] + offset);
-                for p in 0..count {
-                    features[p * stride + j] = points.data[p * points.stride + j] * scale;
-                }
-            }
-        }
-        Map::Deep { width } => {
-            forward_layer(layer(0, d, width), width, theta, points, count, first, stride);
-            let points = Rows { data: first, stride };
-            forward_layer(layer(1, d, width), width, theta, points, count, second, stride);
-            let points = Rows { data: second, stride };
-            forward_layer(layer(2, d, width), width, theta, points, count, features, stride);
+        Map::Ard => forward_ard(d, offset, theta, block),
+        Map::Deep { width } => forward_deep(d, width, theta, block),
+    }
+}
+
+fn forward_ard(d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
+    let Forward { points, count, features, stride, .. } = block;
+    for j in 0..d {
+        let scale = inverse_scale(theta[j] + offset);
+        for p in 0..count {
+            features[p * stride + j] = points.data[p * points.stride + j] * scale;
         }
     }
+}
+
+fn forward_deep(d: usize, width: usize, theta: &[f32], block: Forward<'_>) {
+    let Forward { points, count, hidden: [first, second], features, stride } = block;
+    forward_layer(layer(0, d, width), width, theta, points, count, first, stride);
+    let points = Rows { data: first, stride };
+    forward_layer(layer(1, d, width), width, theta, points, count, second, stride);
+    let points = Rows { data: second, stride };
+    forward_layer(layer(2, d, width), width, theta, points, count, features, stride);
 }
 
 /// `1 / (√2 ℓ)` for `ln ℓ`.
@@ -121,9 +140,8 @@ fn forward_layer(
     for row in output.chunks_mut(stride).take(count) {
         row[..width].copy_from_slice(&theta[layer.biases..][..width]);
     }
-    let a = View { data: input.data, row: input.stride, column: 1 };
     let weights = &theta[layer.weights..layer.biases];
-    multiply_add(output, stride, (count, layer.inputs, width), a, weights, width);
+    multiply_add(output, stride, (count, layer.inputs, width), input, weights, width);
     for row in output.chunks_mut(stride).take(count) {
         math::tanh_slice(&mut row[..width]);
     }
@@ -148,15 +166,17 @@ pub struct Backward<'a> {
 /// Adds `∂/∂θ` to `gradient`, given `∂/∂ψ` of a block of points.
 pub fn backward(map: Map, d: usize, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
     match map {
-        Map::Ard => {
-            for j in 0..d {
-                for p in 0..block.count {
-                    let Rows { data, stride } = block.activations[LAYERS - 1];
-                    gradient[j] -= block.delta[j][p] * data[p * stride + j];
-                }
-            }
-        }
+        Map::Ard => backward_ard(d, gradient, block),
         Map::Deep { width } => backward_deep(d, width, theta, gradient, block),
+    }
+}
+
+fn backward_ard(d: usize, gradient: &mut [f32], block: Backward<'_>) {
+    let Rows { data, stride } = block.activations[LAYERS - 1];
+    for j in 0..d {
+        for p in 0..block.count {
+            gradient[j] -= block.delta[j][p] * data[p * stride + j];
+        }
     }
 }
 
@@ -168,29 +188,35 @@ fn backward_deep(d: usize, width: usize, theta: &[f32], gradient: &mut [f32], bl
         let input = if index == 0 { points } else { activations[index - 1] };
         let (weights, biases) =
             gradient[layer.weights..layer.biases + width].split_at_mut(layer.inputs * width);
-        let transposed = View { data: input.data, row: 1, column: input.stride };
-        multiply_add(weights, width, (layer.inputs, count, width), transposed, rows, width);
+        let Rows { data, stride } = input;
+        let shape = (layer.inputs, count, width);
+        multiply_add_transposed(weights, width, shape, Columns { data, stride }, rows, width);
         for row in rows.chunks(width).take(count) {
             for (bias, delta) in biases.iter_mut().zip(row) {
                 *bias += delta;
             }
         }
         if index > 0 {
-            let weights = View { data: &theta[layer.weights..], row: width, column: 1 };
-            other[..layer.inputs].fill([0.0; LANES]);
-            multiply_add_panel(&mut other[..layer.inputs], weights, &delta[..width]);
+            let weights = Rows { data: &theta[layer.weights..], stride: width };
+            product(&mut other[..layer.inputs], weights, &delta[..width]);
             core::mem::swap(&mut delta, &mut other);
         }
     }
 }
 
-/// `δ ← δ (1 − a²)`, and the same transposed into `rows`.
+/// `δ ← δ (1 − a²)`, and the same transposed into `rows`; nothing for points that are not there.
 fn through_tanh(delta: &mut [Lane], output: Rows<'_>, count: usize, rows: &mut [f32], width: usize) {
-    for (f, delta) in delta[..width].iter_mut().enumerate() {
-        for p in 0..LANES {
-            let a = if p < count { output.data[p * output.stride + f] } else { 1.0 };
+    let delta = &mut delta[..width];
+    for (p, row) in rows.chunks_exact_mut(width).take(LANES).enumerate() {
+        if p >= count {
+            row.fill(0.0);
+            delta.iter_mut().for_each(|delta| delta[p] = 0.0);
+            continue;
+        }
+        let output = &output.data[p * output.stride..][..width];
+        for ((row, a), delta) in row.iter_mut().zip(output).zip(&mut *delta) {
             delta[p] *= 1.0 - a * a;
-            rows[p * width + f] = delta[p];
+            *row = delta[p];
         }
     }
 }

@@ -11,13 +11,13 @@
 //! 8 at a time, so the inverse is never stored.
 //!
 //! One [`Workspace`] serves all particles in turn. Its matrix holds `L` below and on the diagonal, and `K` (without
-//! noise) above it. All work comes in blocks of 8 observations or candidates; none costs more than
+//! noise; after the gradient, what replaced it) above it. All work comes in blocks of 8 observations or candidates; none costs more than
 //! `8 (F(D + 2F) · 3 + t F · 2 + t² M/2)` multiply-adds.
 
 use crate::error::Error;
-use crate::features::{Backward, Forward, LAYERS, Rows, backward, forward};
+use crate::features::{Backward, Forward, LAYERS, Maps, Rows};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
-use crate::linalg::{self, LANES, Lane, View};
+use crate::linalg::{self, Columns, LANES, Lane};
 use crate::math;
 
 /// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
@@ -161,11 +161,23 @@ pub struct Particle<'a> {
     pub hyper: Hyper,
     /// Noise variance per fidelity, floored.
     pub noise: [f32; MAX_FIDELITIES],
+    maps: Maps,
 }
 
 impl<'a> Particle<'a> {
     /// Reads `θ`; `noise` is the standardised noise variance per fidelity. Counts where the floor acts.
     pub fn new(model: &'a Model, theta: &'a [f32], noise: &[f32], fallbacks: &mut Fallbacks) -> Self {
+        Self::with(Maps::ALL, model, theta, noise, fallbacks)
+    }
+
+    /// The same with the code for some maps only.
+    pub(crate) fn with(
+        maps: Maps,
+        model: &'a Model,
+        theta: &'a [f32],
+        noise: &[f32],
+        fallbacks: &mut Fallbacks,
+    ) -> Self {
         let hyper = model.hyper(theta);
         let floor = NOISE_FLOOR * hyper.signal;
         let mut floored = [floor; MAX_FIDELITIES];
@@ -173,7 +185,7 @@ impl<'a> Particle<'a> {
             fallbacks.noise = fallbacks.noise.saturating_add(u32::from(noise < floor));
             *floored = noise.max(floor);
         }
-        Particle { model, theta, hyper, noise: floored }
+        Particle { model, theta, hyper, noise: floored, maps }
     }
 
     /// Adds a level behind the truth's: the same function, seen with another noise variance.
@@ -187,7 +199,7 @@ impl<'a> Particle<'a> {
 
     fn forward(&self, block: Forward<'_>) {
         let Model { map, dimensions, offsets } = *self.model;
-        forward(map, dimensions, offsets.length, self.theta, block);
+        (self.maps.forward)(map, dimensions, offsets.length, self.theta, block);
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of all rows of `features` with 8 points, given squared distances.
@@ -226,7 +238,7 @@ impl Workspace<'_> {
         );
         let own = &self.own[..particle.model.features()];
         let panel = &mut self.panels[0][..end];
-        linalg::squared_distances(panel, View { data: self.features, row: self.width, column: 1 }, own);
+        linalg::squared_distances(panel, Rows { data: self.features, stride: self.width }, own);
         particle.base(panel);
         for (j, lanes) in panel.iter_mut().enumerate() {
             let kappa = &particle.hyper.kappa[usize::from(data.fidelity[j])];
@@ -267,8 +279,8 @@ impl Workspace<'_> {
         let block = Forward { points, count, hidden: [h0, h1], features: psi, stride: self.width };
         particle.forward(block);
         transpose(self.own, psi, self.width, features, count);
-        let view = View { data: self.features, row: self.width, column: 1 };
-        linalg::squared_distances(&mut self.panels[0][..t], view, &self.own[..features]);
+        let kept = Rows { data: self.features, stride: self.width };
+        linalg::squared_distances(&mut self.panels[0][..t], kept, &self.own[..features]);
         particle.base(&mut self.panels[0][..t]);
     }
 
@@ -307,9 +319,9 @@ impl Workspace<'_> {
         let from = first * self.width;
         transpose(self.own, &self.features[from..], self.width, features, count);
         let [delta, other] = &mut self.delta;
-        let view = View { data: self.features, row: 1, column: self.width };
+        let all = Columns { data: self.features, stride: self.width };
         let own = &self.own[..features];
-        linalg::weighted_differences(&mut delta[..features], &self.panels[0][..t], own, view);
+        linalg::weighted_differences(&mut delta[..features], &self.panels[0][..t], own, all);
         delta[..features].as_flattened_mut().iter_mut().for_each(|d| *d *= -4.0);
         let rows = |data| Rows { data, stride: self.width };
         let block = Backward {
@@ -324,22 +336,25 @@ impl Workspace<'_> {
             other,
             rows: self.block[0],
         };
-        backward(particle.model.map, particle.model.dimensions, particle.theta, gradient, block);
+        let Model { map, dimensions, .. } = *particle.model;
+        (particle.maps.backward)(map, dimensions, particle.theta, gradient, block);
     }
 
-    /// Columns `first..first + count` of `K̃⁻¹` into the first panel.
+    /// Columns `first..first + count` of `K̃⁻¹` into the first panel, from row `first` on: the rest is symmetric.
     fn inverse_columns(&mut self, t: usize, first: usize, count: usize) {
-        let panel = &mut self.panels[0][..t];
+        let panel = &mut self.panels[0][first..t];
         panel.fill([0.0; LANES]);
-        for lane in 0..count {
-            panel[first + lane][lane] = 1.0;
+        for (lane, row) in panel[..count].iter_mut().enumerate() {
+            row[lane] = 1.0;
         }
         let corner = &self.matrix[first * self.size + first..];
-        linalg::solve_lower(corner, self.size, &mut panel[first..]);
-        linalg::solve_upper(self.matrix, self.size, panel);
+        linalg::solve_lower(corner, self.size, panel);
+        linalg::solve_upper(corner, self.size, panel);
     }
 
     /// `K̃⁻¹ → ½(ααᵀ − K̃⁻¹) ∘ K` in the first panel: the gradient in `ln k`, summed up by fidelities.
+    ///
+    /// It takes the place of `K` in the matrix, for the blocks that follow.
     fn weigh(
         &mut self,
         particle: &Particle<'_>,
@@ -349,18 +364,33 @@ impl Workspace<'_> {
         sums: &mut PairSums,
     ) {
         let t = data.fidelity.len();
-        for (j, lanes) in self.panels[0][..t].iter_mut().enumerate() {
-            let m = usize::from(data.fidelity[j]);
-            for (lane, value) in lanes[..count].iter_mut().enumerate() {
-                let i = first + lane;
-                let n = usize::from(data.fidelity[i]);
-                let k = match j.cmp(&i) {
-                    core::cmp::Ordering::Less => self.matrix[j * self.size + i],
-                    core::cmp::Ordering::Greater => self.matrix[i * self.size + j],
-                    core::cmp::Ordering::Equal => particle.hyper.signal * particle.hyper.kappa[m][m],
-                };
+        let (above, below) = self.panels[0][..t].split_at_mut(first);
+        for (j, lanes) in above.iter_mut().enumerate() {
+            *lanes = [0.0; LANES];
+            lanes[..count].copy_from_slice(&self.matrix[j * self.size + first..][..count]);
+        }
+        for (j, lanes) in (first..).zip(below) {
+            for (i, value) in (first..).zip(&mut lanes[..count]) {
+                let of_pair = &mut self.matrix[j.min(i) * self.size + j.max(i)];
+                let m = usize::from(data.fidelity[i]);
+                let k = if i == j { particle.hyper.signal * particle.hyper.kappa[m][m] } else { *of_pair };
                 *value = 0.5 * (self.alpha[j] * self.alpha[i] - *value) * k;
-                sums.0[m][n] += *value;
+                if i < j {
+                    *of_pair = *value;
+                }
+            }
+        }
+        // By the row's fidelity first, so that 8 columns are summed up side by side.
+        let mut by_row = [[0.0; LANES]; MAX_FIDELITIES];
+        for (lanes, &m) in self.panels[0][..t].iter().zip(data.fidelity) {
+            let sum = &mut by_row[usize::from(m)];
+            for l in 0..LANES {
+                sum[l] += lanes[l];
+            }
+        }
+        for (row, sum) in sums.0.iter_mut().zip(&by_row) {
+            for (&n, sum) in data.fidelity[first..first + count].iter().zip(sum) {
+                row[usize::from(n)] += sum;
             }
         }
     }

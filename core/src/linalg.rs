@@ -1,15 +1,21 @@
-//! The inner loops: tiles of 8 columns, and a Cholesky factor that grows.
+//! The inner loops: register tiles, and a Cholesky factor that grows.
 //!
-//! Everything heavy in this library is one loop, `add_product`: a tile of rows times 8 columns, kept in registers,
-//! updated by one row of the right factor at a time. Each output is summed in ascending order of the inner index,
-//! whatever the tile's height, so the height may differ between machines and the bits do not. The 8 columns are one
-//! AVX register or eight single-precision registers of a Cortex-M. Product and sum are rounded separately (no fused
-//! multiply-add).
+//! Everything heavy in this library is one line, in [`step`]: a row of numbers in registers, plus a number times another
+//! row. A *tile* of a few such rows is kept in registers while a sum runs, and each number loaded serves a whole row or
+//! column of it. Each output is summed in ascending order of the inner index, whatever the tile's shape, so the shape may
+//! differ between machines and the bits do not: 8 rows of 8 (an AVX register each) on the host; on Cortex-M 4 rows of 4,
+//! which with both factors fit its 32 registers. Product and sum are rounded separately (no fused multiply-add; a
+//! Cortex-M's `VMLA` rounds twice, in one instruction).
+//!
+//! The loops are written such that the compiler sees that no index can be out of bounds: what is read is cut to the
+//! length of the loop before it starts. A check in the loop would cost a third of it.
 //!
 //! Matrices are row-major slices with a stride. A *panel* is a tall matrix of 8 columns, `[[f32; 8]]`.
 //!
 //! Cost in multiply-adds: `solve_lower`, `solve_upper` `4 t²` (8 columns), `factor_block` `4 t²` for 8 rows, so a
 //! whole factor costs `t³/4`.
+
+#![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use crate::error::Error;
 use crate::math;
@@ -20,40 +26,159 @@ pub const LANES: usize = 8;
 /// One row of a panel.
 pub type Lane = [f32; LANES];
 
-/// Rows of a register tile: 8 vector registers on the host; on Cortex-M two rows of 8 scalars leave room for the factors.
-const ROWS: usize = if cfg!(target_arch = "arm") { 2 } else { 8 };
+const CORTEX_M: bool = cfg!(target_arch = "arm");
 
-/// `acc[r] += a(r, k) · b[k]` for every `(k, b[k])` that comes, in that order.
-#[inline(always)]
-fn add_product<'b, const R: usize>(
-    acc: &mut [Lane; R],
-    a: View<'_>,
-    b: impl Iterator<Item = (usize, &'b Lane)>,
-) {
-    for (k, b) in b {
-        for (r, acc) in acc.iter_mut().enumerate() {
-            let a = a.data[r * a.row + k * a.column];
-            for l in 0..LANES {
-                acc[l] += a * b[l];
+/// Columns of a register tile.
+const PART: usize = if CORTEX_M { 4 } else { LANES };
+/// Tiles beside each other in a panel.
+const PARTS: usize = LANES / PART;
+/// Rows of a register tile.
+const ROWS: usize = if CORTEX_M { 4 } else { 8 };
+/// Steps of the inner loop that are written out one after the other: on Cortex-M, counting is a quarter of a short loop.
+const GROUP: usize = if CORTEX_M { 2 } else { 1 };
+/// Rows of a tile where two are kept in registers.
+const ROWS_OF_TWO: usize = ROWS / 2;
+
+/// One row of a register tile.
+type Part = [f32; PART];
+
+/// The width of a matrix for which the loops are made on Cortex-M; others are slow there. It is that of the paper's map.
+const WIDTH: usize = 64;
+
+/// Below this, a solution counts as zero. Nothing that can be seen is that small, but the products of such numbers are
+/// subnormal, which a desktop processor computes up to a hundred times more slowly: they made a step of learning with
+/// the paper's prior, under which far points are all but unrelated, ten times slower.
+const SMALLEST: f32 = 1e-18;
+
+/// A matrix that is read by rows: element `(r, k)` is `data[r · stride + k]`.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// The numbers.
+    pub data: &'a [f32],
+    /// Distance between rows.
+    pub stride: usize,
+}
+
+/// A matrix that is read by columns: element `(r, k)` is `data[r + k · stride]`.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// The numbers.
+    pub data: &'a [f32],
+    /// Distance between columns.
+    pub stride: usize,
+}
+
+/// `$body` for `$i` from 0 to `$count`, at most 8: a loop where it becomes vector operations; written out on Cortex-M, where
+/// a compiler that is told to save space would keep the loop, and with it the tile in memory.
+macro_rules! each {
+    ($i:ident < $count:ident, $body:expr) => {
+        if CORTEX_M {
+            each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
+        } else {
+            for $i in 0..$count {
+                $body
             }
         }
+    };
+    (written out: $i:ident < $count:ident, $body:expr) => {
+        each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident $count:ident $body:expr; $($number:literal)*) => {
+        {
+            $(if $number < $count {
+                let $i = $number;
+                $body
+            })*
+        }
+    };
+}
+
+/// The left factor of a product.
+trait Left: Copy {
+    /// Whether columns follow each other in memory, so that groups of them are quicker to read.
+    const GROUPS: bool;
+
+    /// Its rows `first..first + R` and columns `columns.0..columns.1`, as a function of row and column from there.
+    fn tile<const R: usize>(self, first: usize, columns: (usize, usize)) -> impl Fn(usize, usize) -> f32;
+
+    /// The same from the first column on, in groups: as a function of row, group and place in the group.
+    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
+}
+
+impl Left for Rows<'_> {
+    const GROUPS: bool = true;
+
+    #[inline(always)]
+    fn tile<const R: usize>(self, first: usize, (from, to): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
+        let mut rows = [&[][..]; R];
+        if from < to {
+            each!(i < R, rows[i] = &self.data[(first + i) * self.stride + from..][..to - from]);
+        }
+        move |r, k| rows[r][k]
+    }
+
+    #[inline(always)]
+    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let mut rows = [&[][..]; R];
+        if groups > 0 {
+            each!(i < R, rows[i] = &self.data[(first + i) * self.stride..].as_chunks::<GROUP>().0[..groups]);
+        }
+        move |r, group, k| rows[r][group][k]
     }
 }
 
-/// The same with `-=`: the sums below must run on from the right-hand side, term by term, to keep one order.
-#[inline(always)]
-fn subtract_product<'b, const R: usize>(
-    acc: &mut [Lane; R],
-    a: View<'_>,
-    b: impl Iterator<Item = (usize, &'b Lane)>,
-) {
-    for (k, b) in b {
-        for (r, acc) in acc.iter_mut().enumerate() {
-            let a = a.data[r * a.row + k * a.column];
-            for l in 0..LANES {
-                acc[l] -= a * b[l];
-            }
+impl Left for Columns<'_> {
+    const GROUPS: bool = false;
+
+    #[inline(always)]
+    fn tile<const R: usize>(self, first: usize, (from, _): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
+        move |r, k| {
+            let column: &[f32; R] =
+                self.data[(from + k) * self.stride + first..].first_chunk().expect("so many rows");
+            column[r]
         }
+    }
+
+    #[inline(always)]
+    fn groups<const R: usize>(self, first: usize, _: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let tile = self.tile::<R>(first, (0, 0));
+        move |r, group, k| tile(r, group * GROUP + k)
+    }
+}
+
+/// `acc ± a · b`.
+#[inline(always)]
+fn step<const SUBTRACT: bool>(acc: &mut Part, a: f32, b: &Part) {
+    each!(l < PART, acc[l] = if SUBTRACT { acc[l] - a * b[l] } else { acc[l] + a * b[l] });
+}
+
+/// Adds, or subtracts, `Σₖ a(first + r, k) · b[k][part]`, term by term; a function of the tile and the part.
+///
+/// What does not depend on the part is done once.
+#[inline(always)]
+fn accumulator<'b, const R: usize, const W: usize, const SUBTRACT: bool, A: Left + 'b>(
+    a: A,
+    first: usize,
+    b: &'b [[Part; W]],
+) -> impl Fn([Part; R], usize) -> [Part; R] {
+    // Single rows are few: for them, shorter code is better.
+    let grouped = GROUP > 1 && R > 1 && A::GROUPS;
+    let groups = if grouped { b.as_chunks::<GROUP>().0 } else { &[] };
+    let rest = groups.len() * GROUP;
+    let left = a.groups::<R>(first, groups.len());
+    let last = a.tile::<R>(first, (rest, b.len()));
+    let b = &b[rest..];
+    move |mut acc, part| {
+        for group in 0..groups.len() {
+            each!(k < GROUP, {
+                let b = &groups[group][k][part];
+                each!(i < R, step::<SUBTRACT>(&mut acc[i], left(i, group, k), b));
+            });
+        }
+        for k in 0..b.len() {
+            each!(i < R, step::<SUBTRACT>(&mut acc[i], last(i, k), &b[k][part]));
+        }
+        acc
     }
 }
 
@@ -64,162 +189,271 @@ macro_rules! in_tiles {
     ($height:expr, $rows:expr, $tile:ident($($argument:expr),*)) => {{
         let (rows, mut first): (usize, usize) = ($rows, 0);
         while first + $height <= rows {
-            $tile::<{ $height }>($($argument,)* first);
+            $tile::<{ $height }, _>($($argument,)* first);
             first += $height;
         }
         while first < rows {
-            $tile::<1>($($argument,)* first);
+            $tile::<1, _>($($argument,)* first);
             first += 1;
         }
     }};
 }
 
-/// The 8 columns from `column` of a row-major matrix, row by row.
+/// A panel with its columns in parts.
 #[inline(always)]
-fn columns(
-    matrix: &[f32],
-    stride: usize,
-    column: usize,
-    rows: usize,
-) -> impl Iterator<Item = (usize, &Lane)> {
-    matrix.chunks(stride.max(1)).take(rows).map(move |row| lane(&row[column..])).enumerate()
+fn parts(panel: &[Lane]) -> &[[Part; PARTS]] {
+    panel.as_flattened().as_chunks().0.as_chunks().0
 }
 
 #[inline(always)]
-fn lane(slice: &[f32]) -> &Lane {
-    slice.first_chunk().expect("eight columns are there")
+fn parts_mut(panel: &mut [Lane]) -> &mut [[Part; PARTS]] {
+    panel.as_flattened_mut().as_chunks_mut().0.as_chunks_mut().0
 }
 
-/// A matrix seen with its two strides: element `(r, k)` is `data[r · row + k · column]`.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    /// The elements.
-    pub data: &'a [f32],
-    /// Distance between rows.
-    pub row: usize,
-    /// Distance between columns.
-    pub column: usize,
+/// `R` rows of one part of the columns, copied to registers.
+#[inline(always)]
+fn load<const R: usize>(rows: &[[Part; PARTS]], part: usize) -> [Part; R] {
+    let rows: &[[Part; PARTS]; R] = rows.first_chunk().expect("so many rows");
+    let mut tile = [[0.0; PART]; R];
+    each!(i < R, tile[i] = rows[i][part]);
+    tile
 }
 
-impl<'a> View<'a> {
-    #[inline(always)]
-    fn rows_from(self, first: usize) -> Self {
-        View { data: self.data.get(first * self.row..).unwrap_or(&[]), ..self }
-    }
+/// And back.
+#[inline(always)]
+fn store<const R: usize>(tile: [Part; R], rows: &mut [[Part; PARTS]], part: usize) {
+    let rows: &mut [[Part; PARTS]; R] = rows.first_chunk_mut().expect("so many rows");
+    each!(i < R, rows[i][part] = tile[i]);
 }
 
 /// `c[r][j] += Σₖ a(r, k) · b[k][j]` for `rows × width`, `b` and `c` row-major with their strides.
+///
+/// Fast where width and stride of `b` are 64, on the host also where the stride is another multiple of 8.
 pub fn multiply_add(
     c: &mut [f32],
     c_stride: usize,
-    (rows, inner, width): (usize, usize, usize),
-    a: View<'_>,
+    shape: (usize, usize, usize),
+    a: Rows<'_>,
     b: &[f32],
     b_stride: usize,
 ) {
-    let whole = width - width % LANES;
-    for column in (0..whole).step_by(LANES) {
-        let b = || columns(b, b_stride, column, inner);
-        in_tiles!(ROWS, rows, multiply_add_tile(&mut c[column..], c_stride, a, b()));
+    multiply_add_any(c, c_stride, shape, a, b, b_stride);
+}
+
+/// [`multiply_add`] with the left factor by columns, of which there are at most 8.
+pub fn multiply_add_transposed(
+    c: &mut [f32],
+    c_stride: usize,
+    shape: (usize, usize, usize),
+    a: Columns<'_>,
+    b: &[f32],
+    b_stride: usize,
+) {
+    let (rows, inner, width) = shape;
+    if (width, b_stride) == (WIDTH, WIDTH) && inner <= LANES {
+        let (b, _) = b.as_chunks().0.as_chunks();
+        in_tiles!(ROWS, rows, multiply_add_few_tile(c, c_stride, a, &b[..inner]));
+    } else {
+        multiply_add_any(c, c_stride, shape, a, b, b_stride);
+    }
+}
+
+/// Rows from `first` of [`multiply_add_transposed`]: the few columns are copied to where they need no looking for.
+#[inline(always)]
+fn multiply_add_few_tile<const R: usize, A: Left>(
+    c: &mut [f32],
+    stride: usize,
+    a: A,
+    b: &[[Part; WIDTH / PART]],
+    first: usize,
+) {
+    let b = &b[..b.len().min(LANES)];
+    let left = a.tile::<R>(first, (0, b.len()));
+    let mut few = [[0.0; R]; LANES];
+    for (k, few) in few[..b.len()].iter_mut().enumerate() {
+        each!(i < R, few[i] = left(i, k));
+    }
+    for part in 0..WIDTH / PART {
+        let mut acc = [[0.0; PART]; R];
+        let place = |i: usize| (first + i) * stride + part * PART;
+        each!(i < R, acc[i] = *c[place(i)..].first_chunk().expect("as wide as said"));
+        for k in 0..b.len() {
+            each!(i < R, step::<false>(&mut acc[i], few[k][i], &b[k][part]));
+        }
+        each!(i < R, c[place(i)..][..PART].copy_from_slice(&acc[i]));
+    }
+}
+
+#[inline(always)]
+fn multiply_add_any(
+    c: &mut [f32],
+    c_stride: usize,
+    (rows, inner, width): (usize, usize, usize),
+    a: impl Left,
+    b: &[f32],
+    b_stride: usize,
+) {
+    if rows == 0 || inner == 0 {
+        return;
+    }
+    let mut done = 0;
+    if (width, b_stride) == (WIDTH, WIDTH) {
+        let (b, _) = b.as_chunks().0.as_chunks::<{ WIDTH / PART }>();
+        let b = &b[..inner];
+        in_tiles!(ROWS, rows, multiply_add_tile(c, c_stride, a, b));
+        done = width;
+    } else if !CORTEX_M && b_stride.is_multiple_of(PART) {
+        let (b, _) = b.as_chunks();
+        for part in 0..width / PART {
+            let (b, c) = (&b[part..], &mut c[part * PART..]);
+            let row = |k| &b[k * (b_stride / PART)];
+            in_tiles!(ROWS, rows, multiply_add_strided_tile(c, c_stride, a, inner, row));
+        }
+        done = width - width % PART;
     }
     for r in 0..rows {
-        for j in whole..width {
+        for j in done..width {
+            let element = a.tile::<1>(r, (0, inner));
             for k in 0..inner {
-                c[r * c_stride + j] += a.data[r * a.row + k * a.column] * b[k * b_stride + j];
+                c[r * c_stride + j] += element(0, k) * b[k * b_stride + j];
             }
         }
     }
 }
 
-/// Rows from `first` of the first 8 columns of [`multiply_add`].
+/// Rows from `first` of [`multiply_add`].
 #[inline(always)]
-fn multiply_add_tile<'b, const R: usize>(
+fn multiply_add_tile<const R: usize, A: Left>(
     c: &mut [f32],
     stride: usize,
-    a: View<'_>,
-    b: impl Iterator<Item = (usize, &'b Lane)>,
+    a: A,
+    b: &[[Part; WIDTH / PART]],
     first: usize,
 ) {
-    let mut acc: [Lane; R] = core::array::from_fn(|r| *lane(&c[(first + r) * stride..]));
-    add_product(&mut acc, a.rows_from(first), b);
-    for (r, acc) in acc.iter().enumerate() {
-        c[(first + r) * stride..][..LANES].copy_from_slice(acc);
+    let add = accumulator::<R, _, false, _>(a, first, b);
+    for part in 0..WIDTH / PART {
+        let mut acc = [[0.0; PART]; R];
+        let place = |i: usize| (first + i) * stride + part * PART;
+        each!(i < R, acc[i] = *c[place(i)..].first_chunk().expect("as wide as said"));
+        acc = add(acc, part);
+        each!(i < R, c[place(i)..][..PART].copy_from_slice(&acc[i]));
     }
 }
 
-/// Panel form of [`multiply_add`]: `c[r] += Σₖ a(r, k) · b[k]`.
-pub fn multiply_add_panel(c: &mut [Lane], a: View<'_>, b: &[Lane]) {
-    in_tiles!(ROWS, c.len(), multiply_add_panel_tile(c, a, b));
+/// The same for any other width, and the first of its columns.
+#[inline(always)]
+fn multiply_add_strided_tile<'b, const R: usize, A: Left>(
+    c: &mut [f32],
+    stride: usize,
+    a: A,
+    inner: usize,
+    b: impl Fn(usize) -> &'b Part,
+    first: usize,
+) {
+    let mut acc = [[0.0; PART]; R];
+    each!(i < R, acc[i] = *c[(first + i) * stride..].first_chunk().expect("as wide as said"));
+    let a = a.tile::<R>(first, (0, inner));
+    for k in 0..inner {
+        let b = b(k);
+        each!(i < R, step::<false>(&mut acc[i], a(i, k), b));
+    }
+    each!(i < R, c[(first + i) * stride..][..PART].copy_from_slice(&acc[i]));
+}
+
+/// `c[r] = Σₖ a(r, k) · b[k]`.
+pub fn product(c: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
+    in_tiles!(ROWS, c.len(), product_tile(c, a, b));
+}
+
+/// [`product`] with the left factor by columns.
+pub fn product_transposed(c: &mut [Lane], a: Columns<'_>, b: &[Lane]) {
+    in_tiles!(ROWS, c.len(), product_tile(c, a, b));
 }
 
 #[inline(always)]
-fn multiply_add_panel_tile<const R: usize>(c: &mut [Lane], a: View<'_>, b: &[Lane], first: usize) {
-    multiply_add_tile::<R>(c.as_flattened_mut(), LANES, a, b.iter().enumerate(), first);
-}
-
-#[inline(always)]
-fn divide(row: &mut Lane, by: f32) {
-    for value in row {
-        *value /= by;
+fn product_tile<const R: usize, A: Left>(c: &mut [Lane], a: A, b: &[Lane], first: usize) {
+    let add = accumulator::<R, _, false, _>(a, first, parts(b));
+    for part in 0..PARTS {
+        store(add([[0.0; PART]; R], part), &mut parts_mut(c)[first..], part);
     }
 }
 
+/// The rows of a tile among themselves, once what is solved already has been subtracted: `DOWN` or upwards.
+///
+/// Apart on the host, where the compiler would otherwise mix it into the loop before, for the worse. By one over the
+/// diagonal, which needs not wait for the row above as a division would.
+#[cfg_attr(target_arch = "arm", inline(always))]
+#[cfg_attr(not(target_arch = "arm"), inline(never))]
+fn solve_corner<const R: usize, const DOWN: bool>(
+    mut tile: [Part; R],
+    corner: impl Fn(usize, usize) -> f32,
+) -> [Part; R] {
+    let mut inverse = [0.0; R];
+    each!(written out: i < R, inverse[i] = 1.0 / corner(i, i));
+    each!(written out: j < R, {
+        let j = if DOWN { j } else { R - 1 - j };
+        scale(&mut tile[j], inverse[j]);
+        let solved = tile[j];
+        each!(written out: i < R, if (i > j) == DOWN && i != j { step::<true>(&mut tile[i], corner(i, j), &solved) });
+    });
+    tile
+}
+
 #[inline(always)]
-fn subtract_scaled(row: &mut Lane, factor: f32, other: &Lane) {
-    for l in 0..LANES {
-        row[l] -= factor * other[l];
-    }
+fn scale(row: &mut Part, by: f32) {
+    each!(l < PART, {
+        row[l] = visible(row[l] * by);
+    });
+}
+
+/// 0 in place of what is too small to matter.
+#[inline(always)]
+fn visible(x: f32) -> f32 {
+    if x.abs() < SMALLEST { 0.0 } else { x }
 }
 
 /// Solves `L X = B` in place for 8 right-hand sides; `panel.len()` rows of `l` are used.
 ///
-/// Row by row downwards, each sum in ascending order of the column.
+/// Row by row downwards, each sum in ascending order of the column. What is below 10⁻¹⁸ becomes 0.
 pub fn solve_lower(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    in_tiles!(ROWS, panel.len(), solve_lower_tile(l, stride, panel));
+    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows { data: l, stride }, panel));
 }
 
 /// Rows from `first` of [`solve_lower`], those above being solved.
 #[inline(always)]
-fn solve_lower_tile<const R: usize>(l: &[f32], stride: usize, panel: &mut [Lane], first: usize) {
-    let (done, rest) = panel.split_at_mut(first);
-    let rows = View { data: &l[first * stride..], row: stride, column: 1 };
-    let mut tile: [Lane; R] = core::array::from_fn(|r| rest[r]);
-    subtract_product(&mut tile, rows, done.iter().enumerate());
-    for i in 0..R {
-        for j in 0..i {
-            let solved = tile[j];
-            subtract_scaled(&mut tile[i], rows.data[i * stride + first + j], &solved);
-        }
-        divide(&mut tile[i], rows.data[i * stride + first + i]);
+fn solve_lower_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], first: usize) {
+    let (done, rest) = parts_mut(panel).split_at_mut(first);
+    let subtract = accumulator::<R, _, true, _>(l, first, done);
+    let corner = l.tile::<R>(first, (first, first + R));
+    for part in 0..PARTS {
+        let tile = subtract(load::<R>(rest, part), part);
+        store(solve_corner::<R, true>(tile, &corner), rest, part);
     }
-    rest[..R].copy_from_slice(&tile);
 }
 
 /// Solves `Lᵀ X = B` in place for 8 right-hand sides.
 ///
-/// Row by row upwards, each sum in descending order of the row of `L`.
+/// Row by row upwards, each sum in descending order of the row of `L`. What is below 10⁻¹⁸ becomes 0.
 pub fn solve_upper(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    in_tiles!(ROWS, panel.len(), solve_upper_tile(l, stride, panel));
+    in_tiles!(ROWS, panel.len(), solve_upper_tile(Columns { data: l, stride }, panel));
 }
 
 /// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
 #[inline(always)]
-fn solve_upper_tile<const R: usize>(l: &[f32], stride: usize, panel: &mut [Lane], from_end: usize) {
+fn solve_upper_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], from_end: usize) {
     let end = panel.len() - from_end;
     let first = end - R;
-    let (head, done) = panel.split_at_mut(end);
+    let (head, done) = parts_mut(panel).split_at_mut(end);
     let rest = &mut head[first..];
-    let mut tile: [Lane; R] = core::array::from_fn(|r| rest[r]);
-    let below = View { data: l.get(end * stride + first..).unwrap_or(&[]), row: 1, column: stride };
-    subtract_product(&mut tile, below, done.iter().enumerate().rev());
-    for i in (0..R).rev() {
-        for j in (i + 1..R).rev() {
-            let solved = tile[j];
-            subtract_scaled(&mut tile[i], l[(first + j) * stride + first + i], &solved);
+    let below = l.tile::<R>(first, (end, end + done.len()));
+    let corner = l.tile::<R>(first, (first, end));
+    for part in 0..PARTS {
+        let mut tile = load::<R>(rest, part);
+        for k in (0..done.len()).rev() {
+            each!(i < R, step::<true>(&mut tile[i], below(i, k), &done[k][part]));
         }
-        divide(&mut tile[i], l[(first + i) * stride + first + i]);
+        store(solve_corner::<R, false>(tile, &corner), rest, part);
     }
-    rest.copy_from_slice(&tile);
 }
 
 /// Solves `L x = b` in place for one right-hand side.
@@ -266,8 +500,7 @@ pub fn factor_block(
     let (above, block) = panel.split_at_mut(first);
     solve_lower(l, stride, above);
     let mut products = [[0.0; LANES]; LANES];
-    let flat = above.as_flattened();
-    multiply_add_panel(&mut products, View { data: flat, row: 1, column: LANES }, above);
+    product_transposed(&mut products, Columns { data: above.as_flattened(), stride: LANES }, above);
     let mut raised = 0;
     let mut factor = [[0.0f32; LANES]; LANES];
     for i in 0..rows {
@@ -277,7 +510,7 @@ pub fn factor_block(
                 sum -= a * b;
             }
             if i != j {
-                factor[i][j] = sum / factor[j][j];
+                factor[i][j] = visible(sum / factor[j][j]);
             } else if !sum.is_finite() {
                 return Err(Error::NotPositiveDefinite { row: first + i });
             } else {
@@ -297,51 +530,57 @@ pub fn factor_block(
 }
 
 /// `out[j][l] = Σ_f (a(j, f) − b[f][l])²`: squared distances of rows to 8 points.
-pub fn squared_distances(out: &mut [Lane], a: View<'_>, b: &[Lane]) {
+pub fn squared_distances(out: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
     in_tiles!(ROWS, out.len(), squared_distances_tile(out, a, b));
 }
 
 #[inline(always)]
-fn squared_distances_tile<const R: usize>(out: &mut [Lane], a: View<'_>, b: &[Lane], first: usize) {
-    let rows = a.rows_from(first);
-    let mut acc = [[0.0; LANES]; R];
-    for (f, b) in b.iter().enumerate() {
-        for (r, acc) in acc.iter_mut().enumerate() {
-            let a = rows.data[r * rows.row + f * rows.column];
-            for l in 0..LANES {
-                let gap = a - b[l];
-                acc[l] += gap * gap;
-            }
+fn squared_distances_tile<const R: usize, A: Left>(out: &mut [Lane], a: A, b: &[Lane], first: usize) {
+    let (a, b) = (a.tile::<R>(first, (0, b.len())), parts(b));
+    for part in 0..PARTS {
+        let mut acc = [[0.0; PART]; R];
+        for f in 0..b.len() {
+            let b = &b[f][part];
+            each!(i < R, {
+                let a = a(i, f);
+                each!(l < PART, {
+                    let gap = a - b[l];
+                    acc[i][l] += gap * gap;
+                });
+            });
         }
+        store(acc, &mut parts_mut(out)[first..], part);
     }
-    out[first..first + R].copy_from_slice(&acc);
 }
 
 /// `out[f][l] = Σ_j weights[j][l] · (own[f][l] − a(f, j))`: what pulls 8 points towards the others.
-pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: View<'_>) {
-    in_tiles!(ROWS, out.len(), weighted_differences_tile(out, weights, own, a));
+///
+/// The differences are taken first: points may lie close together and have large weights of opposite signs.
+pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: Columns<'_>) {
+    in_tiles!(ROWS_OF_TWO, out.len(), weighted_differences_tile(out, weights, own, a));
 }
 
 #[inline(always)]
-fn weighted_differences_tile<const R: usize>(
+fn weighted_differences_tile<const R: usize, A: Left>(
     out: &mut [Lane],
     weights: &[Lane],
     own: &[Lane],
-    a: View<'_>,
+    a: A,
     first: usize,
 ) {
-    let rows = a.rows_from(first);
-    let own: &[Lane; R] = own[first..].first_chunk().expect("as long as out");
-    let mut acc = [[0.0; LANES]; R];
-    for (j, weight) in weights.iter().enumerate() {
-        for (r, acc) in acc.iter_mut().enumerate() {
-            let a = rows.data[r * rows.row + j * rows.column];
-            for l in 0..LANES {
-                acc[l] += weight[l] * (own[r][l] - a);
-            }
+    let (a, weights) = (a.tile::<R>(first, (0, weights.len())), parts(weights));
+    for part in 0..PARTS {
+        let own = load::<R>(&parts(own)[first..], part);
+        let mut acc = [[0.0; PART]; R];
+        for j in 0..weights.len() {
+            let weight = &weights[j][part];
+            each!(i < R, {
+                let a = a(i, j);
+                each!(l < PART, acc[i][l] += weight[l] * (own[i][l] - a));
+            });
         }
+        store(acc, &mut parts_mut(out)[first..], part);
     }
-    out[first..first + R].copy_from_slice(&acc);
 }
 
 #[cfg(test)]
@@ -383,16 +622,22 @@ mod tests {
     fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
         let l = factor(&positive_definite(n, values), n, (LANES..n).step_by(LANES).chain([n]));
         let (panel, _) = values[..n * LANES].as_chunks::<LANES>();
-        let matrix = View { data: &values[n * LANES..], row: 1, column: n };
-        let mut results = [(); 6].map(|()| panel.to_vec());
-        let [lower, upper, product, in_panel, distances, differences] = &mut results;
-        in_tiles!(T, n, solve_lower_tile(&l, n, lower));
-        in_tiles!(T, n, solve_upper_tile(&l, n, upper));
-        let rows = || columns(values, n.max(LANES), 0, n);
-        in_tiles!(T, n, multiply_add_tile(product.as_flattened_mut(), LANES, matrix, rows()));
-        in_tiles!(T, n, multiply_add_panel_tile(in_panel, matrix, panel));
-        in_tiles!(T, n, squared_distances_tile(distances, matrix, panel));
-        in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, matrix));
+        let (data, stride) = (values, n);
+        let (rows, columns) = (Rows { data, stride }, Columns { data, stride });
+        let mut results = [(); 7].map(|()| panel.to_vec());
+        let [lower, upper, sum, product, transposed, distances, differences] = &mut results;
+        in_tiles!(T, n, solve_lower_tile(Rows { data: &l, stride }, lower));
+        in_tiles!(T, n, solve_upper_tile(Columns { data: &l, stride }, upper));
+        let right = parts(panel);
+        in_tiles!(
+            T,
+            n,
+            multiply_add_strided_tile(sum.as_flattened_mut(), LANES, columns, n, |k| &right[k][0])
+        );
+        in_tiles!(T, n, product_tile(product, rows, panel));
+        in_tiles!(T, n, product_tile(transposed, columns, panel));
+        in_tiles!(T, n, squared_distances_tile(distances, rows, panel));
+        in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, columns));
         results.concat()
     }
 
@@ -450,20 +695,23 @@ mod tests {
 
         #[test]
         fn products_agree_with_plain_sums_for_all_shapes(
-            rows in 0usize..20, inner in 0usize..20, width in 0usize..20,
-            values in prop::collection::vec(-1.0f32..1.0, 800)
+            rows in 0usize..20, inner in 0usize..20, width in 0usize..20, b_stride in prop::sample::select(vec![20, 24]),
+            values in prop::collection::vec(-1.0f32..1.0, 880)
         ) {
             let (a, b) = values.split_at(400);
             let mut c = vec![0.5; rows * width];
-            let view = View { data: a, row: 1, column: 20 };
-            multiply_add(&mut c, width, (rows, inner, width), view, b, 20);
+            let mut transposed = c.clone();
+            let shape = (rows, inner, width);
+            multiply_add(&mut c, width, shape, Rows { data: a, stride: 20 }, b, b_stride);
+            let columns = Columns { data: a, stride: 20 };
+            multiply_add_transposed(&mut transposed, width, shape, columns, b, b_stride);
             for r in 0..rows {
                 for j in 0..width {
-                    let mut sum = 0.5;
-                    for k in 0..inner {
-                        sum += a[r + k * 20] * b[k * 20 + j];
-                    }
-                    prop_assert_eq!(c[r * width + j], sum);
+                    let plain = |a: &dyn Fn(usize) -> f32| {
+                        (0..inner).fold(0.5, |sum, k| sum + a(k) * b[k * b_stride + j])
+                    };
+                    prop_assert_eq!(c[r * width + j], plain(&|k| a[r * 20 + k]));
+                    prop_assert_eq!(transposed[r * width + j], plain(&|k| a[r + k * 20]));
                 }
             }
         }

@@ -70,10 +70,28 @@ const LARGEST_DRIFT: f32 = 1e18;
 /// A square table over particles.
 pub type Pairs = [[f32; MAX_PARTICLES]; MAX_PARTICLES];
 
-/// Adds the squared distances of the particles within a range of coordinates.
-pub fn add_distances(rows: &[f32], stride: usize, v: usize, range: Range<usize>, distances: &mut Pairs) {
+/// `‖θᵤ − θᵥ‖²` beyond which `k̃` is exactly zero, so that it need not be known better.
+pub fn far(kind: Bandwidth) -> f32 {
+    match kind {
+        Bandwidth::Fixed(h) => 90.0 / h,
+        Bandwidth::Median => f32::INFINITY,
+    }
+}
+
+/// Adds the squared distances of the particles within a range of coordinates; not to those that are `far` already.
+pub fn add_distances(
+    rows: &[f32],
+    stride: usize,
+    v: usize,
+    range: Range<usize>,
+    far: f32,
+    distances: &mut Pairs,
+) {
     for a in 0..v {
         for b in 0..a {
+            if distances[a][b] > far {
+                continue;
+            }
             let (x, y) = (&rows[a * stride..][range.clone()], &rows[b * stride..][range.clone()]);
             // Eight sums side by side, so that it vectorises and the order is the same everywhere.
             let mut sums = [0.0; LANES];
@@ -131,32 +149,68 @@ pub fn drift(
     kernel: &Pairs,
     h: f32,
 ) {
-    for from in range.clone().step_by(LANES) {
-        let width = LANES.min(range.end - from);
-        let mut old = [[0.0f32; LANES]; MAX_PARTICLES];
-        let mut pull = [[0.0f32; LANES]; MAX_PARTICLES];
-        for u in 0..v {
-            old[u][..width].copy_from_slice(&theta[u * stride + from..][..width]);
-            pull[u][..width].copy_from_slice(&gradient[u * stride + from..][..width]);
+    // Most particles of thousands of numbers are too far apart to feel each other: their sum has one term.
+    let mut together = [0; MAX_PARTICLES];
+    let mut count = 0;
+    for own in 0..v {
+        if (0..v).any(|u| u != own && kernel[u][own] != 0.0) {
+            together[count] = own;
+            count += 1;
+        } else {
+            let k = kernel[own][own];
+            gradient[own * stride..][range.clone()].iter_mut().for_each(|pull| *pull = share(k * *pull, v));
         }
-        for own in 0..v {
+    }
+    let together = &together[..count];
+    for from in range.clone().step_by(LANES) {
+        let place = |u: usize| u * stride + from..u * stride + range.end.min(from + LANES);
+        let mut pull = [[0.0f32; LANES]; MAX_PARTICLES];
+        for &u in together {
+            pull[u] = load(&gradient[place(u)]);
+        }
+        for &own in together {
+            let at = load(&theta[place(own)]);
             let mut sum = [0.0f32; LANES];
-            for u in 0..v {
-                let k = kernel[u][own];
+            for &u in together {
+                let (k, other) = (kernel[u][own], load(&theta[place(u)]));
                 for l in 0..LANES {
-                    sum[l] += k * (pull[u][l] + 2.0 * h * (old[own][l] - old[u][l]));
+                    sum[l] += k * (pull[u][l] + 2.0 * h * (at[l] - other[l]));
                 }
             }
-            for (out, sum) in gradient[own * stride + from..][..width].iter_mut().zip(sum) {
-                *out = limited(sum / v as f32);
-            }
+            store(sum.map(|sum| share(sum, v)), &mut gradient[place(own)]);
         }
     }
 }
 
-/// What overflowed must not stay in the moments for ever.
-fn limited(drift: f32) -> f32 {
-    if drift.is_nan() { 0.0 } else { drift.clamp(-LARGEST_DRIFT, LARGEST_DRIFT) }
+/// Up to 8 numbers, the rest zero.
+#[inline(always)]
+fn load(from: &[f32]) -> [f32; LANES] {
+    from.first_chunk().copied().unwrap_or_else(|| {
+        let mut some = [0.0; LANES];
+        some.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        some
+    })
+}
+
+/// As many of the numbers as there is room for.
+#[inline(always)]
+fn store(from: [f32; LANES], to: &mut [f32]) {
+    match to.first_chunk_mut() {
+        Some(to) => *to = from,
+        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = from),
+    }
+}
+
+/// One of `v` parts of a sum; what overflowed must not stay in the moments for ever.
+#[inline(always)]
+fn share(sum: f32, v: usize) -> f32 {
+    let drift = sum / v as f32;
+    match drift {
+        _ if drift.abs() <= LARGEST_DRIFT => drift,
+        _ if drift > 0.0 => LARGEST_DRIFT,
+        _ if drift < 0.0 => -LARGEST_DRIFT,
+        _ => 0.0,
+    }
 }
 
 /// Moves the particles along `Ω` within a range of coordinates; `count` is the number of this step, from 1.
@@ -209,11 +263,14 @@ pub fn apply(
     }
 }
 
+#[inline(always)]
 fn shift(theta: &mut f32, by: f32) {
     let moved = *theta + by;
-    if moved.is_finite() {
-        *theta = prior::bounded(moved);
-    }
+    *theta = match moved {
+        _ if moved.abs() <= prior::LARGEST_PARAMETER => moved,
+        _ if moved.is_finite() => prior::LARGEST_PARAMETER.copysign(moved),
+        _ => *theta,
+    };
 }
 
 /// `xⁿ` by repeated squaring: `powi` may differ between platforms.
@@ -245,7 +302,7 @@ mod tests {
         for count in 1..=steps {
             let mut gradient: Vec<f32> = theta.chunks(2).flat_map(|x| gradient_of([x[0], x[1]])).collect();
             let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
-            add_distances(&theta, 2, V, 0..2, &mut pairs);
+            add_distances(&theta, 2, V, 0..2, f32::INFINITY, &mut pairs);
             let h = bandwidth(Bandwidth::Median, &pairs, V);
             kernel(&mut pairs, h, V);
             drift(&theta, &mut gradient, 2, V, 0..2, &pairs, h);
@@ -317,9 +374,9 @@ mod tests {
         let theta: Vec<f32> = (0..60).map(|i| ((i * 7) % 13) as f32 * 0.1).collect();
         let (mut whole, mut parts) =
             ([[0.0; MAX_PARTICLES]; MAX_PARTICLES], [[0.0; MAX_PARTICLES]; MAX_PARTICLES]);
-        add_distances(&theta, 20, 3, 0..16, &mut whole);
-        add_distances(&theta, 20, 3, 0..8, &mut parts);
-        add_distances(&theta, 20, 3, 8..16, &mut parts);
+        add_distances(&theta, 20, 3, 0..16, f32::INFINITY, &mut whole);
+        add_distances(&theta, 20, 3, 0..8, f32::INFINITY, &mut parts);
+        add_distances(&theta, 20, 3, 8..16, f32::INFINITY, &mut parts);
         for a in 0..3 {
             for b in 0..3 {
                 assert!((whole[a][b] - parts[a][b]).abs() < 1e-5);

@@ -39,7 +39,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "audit",
-        usage: "audit [licences | advisories | miri | addresses | threads]",
+        usage: "audit [licences | advisories | miri | addresses]",
         about: "what wants more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler",
         run: xtask::audit::audit,
     },

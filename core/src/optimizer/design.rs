@@ -159,7 +159,13 @@ impl<
         let data = Observations { points, fidelity: &memory.design_fidelity[..chosen], z: &[] };
         let theta = &memory.particles[v][..self.model.parameters()];
         let fallbacks = &mut self.state.fallbacks;
-        let particle = Particle::new(&self.model, theta, &noise[..self.problem.fidelities.len()], fallbacks);
+        let particle = Particle::with(
+            Self::MAPS,
+            &self.model,
+            theta,
+            &noise[..self.problem.fidelities.len()],
+            fallbacks,
+        );
         work(&mut memory.gp.workspace(), &particle, &data, fallbacks, &mut memory.candidates)
     }
 
@@ -186,7 +192,8 @@ impl<
         let Memory { gp, particles, design, candidates, .. } = &mut *self.memory;
         let theta = &particles[v][..self.model.parameters()];
         let fidelities = self.problem.fidelities.len();
-        let particle = Particle::new(&self.model, theta, &noise[..fidelities], &mut Default::default());
+        let particle =
+            Particle::with(Self::MAPS, &self.model, theta, &noise[..fidelities], &mut Default::default());
         let others = if of_candidates { &candidates.x[..candidates.len] } else { &design[..chosen] };
         let count = LANES.min(others.len() - first);
         let others = (rows(&others[first..first + count]), count);
@@ -198,7 +205,8 @@ impl<
         let (noise, truth) = (self.noise(), self.problem.truth());
         let (mut signal, mut sum) = (0.0, 0.0);
         for theta in self.particles() {
-            let particle = Particle::new(&self.model, theta, &noise[..=truth], &mut Default::default());
+            let particle =
+                Particle::with(Self::MAPS, &self.model, theta, &noise[..=truth], &mut Default::default());
             signal += particle.hyper.signal;
             sum += particle.noise[truth];
         }

@@ -61,7 +61,8 @@ impl<
                     self.memory.pairs[..v].iter_mut().for_each(|row| row.fill(0.0));
                 }
                 let theta = self.memory.particles.as_flattened();
-                svgd::add_distances(theta, P, v, first..end, &mut self.memory.pairs);
+                let far = svgd::far(self.settings.bandwidth);
+                svgd::add_distances(theta, P, v, first..end, far, &mut self.memory.pairs);
                 if end < parameters {
                     Stage::Distances { first: end }
                 } else {
@@ -132,7 +133,9 @@ impl<
         self.model.finish_gradient(&particle.hyper, &self.state.sums, gradient);
         let kde = kde(&self.settings, later, rows.as_flattened(), centres, Self::OWN_CENTRES.then_some(P));
         prior::add_gradient(&self.settings.prior, &self.model, kde.as_ref(), theta, gradient);
-        if gradient.iter().any(|slope| !slope.is_finite()) {
+        // The largest magnitude as bits, which sort as the numbers do: a loop without exits is vectorised.
+        let largest = gradient.iter().fold(0, |largest, slope| (slope.to_bits() & 0x7fff_ffff).max(largest));
+        if largest >= f32::INFINITY.to_bits() {
             return self.leave_particle(v);
         }
         self.next_particle(v)

@@ -41,7 +41,7 @@ pub use query::{Activity, Progress, Query, Recommendation, Refused, Status, Stop
 
 use crate::data::{Data, Kind};
 use crate::error::Error;
-use crate::features::Rows;
+use crate::features::{Maps, Rows};
 use crate::gp::{Fallbacks, Observations, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::random::{Purpose, Random};
@@ -91,6 +91,8 @@ impl<
     const OWN_CENTRES: bool = A >= V;
     /// The auxiliary row from which the moments of the steps lie.
     const MOMENTS: usize = if A >= V { V } else { 0 };
+    /// The code for those maps whose parameters have room.
+    const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
 
     /// Starts the first task.
     ///
@@ -373,7 +375,7 @@ impl<
             noise[fidelities] = (doubt * doubt).max(noise[fidelities - 1]);
         }
         let from = if self.looks_back() { 0 } else { remembered };
-        Lens { noise, fidelities, from, remembers: remembered > 0 }
+        Lens { noise, fidelities, from, remembers: remembered > 0, maps: Self::MAPS }
     }
 }
 
@@ -386,6 +388,7 @@ struct Lens {
     /// The first slot that counts: remembered values do not before the task has had its fresh look.
     from: usize,
     remembers: bool,
+    maps: Maps,
 }
 
 impl Lens {
@@ -395,7 +398,7 @@ impl Lens {
     }
 
     fn particle<'p>(&self, model: &'p Model, theta: &'p [f32], fallbacks: &mut Fallbacks) -> Particle<'p> {
-        let particle = Particle::new(model, theta, &self.noise[..self.fidelities], fallbacks);
+        let particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
         if !self.remembers {
             return particle;
         }

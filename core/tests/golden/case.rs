@@ -83,7 +83,8 @@ impl Case {
         let mut memory = Box::new(Memory::<128, F>::new());
         let mut workspace = memory.workspace();
         let hyper = self.model.hyper(&self.theta);
-        let particle = Particle { model: &self.model, theta: &self.theta, hyper, noise: self.noise };
+        let mut particle = Particle::new(&self.model, &self.theta, &[], &mut Default::default());
+        (particle.hyper, particle.noise) = (hyper, self.noise);
         let stride = self.model.dimensions;
         let points = Rows { data: &self.points, stride };
         let data = Observations { points, fidelity: &self.fidelity, z: &self.z };

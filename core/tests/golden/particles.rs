@@ -28,7 +28,7 @@ fn check_direction(case: &Value, kind: Bandwidth, h: f64, omega: &[f64]) {
     let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
     // In two slices of coordinates, as the optimizer does it.
     let ranges = || [0..p / 2, p / 2..p].into_iter();
-    ranges().for_each(|range| add_distances(&theta, p, v, range, &mut pairs));
+    ranges().for_each(|range| add_distances(&theta, p, v, range, f32::INFINITY, &mut pairs));
     let got = bandwidth(kind, &pairs, v);
     assert_near(got, h, TOLERANCE, 0.0, &name);
     kernel(&mut pairs, got, v);

@@ -46,10 +46,10 @@ impl fmt::Display for Error {
         match self {
             Self::Read { file, error } => write!(f, "cannot read {file}: {error}"),
             Self::Syntax { problem, field: Some(field) } => {
-                write!(f, "not JSON in field `{field}`: {problem}")
+                write!(f, "not JSON in field `{}`: {problem}", one_line(field))
             }
             Self::Syntax { problem, field: None } => write!(f, "not JSON: {problem}"),
-            Self::Field { path, problem } => write!(f, "field `{path}` {problem}"),
+            Self::Field { path, problem } => write!(f, "field `{path}` {}", one_line(problem)),
             Self::Overflow { result } => {
                 write!(
                     f,
@@ -60,4 +60,22 @@ impl fmt::Display for Error {
     }
 }
 
+/// What a file says may be repeated, but not its line ends and other control characters.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use crate::inspect::inspect;
+
+    #[test]
+    fn what_a_file_says_is_repeated_in_one_line() {
+        for text in ["{\"a\nb\": [", "{\"kernel\": \"a\\nb\"}"] {
+            let said = inspect(text).unwrap_err().to_string();
+            assert!(said.contains("a b") && !said.contains('\n'), "{said}");
+        }
+    }
+}
