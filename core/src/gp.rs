@@ -439,6 +439,8 @@ struct Sums {
 }
 
 impl Sums {
+    /// Apart, so that the compiler keeps each sum in a vector of its own.
+    #[inline(never)]
     fn of(panel: &[Lane], truth: &[Lane], whitened: &[f32]) -> Sums {
         let mut sums = Sums { mean: [0.0; LANES], square: [0.0; LANES], product: [0.0; LANES] };
         for ((v, truth), w) in panel.iter().zip(truth).zip(whitened) {
