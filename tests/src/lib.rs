@@ -1,1 +1,0 @@
-//! Whole-system tests live in `tests/`; this library holds what they share.
