@@ -9,7 +9,7 @@
 //! backward; ARD `D`.
 
 pub use crate::linalg::Rows;
-use crate::linalg::{Columns, LANES, Lane, multiply_add, multiply_add_transposed, product};
+use crate::linalg::{Columns, LANES, Lane, affine, multiply_add, product};
 use crate::math;
 
 /// Layers of the deep map.
@@ -137,11 +137,8 @@ fn forward_layer(
     output: &mut [f32],
     stride: usize,
 ) {
-    for row in output.chunks_mut(stride).take(count) {
-        row[..width].copy_from_slice(&theta[layer.biases..][..width]);
-    }
-    let weights = &theta[layer.weights..layer.biases];
-    multiply_add(output, stride, (count, layer.inputs, width), input, weights, width);
+    let (weights, biases) = (&theta[layer.weights..layer.biases], &theta[layer.biases..][..width]);
+    affine(output, stride, (count, layer.inputs, width), input, weights, width, biases);
     for row in output.chunks_mut(stride).take(count) {
         math::tanh_slice(&mut row[..width]);
     }
@@ -190,7 +187,7 @@ fn backward_deep(d: usize, width: usize, theta: &[f32], gradient: &mut [f32], bl
             gradient[layer.weights..layer.biases + width].split_at_mut(layer.inputs * width);
         let Rows { data, stride } = input;
         let shape = (layer.inputs, count, width);
-        multiply_add_transposed(weights, width, shape, Columns { data, stride }, rows, width);
+        multiply_add(weights, width, shape, Columns { data, stride }, rows, width);
         for row in rows.chunks(width).take(count) {
             for (bias, delta) in biases.iter_mut().zip(row) {
                 *bias += delta;

@@ -42,7 +42,7 @@ const ROWS_OF_TWO: usize = ROWS / 2;
 /// One row of a register tile.
 type Part = [f32; PART];
 
-/// The width of a matrix for which the loops are made on Cortex-M; others are slow there. It is that of the paper's map.
+/// Width of the matrices for which the loops are made on Cortex-M; others are slow there. It is that of the paper's map.
 const WIDTH: usize = 64;
 
 /// Below this, a solution counts as zero. Nothing that can be seen is that small, but the products of such numbers are
@@ -212,8 +212,8 @@ fn parts_mut(panel: &mut [Lane]) -> &mut [[Part; PARTS]] {
 
 /// `R` rows of one part of the columns, copied to registers.
 #[inline(always)]
-fn load<const R: usize>(rows: &[[Part; PARTS]], part: usize) -> [Part; R] {
-    let rows: &[[Part; PARTS]; R] = rows.first_chunk().expect("so many rows");
+fn load<const R: usize, const W: usize>(rows: &[[Part; W]], part: usize) -> [Part; R] {
+    let rows: &[[Part; W]; R] = rows.first_chunk().expect("so many rows");
     let mut tile = [[0.0; PART]; R];
     each!(i < R, tile[i] = rows[i][part]);
     tile
@@ -221,27 +221,37 @@ fn load<const R: usize>(rows: &[[Part; PARTS]], part: usize) -> [Part; R] {
 
 /// And back.
 #[inline(always)]
-fn store<const R: usize>(tile: [Part; R], rows: &mut [[Part; PARTS]], part: usize) {
-    let rows: &mut [[Part; PARTS]; R] = rows.first_chunk_mut().expect("so many rows");
+fn store<const R: usize, const W: usize>(tile: [Part; R], rows: &mut [[Part; W]], part: usize) {
+    let rows: &mut [[Part; W]; R] = rows.first_chunk_mut().expect("so many rows");
     each!(i < R, rows[i][part] = tile[i]);
 }
 
-/// `c[r][j] += Σₖ a(r, k) · b[k][j]` for `rows × width`, `b` and `c` row-major with their strides.
+/// `c[r][j] = bias[j] + Σₖ a(r, k) · b[k][j]` for `rows × width`, `b` and `c` row-major with their strides.
 ///
-/// Fast where width and stride of `b` are 64, on the host also where the stride is another multiple of 8.
-pub fn multiply_add(
+/// Fast where width and strides are 64, on the host also where the stride of `b` is another multiple of 8.
+pub fn affine(
     c: &mut [f32],
     c_stride: usize,
     shape: (usize, usize, usize),
     a: Rows<'_>,
     b: &[f32],
     b_stride: usize,
+    bias: &[f32],
 ) {
-    multiply_add_any(c, c_stride, shape, a, b, b_stride);
+    let (rows, inner, width) = shape;
+    if (width, b_stride, c_stride) == (WIDTH, WIDTH, WIDTH) {
+        let bias = bias.as_chunks().0.first_chunk().expect("as wide as said");
+        in_tiles!(ROWS, rows, affine_tile(wide_mut(c), a, &wide(b)[..inner], bias));
+    } else {
+        for row in c.chunks_mut(c_stride).take(rows) {
+            row[..width].copy_from_slice(&bias[..width]);
+        }
+        multiply_add_any(c, c_stride, shape, a, b, b_stride);
+    }
 }
 
-/// [`multiply_add`] with the left factor by columns, of which there are at most 8.
-pub fn multiply_add_transposed(
+/// `c[r][j] += Σₖ a(r, k) · b[k][j]`, with the left factor by columns, of which there are at most 8. Fast as [`affine`].
+pub fn multiply_add(
     c: &mut [f32],
     c_stride: usize,
     shape: (usize, usize, usize),
@@ -250,23 +260,38 @@ pub fn multiply_add_transposed(
     b_stride: usize,
 ) {
     let (rows, inner, width) = shape;
-    if (width, b_stride) == (WIDTH, WIDTH) && inner <= LANES {
-        let (b, _) = b.as_chunks().0.as_chunks();
-        in_tiles!(ROWS, rows, multiply_add_few_tile(c, c_stride, a, &b[..inner]));
+    if (width, b_stride, c_stride) == (WIDTH, WIDTH, WIDTH) && inner <= LANES {
+        in_tiles!(ROWS, rows, multiply_add_tile(wide_mut(c), a, &wide(b)[..inner]));
     } else {
         multiply_add_any(c, c_stride, shape, a, b, b_stride);
     }
 }
 
-/// Rows from `first` of [`multiply_add_transposed`]: the few columns are copied to where they need no looking for.
+/// One row of a matrix of that width.
+type Wide = [Part; WIDTH / PART];
+
 #[inline(always)]
-fn multiply_add_few_tile<const R: usize, A: Left>(
-    c: &mut [f32],
-    stride: usize,
-    a: A,
-    b: &[[Part; WIDTH / PART]],
-    first: usize,
-) {
+fn wide(matrix: &[f32]) -> &[Wide] {
+    matrix.as_chunks().0.as_chunks().0
+}
+
+#[inline(always)]
+fn wide_mut(matrix: &mut [f32]) -> &mut [Wide] {
+    matrix.as_chunks_mut().0.as_chunks_mut().0
+}
+
+/// Rows from `first` of [`affine`].
+#[inline(always)]
+fn affine_tile<const R: usize, A: Left>(c: &mut [Wide], a: A, b: &[Wide], bias: &Wide, first: usize) {
+    let add = accumulator::<R, _, false, _>(a, first, b);
+    for part in 0..WIDTH / PART {
+        store(add([bias[part]; R], part), &mut c[first..], part);
+    }
+}
+
+/// Rows from `first` of [`multiply_add`]: the few columns are copied to where they need no looking for.
+#[inline(always)]
+fn multiply_add_tile<const R: usize, A: Left>(c: &mut [Wide], a: A, b: &[Wide], first: usize) {
     let b = &b[..b.len().min(LANES)];
     let left = a.tile::<R>(first, (0, b.len()));
     let mut few = [[0.0; R]; LANES];
@@ -274,13 +299,11 @@ fn multiply_add_few_tile<const R: usize, A: Left>(
         each!(i < R, few[i] = left(i, k));
     }
     for part in 0..WIDTH / PART {
-        let mut acc = [[0.0; PART]; R];
-        let place = |i: usize| (first + i) * stride + part * PART;
-        each!(i < R, acc[i] = *c[place(i)..].first_chunk().expect("as wide as said"));
+        let mut acc = load::<R, _>(&c[first..], part);
         for k in 0..b.len() {
             each!(i < R, step::<false>(&mut acc[i], few[k][i], &b[k][part]));
         }
-        each!(i < R, c[place(i)..][..PART].copy_from_slice(&acc[i]));
+        store(acc, &mut c[first..], part);
     }
 }
 
@@ -297,17 +320,12 @@ fn multiply_add_any(
         return;
     }
     let mut done = 0;
-    if (width, b_stride) == (WIDTH, WIDTH) {
-        let (b, _) = b.as_chunks().0.as_chunks::<{ WIDTH / PART }>();
-        let b = &b[..inner];
-        in_tiles!(ROWS, rows, multiply_add_tile(c, c_stride, a, b));
-        done = width;
-    } else if !CORTEX_M && b_stride.is_multiple_of(PART) {
+    if !CORTEX_M && b_stride.is_multiple_of(PART) {
         let (b, _) = b.as_chunks();
         for part in 0..width / PART {
             let (b, c) = (&b[part..], &mut c[part * PART..]);
             let row = |k| &b[k * (b_stride / PART)];
-            in_tiles!(ROWS, rows, multiply_add_strided_tile(c, c_stride, a, inner, row));
+            in_tiles!(ROWS, rows, multiply_add_any_tile(c, c_stride, a, inner, row));
         }
         done = width - width % PART;
     }
@@ -321,28 +339,9 @@ fn multiply_add_any(
     }
 }
 
-/// Rows from `first` of [`multiply_add`].
+/// Rows from `first` and the first columns of a product of any width.
 #[inline(always)]
-fn multiply_add_tile<const R: usize, A: Left>(
-    c: &mut [f32],
-    stride: usize,
-    a: A,
-    b: &[[Part; WIDTH / PART]],
-    first: usize,
-) {
-    let add = accumulator::<R, _, false, _>(a, first, b);
-    for part in 0..WIDTH / PART {
-        let mut acc = [[0.0; PART]; R];
-        let place = |i: usize| (first + i) * stride + part * PART;
-        each!(i < R, acc[i] = *c[place(i)..].first_chunk().expect("as wide as said"));
-        acc = add(acc, part);
-        each!(i < R, c[place(i)..][..PART].copy_from_slice(&acc[i]));
-    }
-}
-
-/// The same for any other width, and the first of its columns.
-#[inline(always)]
-fn multiply_add_strided_tile<'b, const R: usize, A: Left>(
+fn multiply_add_any_tile<'b, const R: usize, A: Left>(
     c: &mut [f32],
     stride: usize,
     a: A,
@@ -426,7 +425,7 @@ fn solve_lower_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], first: us
     let subtract = accumulator::<R, _, true, _>(l, first, done);
     let corner = l.tile::<R>(first, (first, first + R));
     for part in 0..PARTS {
-        let tile = subtract(load::<R>(rest, part), part);
+        let tile = subtract(load::<R, _>(rest, part), part);
         store(solve_corner::<R, true>(tile, &corner), rest, part);
     }
 }
@@ -448,7 +447,7 @@ fn solve_upper_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], from_end:
     let below = l.tile::<R>(first, (end, end + done.len()));
     let corner = l.tile::<R>(first, (first, end));
     for part in 0..PARTS {
-        let mut tile = load::<R>(rest, part);
+        let mut tile = load::<R, _>(rest, part);
         for k in (0..done.len()).rev() {
             each!(i < R, step::<true>(&mut tile[i], below(i, k), &done[k][part]));
         }
@@ -570,7 +569,7 @@ fn weighted_differences_tile<const R: usize, A: Left>(
 ) {
     let (a, weights) = (a.tile::<R>(first, (0, weights.len())), parts(weights));
     for part in 0..PARTS {
-        let own = load::<R>(&parts(own)[first..], part);
+        let own = load::<R, _>(&parts(own)[first..], part);
         let mut acc = [[0.0; PART]; R];
         for j in 0..weights.len() {
             let weight = &weights[j][part];
@@ -629,11 +628,7 @@ mod tests {
         in_tiles!(T, n, solve_lower_tile(Rows { data: &l, stride }, lower));
         in_tiles!(T, n, solve_upper_tile(Columns { data: &l, stride }, upper));
         let right = parts(panel);
-        in_tiles!(
-            T,
-            n,
-            multiply_add_strided_tile(sum.as_flattened_mut(), LANES, columns, n, |k| &right[k][0])
-        );
+        in_tiles!(T, n, multiply_add_any_tile(sum.as_flattened_mut(), LANES, columns, n, |k| &right[k][0]));
         in_tiles!(T, n, product_tile(product, rows, panel));
         in_tiles!(T, n, product_tile(transposed, columns, panel));
         in_tiles!(T, n, squared_distances_tile(distances, rows, panel));
@@ -695,23 +690,25 @@ mod tests {
 
         #[test]
         fn products_agree_with_plain_sums_for_all_shapes(
-            rows in 0usize..20, inner in 0usize..20, width in 0usize..20, b_stride in prop::sample::select(vec![20, 24]),
-            values in prop::collection::vec(-1.0f32..1.0, 880)
+            rows in 0usize..20, inner in 0usize..20,
+            (width, b_stride) in prop_oneof![(0usize..20, prop::sample::select(vec![20, 24])), (Just(WIDTH), Just(WIDTH))],
+            values in prop::collection::vec(-1.0f32..1.0, 400 + 20 * WIDTH)
         ) {
             let (a, b) = values.split_at(400);
-            let mut c = vec![0.5; rows * width];
+            let c_stride = width.max(1);
+            let mut c = vec![0.5; rows * c_stride];
             let mut transposed = c.clone();
             let shape = (rows, inner, width);
-            multiply_add(&mut c, width, shape, Rows { data: a, stride: 20 }, b, b_stride);
-            let columns = Columns { data: a, stride: 20 };
-            multiply_add_transposed(&mut transposed, width, shape, columns, b, b_stride);
+            let bias = vec![0.5; width];
+            affine(&mut c, c_stride, shape, Rows { data: a, stride: 20 }, b, b_stride, &bias);
+            multiply_add(&mut transposed, c_stride, shape, Columns { data: a, stride: 20 }, b, b_stride);
             for r in 0..rows {
                 for j in 0..width {
                     let plain = |a: &dyn Fn(usize) -> f32| {
                         (0..inner).fold(0.5, |sum, k| sum + a(k) * b[k * b_stride + j])
                     };
-                    prop_assert_eq!(c[r * width + j], plain(&|k| a[r * 20 + k]));
-                    prop_assert_eq!(transposed[r * width + j], plain(&|k| a[r + k * 20]));
+                    prop_assert_eq!(c[r * c_stride + j], plain(&|k| a[r * 20 + k]));
+                    prop_assert_eq!(transposed[r * c_stride + j], plain(&|k| a[r + k * 20]));
                 }
             }
         }

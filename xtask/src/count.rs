@@ -97,7 +97,8 @@ cycles: seconds at 280 MHz are an estimate, at one instruction per cycle.
 *forward*: the feature map at one point, of a block of 8. *posterior*: mean, variance and covariance at one point, of a
 block of 8, for all 4 fidelities. *step*: one step of learning of all 10 particles. *ask*: one search for a query, all
 candidates and refinements (compact 80 + 3 · 20, deep 256 + 3 · 64). *snapshot*: what goes on to the next task, as bytes. Compact has 4
-dimensions, deep 6. Multiply-adds are those of the network, the distances, the factor, its inverse and solutions.
+dimensions, deep 6. Multiply-adds are those of the network, the distances, the factor, its inverse and solutions,
+and of the particles' move.
 
 ";
 
@@ -131,7 +132,9 @@ fn multiply_adds(profile: &str, what: &str, t: f64) -> Option<f64> {
         "posterior" => Some(belief),
         "step" => {
             let gradient = 2.0 * t * network + t * t * h + t * t * t / 3.0;
-            Some(particles * (factor + gradient + 1.5 * particles * parameters))
+            // Prior, drift and step; and in the compact profile the sum of Eq. (39) over all particles.
+            let moved = if deep { 3.0 } else { 3.0 + 1.5 * particles };
+            Some(particles * (factor + gradient + parameters * moved))
         }
         "ask" => {
             let candidates = if deep { 448.0 } else { 140.0 };

@@ -5,7 +5,7 @@
 //! products in their polynomials. Comparisons, selections, moves and integer work count nothing, nor does anything
 //! that is done for the sake of whole vectors. A symmetric matrix is counted by its half.
 
-use foretune_core::{Map, Settings};
+use foretune_core::{Bandwidth, Map, Settings};
 
 /// Operations of one call.
 pub mod price {
@@ -20,6 +20,9 @@ pub mod price {
     /// `1 − r(g + r)`: the excess hazard, and `φ` where the optimum lies above the mean.
     pub const REMAINING: f64 = 48.0;
 }
+
+/// Passes over all candidates that the search for a quartile of the optimum's value usually takes.
+const PASSES: f64 = 7.0;
 
 /// Shape of a problem with some observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,14 +66,18 @@ fn particle_step(settings: &Settings, shape: Shape) -> f64 {
     let (f, map) = features(settings, d);
     let inverse = 2.0 * t * t * t / 3.0 + t * t;
     let weights = 4.0 * t * t / 2.0;
-    let pull = 2.0 * t * t * f;
+    let pull = 3.0 * t * t * f;
     let back = match settings.map {
         Map::Ard => 2.0 * t * d,
         Map::Deep { .. } => 2.0 * t * (map - 3.0 * f * price::TANH) + 9.0 * t * f,
     };
     let parameters = settings.model(shape.dimensions).parameters() as f64;
-    // Half of the distances to all others, the sum of Eq. (39), the step itself.
-    let moved = parameters * (3.0 * v / 2.0 + 5.0 * v + 10.0);
+    let moved = match settings.bandwidth {
+        // Half of the distances to all others, the sum of Eq. (39), prior and step.
+        Bandwidth::Median => parameters * (3.0 * v / 2.0 + 5.0 * v + 8.0),
+        // Particles of many numbers are soon known to be too far apart.
+        Bandwidth::Fixed(_) => parameters.min(512.0) * 3.0 * v / 2.0 + parameters * 8.0,
+    };
     inverse + weights + pull + back + moved
 }
 
@@ -87,7 +94,7 @@ pub fn search(settings: &Settings, shape: Shape) -> f64 {
     let per_fidelity = t * t + 6.0 * t + 4.0;
     let belief = map + kernel + m * per_fidelity;
     let worth = m * (settings.max_values as f64 * (price::REMAINING + price::LN + 6.0) + price::LN + 10.0);
-    let maxima = settings.candidates as f64 * 60.0 * (price::LN_CDF + 3.0);
+    let maxima = settings.candidates as f64 * 3.0 * PASSES * (price::LN_CDF + 3.0);
     let rounds = 1.0 + settings.refinements as f64;
     let all = candidates(settings) as f64;
     settings.particles as f64 * (rounds * factor(settings, shape) + all * (belief + worth) + maxima)
