@@ -35,8 +35,18 @@
 //! }
 //! ```
 //!
+//! What the eight capacities are is said at [`Memory`]; [`profile`] has two sets of them ready-made. [`Optimizer::ask`]
+//! is a loop around [`Optimizer::advance`], which does one bounded slice of work: use that where a watchdog or a line
+//! wants attention. [`Settings`] are plain values with two presets.
+//!
 //! `no_std`, no allocator, no I/O, no clock, no `unsafe`. Same seed, settings and answers give the same queries, bit
 //! for bit, on every machine: one `f32`, one order of operations, no fused multiply-add.
+//!
+//! # Features
+//!
+//! - `defmt` (off by default): `defmt::Format` for errors, reasons and reports.
+//!
+//! Needs Rust 1.89.
 //!
 //! # Where the paper's equations are
 //!

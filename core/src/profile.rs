@@ -31,3 +31,28 @@ pub const DEEP: Settings = Settings { map: Map::Deep { width: 64 }, candidates: 
 const _: () = assert!(COMPACT.checked().is_ok() && DEEP.checked().is_ok());
 const _: () = assert!(size_of::<Compact>() <= 44_000, "48 KB must be enough, stack included");
 const _: () = assert!(size_of::<Deep>() <= 990_000, "1 MB must be enough, stack included");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The formula of `docs/guide/settings.md`.
+    fn formula([d, m, n, v, f, p, a, q]: [usize; 8]) -> usize {
+        let observations = 4 * n * n + n * (8 * d + 12 * f + 115);
+        let parameters = 4 * p * (2 * v + a);
+        let candidates = q * (4 * d + 28 * m + 8);
+        observations + parameters + candidates + 192 * f + 64 * v + 48 * d + 1176
+    }
+
+    #[test]
+    fn the_guides_formula_gives_the_size() {
+        type Small = Memory<3, 2, 48, 8, 3, 5, 24, 64>;
+        for (size, capacities) in [
+            (size_of::<Compact>(), [4, 4, 64, 10, 4, 6, 30, 80]),
+            (size_of::<Deep>(), [6, 4, 128, 10, 64, 8769, 1, 256]),
+            (size_of::<Small>(), [3, 2, 48, 8, 3, 5, 24, 64]),
+        ] {
+            assert!(size.abs_diff(formula(capacities)) <= 64, "{size}, not {}", formula(capacities));
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "lint", about: "clippy has nothing to say", run: lint },
     Step { name: "unsafe", about: "no `unsafe` but in the boards' files", run: unsafety::check },
-    Step { name: "host", about: "tests of core, link, simulator and whole system", run: host },
+    Step { name: "host", about: "tests of core, link and simulator", run: host },
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
     Step { name: "fuzz", about: "every fuzz target on a fixed number of inputs", run: fuzz::check },
     Step { name: "xtask", about: "tests of these chores", run: xtask },
