@@ -77,8 +77,18 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Error::Setting(name) => write!(f, "setting `{name}` is out of range"),
-            Error::Dimension { index } => write!(f, "dimension {index} is malformed"),
-            Error::Fidelity { index } => write!(f, "fidelity {index} is malformed or missing"),
+            Error::Dimension { index } => {
+                write!(
+                    f,
+                    "dimension {index}, from 0: missing, without a finite range, or levels not ascending"
+                )
+            }
+            Error::Fidelity { index } => {
+                write!(
+                    f,
+                    "fidelity {index}, from 0: missing, cheaper than the last, or cost or noise out of range"
+                )
+            }
             Error::Budget => write!(f, "the budget is negative or not finite"),
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the type has room for {available}")
@@ -131,7 +141,10 @@ mod tests {
         let full = Error::Capacity { what: "particles", needed: 12, available: 10 };
         for (error, words) in [
             (Error::Setting("beta"), "setting `beta` is out of range"),
-            (Error::Dimension { index: 3 }, "dimension 3 is malformed"),
+            (
+                Error::Dimension { index: 3 },
+                "dimension 3, from 0: missing, without a finite range, or levels not ascending",
+            ),
             (full, "particles: 12 needed, but the type has room for 10"),
             (Error::NotFinite, "the observation is not a finite number"),
             (

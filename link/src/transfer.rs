@@ -2,6 +2,8 @@
 //!
 //! Both types say which request comes next and take the answers; an [`crate::exchange::Exchange`] sends and repeats.
 
+use core::fmt;
+
 use crate::MAX_CHUNK;
 use crate::frame::crc32;
 use crate::message::{Knowledge, Refusal, Request, Response};
@@ -89,6 +91,18 @@ pub enum DownloadError {
     /// The bytes do not have the CRC that the greeting named.
     Checksum,
 }
+
+impl fmt::Display for DownloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoom => f.write_str("it is larger than the buffer"),
+            Self::Refused(refusal) => write!(f, "the device refuses: {refusal}"),
+            Self::Checksum => f.write_str("the checksum does not match"),
+        }
+    }
+}
+
+impl core::error::Error for DownloadError {}
 
 /// Reads a device's knowledge into a buffer.
 #[derive(Debug)]

@@ -211,10 +211,26 @@ fn malformed_problems_and_settings_are_refused_by_name() {
     const FLAT: &[Dimension] = &[PROBLEM.dimensions[0], Dimension::Interval { low: 1.0, high: 1.0 }];
     const FALLING: &[Fidelity] = &[PROBLEM.fidelities[1], PROBLEM.fidelities[0]];
     for (problem, settings, words) in [
-        (Problem { dimensions: FLAT, ..PROBLEM }, SETTINGS, "dimension 1 is malformed"),
-        (Problem { dimensions: &[], ..PROBLEM }, SETTINGS, "dimension 0 is malformed"),
-        (Problem { fidelities: FALLING, ..PROBLEM }, SETTINGS, "fidelity 1 is malformed or missing"),
-        (Problem { fidelities: &[], ..PROBLEM }, SETTINGS, "fidelity 0 is malformed or missing"),
+        (
+            Problem { dimensions: FLAT, ..PROBLEM },
+            SETTINGS,
+            "dimension 1, from 0: missing, without a finite range, or levels not ascending",
+        ),
+        (
+            Problem { dimensions: &[], ..PROBLEM },
+            SETTINGS,
+            "dimension 0, from 0: missing, without a finite range, or levels not ascending",
+        ),
+        (
+            Problem { fidelities: FALLING, ..PROBLEM },
+            SETTINGS,
+            "fidelity 1, from 0: missing, cheaper than the last, or cost or noise out of range",
+        ),
+        (
+            Problem { fidelities: &[], ..PROBLEM },
+            SETTINGS,
+            "fidelity 0, from 0: missing, cheaper than the last, or cost or noise out of range",
+        ),
         (Problem { budget: -1.0, ..PROBLEM }, SETTINGS, "the budget is negative or not finite"),
         (PROBLEM, Settings { beta: -1.0, ..SETTINGS }, "setting `beta` is out of range"),
         (PROBLEM, Settings { particles: 0, ..SETTINGS }, "setting `particles` is out of range"),

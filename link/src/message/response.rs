@@ -1,5 +1,7 @@
 //! From the tuner to the station.
 
+use core::fmt;
+
 use super::Ticket;
 use crate::MAX_DIMENSIONS;
 use heapless::Vec;
@@ -271,6 +273,30 @@ pub enum Refusal {
     },
 }
 
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongTask { current } => write!(f, "it is at task {current}, not at the one named"),
+            Self::WrongProblem { ours } => write!(f, "it was built for another problem ({ours:08x})"),
+            Self::BadBudget => f.write_str("the budget does not pay for a single query"),
+            Self::WrongStep { expected } => write!(f, "it wants the answer to query {expected} first"),
+            Self::Busy { task } => write!(f, "not while task {task} runs"),
+            Self::NothingObserved => {
+                f.write_str("nothing has been observed, so there is nothing to recommend")
+            }
+            Self::NoTransfer => f.write_str("no transfer is open: offer the knowledge again"),
+            Self::TooLarge { limit } => write!(f, "more bytes than were offered or fit ({limit})"),
+            Self::Checksum => f.write_str("the bytes do not have the checksum that was offered"),
+            Self::BadKnowledge { code } => write!(f, "the bytes are no knowledge for it (reason {code})"),
+            Self::WrongKnowledge { current } => {
+                write!(f, "it has other knowledge meanwhile (number {current})")
+            }
+            Self::Storage => f.write_str("its flash failed"),
+            Self::Fault { code } => write!(f, "it is out of order (fault {code})"),
+        }
+    }
+}
+
 /// From the tuner to the station, one for each request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -331,4 +357,21 @@ pub enum Response<'a> {
     },
     /// The request was refused.
     Refused(Refusal),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Refusal;
+    use std::string::ToString;
+
+    #[test]
+    fn refusals_read_as_the_end_of_a_sentence() {
+        for (refusal, words) in [
+            (Refusal::Busy { task: 3 }, "not while task 3 runs"),
+            (Refusal::WrongProblem { ours: 0xab }, "it was built for another problem (000000ab)"),
+            (Refusal::Fault { code: 100 }, "it is out of order (fault 100)"),
+        ] {
+            assert_eq!(refusal.to_string(), words);
+        }
+    }
 }
