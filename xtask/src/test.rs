@@ -13,6 +13,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "lint", about: "clippy has nothing to say", run: lint },
     Step { name: "unsafe", about: "no `unsafe` but in the boards' files", run: unsafety::check },
     Step { name: "host", about: "tests of core, link and simulator", run: host },
+    Step { name: "bench", about: "the benchmarks run, each once: no time is judged", run: bench },
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
     Step { name: "fuzz", about: "every fuzz target on a fixed number of inputs", run: fuzz::check },
     Step { name: "xtask", about: "tests of these chores", run: xtask },
@@ -84,6 +85,12 @@ fn lint(tools: &Tools) -> Verdict {
 
 fn host(_: &Tools) -> Verdict {
     run(cargo().arg("test"))?;
+    Ok(String::new())
+}
+
+fn bench(_: &Tools) -> Verdict {
+    run(cargo().args(["bench", "--package", "foretune-core", "--", "--test"]))?;
+    run(cargo().args(["run", "--release", "--package", "host-sim", "--", "bench", "--patience", "0"]))?;
     Ok(String::new())
 }
 

@@ -1,0 +1,94 @@
+//! Time of the parts that everything else waits for: `cargo bench --package foretune-core`.
+//!
+//! `cargo bench --package foretune-core -- --test` runs each once, as continuous integration does: that shows that they
+//! work, and no noise can fail it. What guards against regressions is the count of instructions, `cargo xtask count`.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use foretune_core::features::{Forward, Rows, forward};
+use foretune_core::gp::{Memory, Observations, Particle, Posterior};
+use foretune_core::kernel::{Model, PairSums};
+use foretune_core::linalg::LANES;
+use foretune_core::math;
+use foretune_core::settings::Settings;
+
+const D: usize = 6;
+const T: usize = 40;
+const DEEP: Model = Settings::PAPER.model(D);
+const ARD: Model = Settings::DEFAULT.model(D);
+
+/// Numbers without much structure, around zero.
+fn numbers(count: usize, scale: f32) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7919 % 1009) as f32 / 1009.0 - 0.5) * scale).collect()
+}
+
+fn network(criterion: &mut Criterion) {
+    let (theta, x) = (numbers(DEEP.parameters(), 0.3), numbers(LANES * D, 1.0));
+    let mut rows = [[0.0; LANES * 64]; 3];
+    criterion.bench_function("deep map, forward, 8 points", |bencher| {
+        bencher.iter(|| {
+            let [first, second, features] = &mut rows;
+            let hidden = [&mut first[..], &mut second[..]];
+            let points = Rows { data: &x, stride: D };
+            let block = Forward { points, count: LANES, hidden, features, stride: 64 };
+            forward(DEEP.map, D, 0.0, black_box(&theta), block);
+        });
+    });
+}
+
+fn process(criterion: &mut Criterion) {
+    for (name, model) in [("deep", DEEP), ("ard", ARD)] {
+        let (theta, x, z) = (numbers(model.parameters(), 0.3), numbers(T * D, 2.0), numbers(T, 2.0));
+        let fidelity: Vec<u8> = (0..T).map(|i| (i % 4) as u8).collect();
+        let points = Rows { data: &x, stride: D };
+        let data = Observations { points, fidelity: &fidelity, z: &z };
+        let mut fallbacks = Default::default();
+        let particle = Particle::new(&model, &theta, &[0.1; 4], &mut fallbacks);
+        let mut memory = Box::new(Memory::<T, 64>::new());
+        let mut gradient = vec![0.0; model.parameters()];
+        criterion.bench_function(&format!("{name}, likelihood and gradient, {T} observations"), |bencher| {
+            bencher.iter(|| {
+                let mut gp = memory.workspace();
+                for first in (0..T).step_by(LANES) {
+                    gp.factor(&particle, &data, first, &mut fallbacks).expect("finite");
+                }
+                black_box(gp.condition(&data));
+                gp.solve(T);
+                let mut sums = PairSums::default();
+                for first in (0..T).step_by(LANES) {
+                    gp.gradient(&particle, &data, first, black_box(&mut gradient), &mut sums);
+                }
+            });
+        });
+        let mut gp = memory.workspace();
+        for first in (0..T).step_by(LANES) {
+            gp.factor(&particle, &data, first, &mut fallbacks).expect("finite");
+        }
+        gp.condition(&data);
+        let mut out = [Posterior::default(); LANES * 4];
+        criterion.bench_function(&format!("{name}, posterior, 8 points, 4 fidelities"), |bencher| {
+            bencher.iter(|| gp.posterior(&particle, &data, points, 4, black_box(&mut out)));
+        });
+    }
+}
+
+fn functions(criterion: &mut Criterion) {
+    let inputs = numbers(1024, 8.0);
+    for (name, function) in [
+        ("exp", math::exp_slice as fn(&mut [f32])),
+        ("tanh", math::tanh_slice),
+        ("ln Φ", math::ln_normal_cdf_slice),
+    ] {
+        let mut values = inputs.clone();
+        criterion.bench_function(&format!("{name} of 1024 numbers"), |bencher| {
+            bencher.iter(|| {
+                values.copy_from_slice(&inputs);
+                function(black_box(&mut values));
+            });
+        });
+    }
+}
+
+criterion_group!(benches, network, process, functions);
+criterion_main!(benches);
