@@ -16,7 +16,7 @@ use crate::settings::{Preset, Setup, assignment, read_file};
 pub(crate) enum PresetName {
     /// What the paper describes: deep map, plain steps at the end of a task.
     Paper,
-    /// Ours: lengthscales, learning after every observation, best settings tried first.
+    /// Ours: lengthscales, learning after every observation, a fresh look before old settings are tried.
     Default,
 }
 

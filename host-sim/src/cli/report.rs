@@ -16,7 +16,7 @@ pub(crate) struct ReportArguments {
     /// Folders of studies, or folders with studies in them.
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// The page.
+    /// The page, or, with a name that ends in .svg, a picture of the first study's curves.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
 }
@@ -24,6 +24,10 @@ pub(crate) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Error> {
     let outcome = report::write(&arguments.folders, &arguments.out)?;
     outcome.problems.iter().for_each(|problem| say(&format!("note: {problem}")));
+    if arguments.out.extension().is_some_and(|name| name == "svg") {
+        writeln!(out, "{}: a picture of the first study", shown(&arguments.out))?;
+        return Ok(());
+    }
     let [hold, fail, open] = outcome.verdicts;
     writeln!(
         out,

@@ -16,6 +16,7 @@ pub mod verdict;
 
 use std::path::{Path, PathBuf};
 
+use crate::plot::Theme;
 use crate::results::Error;
 
 #[cfg(test)]
@@ -37,9 +38,18 @@ pub struct Outcome {
     pub problems: Vec<String>,
 }
 
-/// Writes the report on the studies in `folders` (or one level below them) to the file `out`.
+/// Width of a picture.
+const PICTURE: f64 = 960.0;
+
+/// Writes the report on the studies in `folders` (or one level below them) to the file `out`; if its name ends in
+/// `.svg`, only a picture of the first study's curves.
 pub fn write(folders: &[PathBuf], out: &Path) -> Result<Outcome, Error> {
     let (studies, problems) = load::load(folders)?;
+    if let (Some(first), true) = (studies.first(), out.extension().is_some_and(|name| name == "svg")) {
+        let picture = charts::lines(first).svg(PICTURE, Theme::Standalone);
+        std::fs::write(out, picture).map_err(Error::io("write", out))?;
+        return Ok(Outcome { studies: 1, problems, ..Outcome::default() });
+    }
     let (text, mut outcome) = page::page(&studies, &problems);
     std::fs::write(out, text).map_err(Error::io("write", out))?;
     outcome.problems = problems;
@@ -64,6 +74,16 @@ mod tests {
         write(&[study], &second).unwrap();
         let read = |path| std::fs::read_to_string(path).unwrap();
         assert_eq!(read(first), read(second));
+    }
+
+    #[test]
+    fn a_name_that_ends_in_svg_makes_a_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(&folder.path().join("study"));
+        let out = folder.path().join("picture.svg");
+        assert_eq!(write(&[folder.path().to_owned()], &out).unwrap().studies, 1);
+        let picture = std::fs::read_to_string(out).unwrap();
+        assert!(picture.starts_with("<svg") && !picture.contains("var(--"), "{picture}");
     }
 
     #[test]
