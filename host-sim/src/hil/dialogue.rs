@@ -87,7 +87,7 @@ impl Dialogue {
         let mut answer = None;
         while answer.is_none() {
             if begun.elapsed() > self.patience {
-                return Err(silent(self.patience));
+                return Err(self.silent());
             }
             let now = self.now();
             if let Some(tag) = exchange.transmit(now) {
@@ -100,7 +100,12 @@ impl Dialogue {
                 }
             });
         }
-        answer.ok_or_else(|| silent(self.patience))
+        answer.ok_or_else(|| self.silent())
+    }
+
+    /// The error of a device that says nothing.
+    pub fn silent(&self) -> Error {
+        Error::Device(format!("no answer for {} s: {}", self.patience.as_secs(), self.line.trouble()))
     }
 
     /// Who is there?
@@ -162,11 +167,6 @@ impl Dialogue {
     }
 }
 
-/// The device says nothing.
-pub fn silent(patience: Duration) -> Error {
-    Error::Device(format!("no answer for {} s: is the device there?", patience.as_secs()))
-}
-
 /// The device refuses.
 pub fn refused(refusal: &Refusal) -> Error {
     let why = match refusal {
@@ -183,15 +183,15 @@ pub fn refused(refusal: &Refusal) -> Error {
             let reason = reasons.get(usize::from(*code).wrapping_sub(1)).unwrap_or(&"of an unknown kind");
             format!("the knowledge is {reason}")
         }
-        other => format!("{other:?}"),
+        other => other.to_string(),
     };
     Error::Device(format!("the device refuses: {why}"))
 }
 
 fn unexpected(response: &Response<'_>) -> Error {
-    Error::Device(format!("unexpected answer {response:?}"))
+    Error::Device(format!("the device answers something that does not belong here: {response:?}"))
 }
 
 fn lost(error: &DownloadError) -> Error {
-    Error::Device(format!("the knowledge could not be read: {error:?}"))
+    Error::Device(format!("the device's knowledge could not be read: {error}"))
 }

@@ -44,12 +44,13 @@ pub struct Line {
     address: Address,
     stream: Option<Box<dyn Stream>>,
     tried: Option<Instant>,
+    trouble: Option<io::Error>,
 }
 
 impl Line {
     /// The line to an address, which need not be there yet.
     pub fn new(address: Address) -> Self {
-        Line { address, stream: None, tried: None }
+        Line { address, stream: None, tried: None, trouble: None }
     }
 
     /// Bytes that have come; none after a few milliseconds of silence.
@@ -79,9 +80,22 @@ impl Line {
     fn stream(&mut self) -> Option<&mut Box<dyn Stream>> {
         if self.stream.is_none() && self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE) {
             self.tried = Some(Instant::now());
-            self.stream = open(&self.address).ok();
+            match open(&self.address) {
+                Ok(stream) => (self.stream, self.trouble) = (Some(stream), None),
+                Err(error) => self.trouble = Some(error),
+            }
         }
         self.stream.as_mut()
+    }
+
+    /// Why nothing comes, as far as that is known: the line could not be opened, or nobody answers on it.
+    pub fn trouble(&self) -> String {
+        match (&self.trouble, &self.address) {
+            (None, _) => "is the device there?".into(),
+            (Some(error), Address::Serial(at) | Address::Tcp(at) | Address::Unix(at)) => {
+                format!("cannot open {at}: {error}")
+            }
+        }
     }
 }
 
@@ -125,6 +139,7 @@ mod tests {
         let path = folder.path().join("line");
         let mut line = Line::new(Address::Unix(path.display().to_string()));
         line.send(b"lost");
+        assert!(line.trouble().contains("cannot open"), "{}", line.trouble());
         for message in [b"one", b"two"] {
             std::fs::remove_file(&path).ok();
             let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -135,6 +150,7 @@ mod tests {
                 heard.extend_from_slice(line.receive(&mut buffer));
             }
             assert_eq!(heard, message);
+            assert_eq!(line.trouble(), "is the device there?");
             device.join().unwrap();
         }
     }

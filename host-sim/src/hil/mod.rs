@@ -88,7 +88,9 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let profile = Profile::find(&device.profile)?.with_steps(arguments.steps);
     introduce(&device, out)?;
     if device.problem != profile.problem() {
-        return Err(Error::Device("the device tunes another problem than this program knows".into()));
+        return Err(Error::Device(
+            "the device tunes another problem than this program: are both of the same version?".into(),
+        ));
     }
     let mut world = World::new(arguments.seed, arguments.flaky);
     let mut notes = match Notes::load(arguments.notes.as_deref())? {
@@ -119,7 +121,7 @@ fn prepare(
         if !arguments.abort {
             let task = device.task;
             return Err(Error::Device(format!(
-                "the device is at task {task}: --abort drops it, --notes goes on"
+                "the device is in the middle of task {task}: --abort drops it, --notes FILE goes on with it"
             )));
         }
         dialogue.order(&Request::Abort { task: device.task })?;
@@ -143,7 +145,8 @@ fn prepare(
 /// Knowledge that the device shall have: from a file, or trained here.
 fn wanted(profile: &Profile, arguments: &HilArguments, tries: u8) -> Result<Option<Vec<u8>>, Error> {
     if let Some(file) = &arguments.upload {
-        let bytes = fs::read(file).map_err(|error| Error::usage(format!("{}: {error}", file.display())))?;
+        let bytes = fs::read(file)
+            .map_err(|error| Error::usage(format!("cannot read {}: {error}", file.display())))?;
         return Ok(Some(bytes));
     }
     let Some(tasks) = arguments.train else { return Ok(None) };

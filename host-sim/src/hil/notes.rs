@@ -64,12 +64,14 @@ impl Notes {
         let step = query.ticket.step as usize;
         match queries.get(step) {
             Some(known) if *known == first => Ok(()),
-            Some(known) => Err(Error::Device(format!("{first:?} was {known:?} when it was asked before"))),
+            Some(known) => Err(Error::Device(format!(
+                "DIFFERENT: the device asks {first:?}, but asked {known:?} before its restart"
+            ))),
             None if queries.len() == step => {
                 queries.push(first);
                 Ok(())
             }
-            None => Err(Error::Device(format!("the device left out queries before {first:?}"))),
+            None => Err(Error::Device(format!("DIFFERENT: the device left out queries before {first:?}"))),
         }
     }
 
@@ -79,7 +81,9 @@ impl Notes {
         if known.get_or_insert_with(|| recommendation.clone()) == recommendation {
             return Ok(());
         }
-        Err(Error::Device(format!("{recommendation:?} was {known:?} before")))
+        Err(Error::Device(format!(
+            "DIFFERENT: the device recommends {recommendation:?}, but {known:?} before its restart"
+        )))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use foretune_link::{News, Outcome, Phase, Query, Recommendation, Response, Station, Status};
 
 use super::HilArguments;
-use super::dialogue::{Dialogue, refused, silent};
+use super::dialogue::{Dialogue, refused};
 use super::notes::Notes;
 use super::profile::Profile;
 use super::world::World;
@@ -72,7 +72,7 @@ pub fn play(
             }
         }
         if alive.elapsed() > patience {
-            return Err(silent(patience));
+            return Err(dialogue.silent());
         }
     }
 }
@@ -112,16 +112,24 @@ fn go_on(
     let ended = place.is_none_or(|place| notes.traces[place].recommendation.is_some());
     let next = (task + 1).checked_sub(notes.first_task).map(|place| place as usize);
     match (phase, next) {
-        (Phase::Fault, _) => return Err(Error::Device("the device is out of order".into())),
+        (Phase::Fault, _) => {
+            return Err(Error::Device(
+                "the device is out of order: its log says why, a restart may help".into(),
+            ));
+        }
         (Phase::Thinking | Phase::Waiting, _) if place.is_some() => station.resume(task),
         (Phase::Finished, _) if !ended => station.resume(task),
         (Phase::Idle | Phase::Finished, Some(next)) if next < notes.traces.len() => {
             station.begin(notes.begin(next, arguments, profile, world));
         }
         (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(false),
-        _ => return Err(Error::Device(format!("the device is at task {task}, which is none of ours"))),
+        _ => return Err(Error::Device(stranger(task))),
     }
     Ok(true)
+}
+
+fn stranger(task: u32) -> String {
+    format!("the device is at task {task}, which this run did not begin: has another station begun it?")
 }
 
 fn measure(
@@ -131,7 +139,7 @@ fn measure(
     out: &mut dyn Write,
 ) -> Result<Outcome, Error> {
     let task = query.ticket.task;
-    let place = notes.place(task).ok_or_else(|| Error::Device(format!("a query of task {task}")))?;
+    let place = notes.place(task).ok_or_else(|| Error::Device(stranger(task)))?;
     notes.note_query(place, query)?;
     let outcome = world.measure(place, query);
     let setting = world.show(&query.settings);
@@ -155,7 +163,7 @@ fn finished(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let task = end.task;
-    let place = notes.place(task).ok_or_else(|| Error::Device(format!("the end of task {task}")))?;
+    let place = notes.place(task).ok_or_else(|| Error::Device(stranger(task)))?;
     notes.note_end(place, end)?;
     let (value, optimum) = world.judge(place, &end.settings);
     let setting = world.show(&end.settings);

@@ -244,10 +244,12 @@ impl Plan {
 /// What the optimizer would find out only after a while, or would not mind.
 fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let (spec, setup) = (benchmark.spec(), &variant.setup);
-    if setup.core.initial > setup.capacity {
-        let (initial, capacity) = (setup.core.initial, setup.capacity);
+    let settings = setup.for_method(variant.method)?;
+    let remembered = if settings.doubt > 0.0 { settings.carried } else { 0 };
+    if settings.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(
-            "setting `initial` is {initial}, but setting `capacity` leaves room for {capacity} observations"
+            "setting `initial` is {}, but setting `capacity` has room for {}, {remembered} remembered values and a query included",
+            settings.initial, setup.capacity
         )));
     }
     let cheapest = if variant.method.only_truth() { spec.fidelities.len() - 1 } else { 0 };

@@ -11,7 +11,8 @@ use crate::error::Error;
 /// [`Error::Usage`] naming the file, and the line or the key that is wrong.
 pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, Error> {
     let bad = |problem: String| Error::usage(format!("{}: {problem}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
     let table: toml::Table = toml::from_str(&text).map_err(|error| bad(describe(&text, &error)))?;
     table
         .into_iter()

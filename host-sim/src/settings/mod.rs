@@ -91,7 +91,18 @@ impl Setup {
                 ..self.core.with_method(CoreMethod::MfMes)
             },
         };
-        settings.checked().map_err(|error| Error::usage(error.to_string()))
+        settings.checked().map_err(|error| self.explain(&error))
+    }
+
+    fn explain(&self, error: &foretune_core::Error) -> Error {
+        let by_initial = self.core.scaling == Scaling::Initial && self.core.initial == 0;
+        Error::usage(match error {
+            foretune_core::Error::Setting("scaling") if by_initial => {
+                "setting `scaling` is initial, but setting `initial` is 0: there is nothing to scale by"
+                    .into()
+            }
+            error => error.to_string(),
+        })
     }
 
     /// The settings that matter to a method, as `study.json` keeps them.
@@ -137,7 +148,7 @@ mod tests {
         let paper = setup(Preset::Paper);
         assert_eq!(paper.core.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
         assert_eq!(paper.core.initial, 10);
-        assert_eq!(setup(Preset::Default).core.scaling, Scaling::Running);
+        assert_eq!(setup(Preset::Default).core.scaling, Scaling::Initial);
     }
 
     #[test]
