@@ -1,0 +1,72 @@
+"""What the answers are worth: means over the last tasks with 90 % intervals over experiments, from tasks.csv.
+
+python3 results/answers.py [folder of studies]
+"""
+
+import csv
+import json
+import math
+import pathlib
+import statistics
+import sys
+
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
+# Two-sided 90 % of Student's t at so many degrees of freedom; beyond, the normal's.
+T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67}
+
+
+def load(study):
+    """{variant: {experiment: {task: (best, recommended)}}}, as regret, or as a share of the optimum for rrm."""
+    ratio = json.loads((FOLDER / study / "study.json").read_text())["problem"] == "rrm"
+    lines = [line for line in (FOLDER / study / "tasks.csv").open() if not line.startswith("#")]
+    out = {}
+    for row in csv.DictReader(lines):
+        optimum, best, recommended = (float(row[name]) for name in ("optimum", "best", "recommended"))
+        pair = (best / optimum, recommended / optimum) if ratio else (optimum - best, optimum - recommended)
+        experiment = out.setdefault(row["variant"], {}).setdefault(int(row["experiment"]), {})
+        experiment[int(row["task"])] = pair
+    return out
+
+
+def interval(values):
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return f"{mean:.3f}"
+    t = T90[max(n for n in T90 if n < len(values))]
+    return f"{mean:.3f} ± {t * statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+
+
+def over(data, tasks, which=0):
+    return [statistics.fmean(tried[task][which] for task in tasks) for _, tried in sorted(data.items())]
+
+
+def show(study, tasks):
+    if not (FOLDER / study / "tasks.csv").exists():
+        return
+    studied = load(study)
+    for variant, data in studied.items():
+        n = len(data)
+        best, recommended = interval(over(data, tasks)), interval(over(data, tasks, 1))
+        span = f"{tasks[0]}-{tasks[-1]}" if len(tasks) > 1 else str(tasks[0])
+        print(f"| {study} | {variant} | {span} | {n} | {best} | {recommended} |")
+
+
+def main():
+    print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
+    for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
+        show(study, range(6, 11))
+    show("hartmann6", range(3, 11))
+    show("gas", range(13, 18))
+    show("rrm", range(31, 41))
+    show("hartmann6-foreign", [6])
+    show("hartmann6-fresh", [6])
+    try:
+        foreign = over(next(iter(load("hartmann6-foreign").values())), [6])
+        fresh = over(next(iter(load("hartmann6-fresh").values())), [6])
+    except FileNotFoundError:
+        return
+    print(f"\nforeign task 6 against a fresh start, paired: {interval([a - b for a, b in zip(foreign, fresh)])}")
+
+
+main()
