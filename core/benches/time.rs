@@ -3,6 +3,8 @@
 //! `cargo bench --package foretune-core -- --test` runs each once, as continuous integration does: that shows that they
 //! work, and no noise can fail it. What guards against regressions is the count of instructions, `cargo xtask count`.
 
+#![allow(missing_docs, reason = "the group that a macro makes is public")]
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
