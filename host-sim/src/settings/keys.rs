@@ -236,9 +236,9 @@ pub const KEYS: &[Key] = &[
         takes: "0, or a number from 0.001 to 1000",
         help: "how far, in deviations, carried points' values may have changed; 0 keeps them out of the model",
         get: |s| float(s.core.doubt),
-        set: |s, text| match within(text, 0.0..=1000.0)? {
-            v if v == 0.0 || v >= 1e-3 => Some(s.core.doubt = v),
-            _ => None,
+        set: |s, text| {
+            let sensible = |v: &f32| *v == 0.0 || *v >= 1e-3;
+            within(text, 0.0..=1000.0).filter(sensible).map(|v| s.core.doubt = v)
         },
     },
     Key {
