@@ -24,7 +24,7 @@ use crate::math;
 ///
 /// Chosen from the table `tests/golden/conditioning.txt`, which
 /// `cargo test -p foretune-core --test golden -- --nocapture` prints: up to 128 observations, however long the
-/// lengthscales, the mean stays within 4·10⁻³ deviations of the signal (and 0.2 of the posterior's) and the likelihood
+/// lengthscales, the mean stays within 5·10⁻³ deviations of the signal (and 0.2 of the posterior's) and the likelihood
 /// within 10⁻³ of itself. At 10⁻⁴ the mean can be off by more than the posterior's deviation. Rounding the kernel to
 /// `f32` costs that much by itself, so no better factorisation would help.
 pub const NOISE_FLOOR: f32 = 3e-4;

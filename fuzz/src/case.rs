@@ -8,9 +8,9 @@ use foretune_core::{
 
 /// Room for three dimensions and fidelities, twelve observations, three particles, ARD or a deep map of width 4 (57
 /// parameters in three dimensions), their centres and Adam, 24 candidates.
-pub type Toy = Memory<3, 3, 12, 3, 4, 57, 9, 24>;
+pub type Toy = Memory<3, 3, SLOTS, 3, 4, 57, 9, 24>;
 /// An optimizer in it.
-pub type Tuner<'a> = Optimizer<'a, 3, 3, 12, 3, 4, 57, 9, 24>;
+pub type Tuner<'a> = Optimizer<'a, 3, 3, SLOTS, 3, 4, 57, 9, 24>;
 /// Its slots for observations.
 pub const SLOTS: usize = 12;
 
@@ -145,5 +145,8 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
         recommend: *u.choose(&[Recommend::Queried, Recommend::Anywhere])?,
         ..Settings::DEFAULT
     };
-    Ok(base.with_method(*u.choose(&methods)?))
+    // What is remembered takes slots, too.
+    let room = SLOTS - 1 - base.initial;
+    let carried = if base.doubt == 0.0 { base.carried } else { base.carried.min(room) };
+    Ok(Settings { carried, ..base }.with_method(*u.choose(&methods)?))
 }

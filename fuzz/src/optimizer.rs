@@ -156,7 +156,10 @@ impl Game<'_> {
         let left = f64::from(problem.budget) - self.model.spent(self.case);
         match stop {
             Stop::Budget => assert!(dearest > left * (1.0 - 1e-5) - 1e-6 * dearest, "{dearest} of {left}"),
-            Stop::Capacity => assert_eq!(self.model.told(), SLOTS),
+            Stop::Capacity => {
+                let remembered = self.tuner.data().len() - self.tuner.status().observations;
+                assert_eq!(self.model.told() + remembered, SLOTS);
+            }
             Stop::Failures => assert_eq!(self.model.failed(), MAX_FAILURES),
             Stop::Requested => assert!(self.model.stopping),
             Stop::Exhausted => {}

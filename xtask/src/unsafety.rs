@@ -7,7 +7,7 @@ use crate::step::{Trouble, Verdict};
 use crate::tools::Tools;
 
 /// Packages, by their folders.
-const PACKAGES: [&str; 7] = ["core", "link", "firmware", "host-sim", "tests", "xtask", "fuzz"];
+const PACKAGES: [&str; 6] = ["core", "link", "firmware", "host-sim", "xtask", "fuzz"];
 
 /// Where it is allowed.
 const ALLOWED: &str = "firmware/src/boards/";

@@ -49,6 +49,8 @@ impl<
             let kept = memory.data.push(x, level, Kind::Carried, y);
             self.state.remembered += usize::from(kept.is_ok());
         }
+        // The first search may come before the first answer, which renews the scale.
+        memory.data.rescale(self.state.scale, self.problem.goal.sign());
     }
 
     /// Whether the task has had its fresh look, so that carried points and values play a part. Failures do not count:

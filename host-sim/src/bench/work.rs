@@ -1,7 +1,7 @@
 //! How many floating-point operations a search and a step of learning take.
 //!
 //! Counted is what the method needs, not what the program happens to do: a sum, a difference, a product, a quotient and
-//! a root are one operation each, so a multiply-add is two; elementary functions have the [price](price) of the sums and
+//! a root are one operation each, so a multiply-add is two; elementary functions have the [price] of the sums and
 //! products in their polynomials. Comparisons, selections, moves and integer work count nothing, nor does anything
 //! that is done for the sake of whole vectors. A symmetric matrix is counted by its half.
 
