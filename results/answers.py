@@ -52,6 +52,30 @@ def show(study, tasks):
         print(f"| {study} | {variant} | {span} | {n} | {best} | {recommended} |")
 
 
+def split(study, variant, tasks, limit):
+    """How much of the regret is that of the wrong optimum."""
+    if not (FOLDER / study / "tasks.csv").exists():
+        return
+    regrets = [tried[task][0] for tried in load(study)[variant].values() for task in tasks]
+    wrong = [regret for regret in regrets if regret > limit]
+    right = [regret for regret in regrets if regret <= limit]
+    share, part = len(wrong) / len(regrets), sum(wrong) / sum(regrets)
+    print(f"\n{study}, {variant}: {share:.0%} of the regrets are above {limit} and make up {part:.0%} of their sum;"
+          f" the others are {statistics.fmean(right):.3f} on average")
+
+
+def fidelities(study, variant):
+    """Share of searched queries per fidelity; only where the queries themselves are at hand."""
+    counts = {}
+    for unit in (FOLDER / study / "units").glob(f"{variant}-*.csv"):
+        for row in csv.DictReader(line for line in unit.open() if not line.startswith("#")):
+            if row["kind"] == "search":
+                counts[row["fidelity"]] = counts.get(row["fidelity"], 0) + 1
+    if counts:
+        shares = ", ".join(f"{m}: {n / sum(counts.values()):.0%}" for m, n in sorted(counts.items()))
+        print(f"{study}, {variant}, queries by fidelity: {shares}")
+
+
 def main():
     print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
     for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
@@ -61,6 +85,10 @@ def main():
     show("rrm", range(31, 41))
     show("hartmann6-foreign", [6])
     show("hartmann6-fresh", [6])
+    split("hartmann6", "mft-mes", range(6, 11), 0.35)
+    for study in ("hartmann6", "gas"):
+        for variant in ("mft-mes", "continual"):
+            fidelities(study, variant)
     try:
         foreign = over(next(iter(load("hartmann6-foreign").values())), [6])
         fresh = over(next(iter(load("hartmann6-fresh").values())), [6])

@@ -56,7 +56,9 @@ impl<
     /// Whether the task has had its fresh look, so that carried points and values play a part. Failures do not count:
     /// a replay knows of them before their time.
     pub(super) fn looks_back(&self) -> bool {
-        self.total(&self.answered()) >= self.settings.fresh * self.problem.budget
+        // Asked in every slice: no counting where there is nothing to wait for.
+        self.settings.fresh == 0.0
+            || self.total(&self.answered()) >= self.settings.fresh * self.problem.budget
     }
 
     /// Draws particle `v` from the prior.

@@ -159,31 +159,21 @@ mod tests {
         goal: Goal::Maximise,
     };
 
-    /// On a stack that has room for an optimizer's memory, as the program has.
-    fn with_room(test: fn()) {
-        let thread = std::thread::Builder::new().stack_size(crate::runner::STACK);
-        thread.spawn(test).unwrap().join().unwrap();
-    }
-
     #[test]
     fn both_maps_are_timed_and_counted() {
-        with_room(|| {
-            for map in [Map::Ard, Map::Deep { width: 8 }] {
-                let settings = Settings { map, candidates: 16, particles: 2, ..Settings::DEFAULT };
-                let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
-                let timing = case.time(Duration::ZERO, &mut |x, _| x[0] - x[1]).unwrap();
-                assert!(timing.runs == 3 && timing.step > Duration::ZERO && timing.ask > Duration::ZERO);
-                assert!(timing.step_work > 0.0 && timing.ask_work > timing.step_work);
-            }
-        });
+        for map in [Map::Ard, Map::Deep { width: 8 }] {
+            let settings = Settings { map, candidates: 16, particles: 2, ..Settings::DEFAULT };
+            let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
+            let timing = case.time(Duration::ZERO, &mut |x, _| x[0] - x[1]).unwrap();
+            assert!(timing.runs == 3 && timing.step > Duration::ZERO && timing.ask > Duration::ZERO);
+            assert!(timing.step_work > 0.0 && timing.ask_work > timing.step_work);
+        }
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        with_room(|| {
-            let settings = Settings { candidates: 2000, ..Settings::DEFAULT };
-            let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
-            assert!(case.time(Duration::ZERO, &mut |_, _| 0.0).is_err());
-        });
+        let settings = Settings { candidates: 2000, ..Settings::DEFAULT };
+        let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
+        assert!(case.time(Duration::ZERO, &mut |_, _| 0.0).is_err());
     }
 }

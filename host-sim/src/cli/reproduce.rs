@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::arguments::{PresetName, shown};
+use super::arguments::PresetName;
 use super::{ExecutionArguments, SettingArguments, SizeArguments, Table, run, stop_flag};
 use crate::error::Error;
 use crate::reproduce::{FIGURES, Figure, Request};
-use crate::runner::{self, Execution, Plan, say, spell};
+use crate::runner::{self, Execution, Plan, spell};
 
 /// Make the paper's figures anew: fig3 to fig10, or all.
 ///
@@ -95,31 +95,14 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
     let folders: Vec<PathBuf> = FIGURES.iter().map(|figure| folder.join(figure.name)).collect();
     for (figure, plan) in &plans {
         let study = runner::run_with(plan, &folder.join(figure.name), how, stop_flag(), &folders);
-        let study = study.map_err(|error| {
-            if matches!(error, Error::Interrupted) {
-                say("the same command with --resume goes on from here");
-            }
-            error
-        })?;
+        let study = study.map_err(run::explained)?;
         if arguments.execution.shard.is_none() {
             writeln!(out, "\n{}, {}", figure.name, figure.shows)?;
             run::outcome(&study, out)?;
             out.flush()?;
         }
     }
-    match &arguments.execution.shard {
-        Some(shard) => writeln!(
-            out,
-            "Shard {shard} is in {}; `foretune merge` joins it with the others.",
-            shown(&folder)
-        )?,
-        None => writeln!(
-            out,
-            "\nAll queries are in {}; `foretune report {0}` makes a page of them.",
-            shown(&folder)
-        )?,
-    }
-    Ok(())
+    run::whereabouts(&arguments.execution, &folder, out)
 }
 
 /// The figures asked for, each once, in the paper's order.

@@ -1,7 +1,7 @@
 //! `foretune run`: one problem, any methods, any settings.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -81,25 +81,39 @@ pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), E
     let default = || PathBuf::from("runs").join(arguments.problem.to_string().replace([':', '=', ','], "-"));
     let folder = arguments.out.clone().unwrap_or_else(default);
     let study =
-        runner::run(&plan, &folder, arguments.execution.execution(), stop_flag()).map_err(|error| {
-            if matches!(error, Error::Interrupted) {
-                say("the same command with --resume goes on from here");
-            }
-            error
-        })?;
+        runner::run(&plan, &folder, arguments.execution.execution(), stop_flag()).map_err(explained)?;
     if arguments.execution.shard.is_none() {
         outcome(&study, out)?;
     }
-    match &arguments.execution.shard {
-        Some(shard) => writeln!(
-            out,
-            "Shard {shard} is in {}; `foretune merge` joins it with the others.",
-            shown(&folder)
-        )?,
+    whereabouts(&arguments.execution, &folder, out)
+}
+
+/// Tells, where work was interrupted, how it goes on.
+pub(super) fn explained(error: Error) -> Error {
+    if matches!(error, Error::Interrupted) {
+        say("the same command with --resume goes on from here");
+    }
+    error
+}
+
+/// Where the results are, and what to do with them.
+pub(super) fn whereabouts(
+    execution: &ExecutionArguments,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    match &execution.shard {
+        Some(shard) => {
+            writeln!(
+                out,
+                "Shard {shard} is in {}; `foretune merge` joins it with the others.",
+                shown(folder)
+            )?;
+        }
         None => writeln!(
             out,
             "\nAll queries are in {}; `foretune report {0}` makes a page of them.",
-            shown(&folder)
+            shown(folder)
         )?,
     }
     Ok(())
