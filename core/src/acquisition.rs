@@ -14,6 +14,7 @@
 //! and without the second term that is Eq. (19), (24), (25).
 
 use crate::gp::Posterior;
+use crate::linalg::LANES;
 use crate::math;
 
 /// Which approximation of the information about the optimum.
@@ -39,10 +40,24 @@ pub fn information(
         Information::Correlated => (truth, correlation(belief, truth, noise)),
     };
     let precision = 1.0 / math::sqrt(at.variance);
-    let sum = maxima.iter().fold(0.0, |sum, maximum| {
+    let worth = |maximum: f32| {
         let left = (1.0 - share) + share * remaining((maximum - at.mean) * precision);
-        sum + math::ln(left.clamp(SMALLEST_SHARE, 1.0))
-    });
+        math::ln(math::clamp(left, SMALLEST_SHARE, 1.0))
+    };
+    let mut sum = 0.0;
+    if cfg!(target_arch = "arm") {
+        maxima.iter().for_each(|&maximum| sum += worth(maximum));
+    } else {
+        // Eight at once, which is vectorised; then summed up in order.
+        for some in maxima.chunks(LANES) {
+            let mut all = [at.mean; LANES];
+            all.iter_mut().zip(some).for_each(|(all, maximum)| *all = *maximum);
+            for value in &mut all {
+                *value = worth(*value);
+            }
+            all.iter().take(some.len()).for_each(|worth| sum += worth);
+        }
+    }
     if maxima.is_empty() { 0.0 } else { -0.5 * sum / maxima.len() as f32 }
 }
 
@@ -51,12 +66,11 @@ const SMALLEST_SHARE: f32 = 1e-12;
 
 /// `1 − r(g + r)`, the part of a variance that is left. The difference cancels where the mean lies far above the
 /// optimum; there it is taken from its series in `1/g²`, to 3·10⁻⁵.
+#[inline(always)]
 fn remaining(g: f32) -> f32 {
-    if g > -16.0 {
-        return 1.0 - math::truncation(g);
-    }
+    let near = 1.0 - math::truncation(g);
     let q = 1.0 / (g * g);
-    q * (1.0 - q * (6.0 - 50.0 * q))
+    if g > -16.0 { near } else { q * (1.0 - q * (6.0 - 50.0 * q)) }
 }
 
 /// `ρ²` between a noisy observation at a fidelity and the truth, in `[0, 1]`.
