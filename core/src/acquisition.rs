@@ -13,6 +13,8 @@
 //! Both together per cost, Eq. (28), (29), (32), come to Eq. (37): `(meanᵥ information + β Δα) / λ⁽ᵐ⁾`. With one particle
 //! and without the second term that is Eq. (19), (24), (25).
 
+use core::ops::Range;
+
 use crate::gp::Posterior;
 use crate::linalg::LANES;
 use crate::math;
@@ -27,6 +29,12 @@ pub enum Information {
     Correlated,
 }
 
+/// Candidates that are looked at side by side: as many as a vector holds; on Cortex-M, which has none, one.
+pub const SIDE: usize = if cfg!(target_arch = "arm") { 1 } else { LANES };
+
+/// A number for each of some candidates.
+pub type Side = [f32; SIDE];
+
 /// Information of one observation of `f⁽ᵐ⁾` about the optimum, for one particle, in nats; at least 0.
 pub fn information(
     form: Information,
@@ -35,30 +43,81 @@ pub fn information(
     noise: f32,
     maxima: &[f32],
 ) -> f32 {
-    let (at, share) = match form {
-        Information::Paper => (belief, 1.0),
-        Information::Correlated => (truth, correlation(belief, truth, noise)),
-    };
-    let precision = 1.0 / math::sqrt(at.variance);
-    let worth = |maximum: f32| {
-        let left = (1.0 - share) + share * remaining((maximum - at.mean) * precision);
-        math::ln(math::clamp(left, SMALLEST_SHARE, 1.0))
-    };
-    let mut sum = 0.0;
-    if cfg!(target_arch = "arm") {
-        maxima.iter().for_each(|&maximum| sum += worth(maximum));
-    } else {
-        // Eight at once, which is vectorised; then summed up in order.
-        for some in maxima.chunks(LANES) {
-            let mut all = [at.mean; LANES];
-            all.iter_mut().zip(some).for_each(|(all, maximum)| *all = *maximum);
-            for value in &mut all {
-                *value = worth(*value);
+    let [[worth, ..], _] = information_of_some(form, &[[*belief, *truth]], 0..1, 1, &[noise], maxima);
+    worth
+}
+
+/// [`information`] of up to [`SIDE`] candidates, of each at some fidelities.
+///
+/// What the optimum leaves of the truth's variance is the same for all fidelities: the correlated form takes it once.
+pub fn information_of_some<const M: usize>(
+    form: Information,
+    beliefs: &[[Posterior; M]],
+    fidelities: Range<usize>,
+    truth: usize,
+    noise: &[f32],
+    maxima: &[f32],
+) -> [Side; M] {
+    let mut places = [Place::default(); M];
+    for m in fidelities.clone() {
+        places[m] = Place::of(form, beliefs, (m, truth), noise[m]);
+    }
+    let mut sums = [[0.0; SIDE]; M];
+    for &maximum in maxima {
+        let mut left = [0.0; SIDE];
+        for m in fidelities.clone() {
+            if m == fidelities.start || form == Information::Paper {
+                left = places[m].remaining(maximum);
             }
-            all.iter().take(some.len()).for_each(|worth| sum += worth);
+            let share = &places[m].share;
+            for l in 0..SIDE {
+                let left = (1.0 - share[l]) + share[l] * left[l];
+                sums[m][l] += math::ln(math::clamp(left, SMALLEST_SHARE, 1.0));
+            }
         }
     }
-    if maxima.is_empty() { 0.0 } else { -0.5 * sum / maxima.len() as f32 }
+    let all = maxima.len().max(1) as f32;
+    sums.map(|sums| sums.map(|sum| -0.5 * sum / all))
+}
+
+/// Where the samples of the optimum are seen from, for some candidates.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    mean: Side,
+    precision: Side,
+    /// Which part of the variance knowing the optimum acts on.
+    share: Side,
+}
+
+impl Place {
+    fn of<const M: usize>(
+        form: Information,
+        beliefs: &[[Posterior; M]],
+        (m, truth): (usize, usize),
+        noise: f32,
+    ) -> Place {
+        let mut place = Place::default();
+        for (l, beliefs) in beliefs.iter().enumerate().take(SIDE) {
+            let (belief, truth) = (&beliefs[m], &beliefs[truth]);
+            let (at, share) = match form {
+                Information::Paper => (belief, 1.0),
+                Information::Correlated => (truth, correlation(belief, truth, noise)),
+            };
+            (place.mean[l], place.share[l]) = (at.mean, share);
+            place.precision[l] = 1.0 / math::sqrt(at.variance);
+        }
+        place
+    }
+
+    /// What a maximum leaves of the variances.
+    #[inline(always)]
+    fn remaining(&self, maximum: f32) -> Side {
+        let mut left = [0.0; SIDE];
+        for ((left, mean), precision) in left.iter_mut().zip(&self.mean).zip(&self.precision) {
+            *left = remaining((maximum - mean) * precision);
+        }
+        left
+    }
 }
 
 /// Least part of a variance that knowing the optimum can leave: that of a mean a million deviations above it.
@@ -145,6 +204,25 @@ mod tests {
         let paper = information(Information::Paper, &truth, &truth, 0.0, &maxima);
         let correlated = information(Information::Correlated, &truth, &truth, 0.0, &maxima);
         assert!((paper - correlated).abs() < 1e-6 && paper > 0.1);
+    }
+
+    #[test]
+    fn candidates_side_by_side_have_the_bits_of_each_alone() {
+        let beliefs: [[Posterior; 3]; SIDE] = core::array::from_fn(|c| {
+            core::array::from_fn(|m| belief(0.3 * c as f32 - m as f32, 0.2 + 0.1 * c as f32, 0.05 * m as f32))
+        });
+        let (noise, maxima) = ([0.1, 0.2, 0.3], [0.5, -1.0, 4.0, 2.5]);
+        for form in [Information::Paper, Information::Correlated] {
+            for count in 1..=SIDE {
+                let some = information_of_some(form, &beliefs[..count], 0..3, 2, &noise, &maxima);
+                for (c, beliefs) in beliefs[..count].iter().enumerate() {
+                    for m in 0..3 {
+                        let alone = information(form, &beliefs[m], &beliefs[2], noise[m], &maxima);
+                        assert_eq!(some[m][c].to_bits(), alone.to_bits(), "{form:?} {c} {m}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl Model {
     pub fn hyper(&self, theta: &[f32]) -> Hyper {
         let signal = self.signal().map_or(1.0, |i| math::exp(theta[i] + self.offsets.signal));
         let gamma = math::exp(theta[self.gamma()] + self.offsets.gamma);
-        let by_gap: [f32; MAX_FIDELITIES] = core::array::from_fn(|gap| math::exp(-gamma * squared_gap(gap, 0)));
+        let by_gap: [f32; MAX_FIDELITIES] =
+            core::array::from_fn(|gap| math::exp(-gamma * squared_gap(gap, 0)));
         let kappa = core::array::from_fn(|m| core::array::from_fn(|n| by_gap[n.abs_diff(m)]));
         Hyper { signal, gamma, kappa, last: MAX_FIDELITIES - 1 }
     }

@@ -11,7 +11,7 @@ use super::purse::Purse;
 use super::query::{Progress, Recommendation, Stop};
 use super::state::Phase;
 use super::{Kind, Optimizer, rows};
-use crate::acquisition::information;
+use crate::acquisition::{SIDE, information_of_some};
 use crate::gp::{NOISE_FLOOR, Posterior};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
@@ -237,15 +237,17 @@ impl<
         let maxima = &self.memory.maxima[sweep.v][..self.settings.max_values];
         let candidates = &mut self.memory.candidates;
         let end = (first + TALLIED).min(candidates.len);
-        for (beliefs, tallies) in candidates.belief[first..end].iter().zip(&mut candidates.tally[first..end])
-        {
+        let some = candidates.belief[first..end].chunks(SIDE);
+        for (beliefs, tallies) in some.zip(candidates.tally[first..end].chunks_mut(SIDE)) {
+            let mut worth = [[0.0; SIDE]; M];
+            if sweep.informed() {
+                let form = self.settings.information;
+                worth = information_of_some(form, beliefs, fidelities.clone(), truth, &noise, maxima);
+            }
             for m in fidelities.clone() {
-                let worth = if sweep.informed() {
-                    information(self.settings.information, &beliefs[m], &beliefs[truth], noise[m], maxima)
-                } else {
-                    0.0
-                };
-                tallies[m].add(&beliefs[m], noise[m], worth, sweep.used + 1);
+                for ((belief, tally), worth) in beliefs.iter().zip(&mut *tallies).zip(worth[m]) {
+                    tally[m].add(&belief[m], noise[m], worth, sweep.used + 1);
+                }
             }
         }
         if end < candidates.len {

@@ -5,7 +5,7 @@
 //! products in their polynomials. Comparisons, selections, moves and integer work count nothing, nor does anything
 //! that is done for the sake of whole vectors. A symmetric matrix is counted by its half.
 
-use foretune_core::{Bandwidth, Map, Settings};
+use foretune_core::{Bandwidth, Information, Map, Settings};
 
 /// Operations of one call.
 pub mod price {
@@ -93,7 +93,12 @@ pub fn search(settings: &Settings, shape: Shape) -> f64 {
     let kernel = t * (3.0 * f + price::EXP + 1.0);
     let per_fidelity = t * t + 6.0 * t + 4.0;
     let belief = map + kernel + m * per_fidelity;
-    let worth = m * (settings.max_values as f64 * (price::REMAINING + price::LN + 6.0) + price::LN + 10.0);
+    // In the correlated form, what a maximum leaves is the same for all fidelities.
+    let left = match settings.information {
+        Information::Paper => m * price::REMAINING,
+        Information::Correlated => price::REMAINING,
+    };
+    let worth = settings.max_values as f64 * (left + m * (price::LN + 6.0)) + m * (price::LN + 10.0);
     let maxima = settings.candidates as f64 * 3.0 * PASSES * (price::LN_CDF + 3.0);
     let rounds = 1.0 + settings.refinements as f64;
     let all = candidates(settings) as f64;
