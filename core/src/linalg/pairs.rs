@@ -1,0 +1,67 @@
+//! Pairs of points: their distances, and what pulls them towards each other.
+
+#![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
+
+use super::tiles::{
+    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut, store,
+};
+use super::{Columns, Lane, Rows};
+
+/// `out[j][l] = Σ_f (a(j, f) − b[f][l])²`: squared distances of rows to 8 points.
+pub fn squared_distances(out: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
+    in_tiles!(ROWS, out.len(), squared_distances_tile(out, a, b));
+}
+
+#[inline(always)]
+pub(super) fn squared_distances_tile<const R: usize, A: Left>(
+    out: &mut [Lane],
+    a: A,
+    b: &[Lane],
+    first: usize,
+) {
+    let (a, b) = (a.tile::<R>(first, (0, b.len())), parts(b));
+    for part in 0..PARTS {
+        let mut acc = [[0.0; PART]; R];
+        for f in 0..b.len() {
+            let b = &b[f][part];
+            each!(i < R, {
+                let a = a(i, f);
+                each!(l < PART, {
+                    let gap = a - b[l];
+                    acc[i][l] += gap * gap;
+                });
+            });
+        }
+        store(acc, &mut parts_mut(out)[first..], part);
+    }
+}
+
+/// `out[f][l] = Σ_j weights[j][l] · (own[f][l] − a(f, j))`: what pulls 8 points towards the others.
+///
+/// The differences are taken first: points may lie close together and have large weights of opposite signs.
+pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: Columns<'_>) {
+    in_tiles!(ROWS_OF_TWO, out.len(), weighted_differences_tile(out, weights, own, a));
+}
+
+#[inline(always)]
+pub(super) fn weighted_differences_tile<const R: usize, A: Left>(
+    out: &mut [Lane],
+    weights: &[Lane],
+    own: &[Lane],
+    a: A,
+    first: usize,
+) {
+    let (a, weights) = (a.tile::<R>(first, (0, weights.len())), parts(weights));
+    for part in 0..PARTS {
+        let own = load::<R, _>(&parts(own)[first..], part);
+        let mut acc = [[0.0; PART]; R];
+        for j in 0..weights.len() {
+            let weight = &weights[j][part];
+            each!(i < R, {
+                let a = a(i, j);
+                each!(l < PART, acc[i][l] += weight[l] * (own[i][l] - a));
+            });
+        }
+        store(acc, &mut parts_mut(out)[first..], part);
+    }
+}

@@ -1,0 +1,149 @@
+//! Bits that no shape of tile may change, and sums that must agree with plain ones.
+
+use super::pairs::{squared_distances_tile, weighted_differences_tile};
+use super::products::{WIDTH, multiply_add_any_tile, product_tile};
+use super::tiles::{in_tiles, parts};
+use super::triangular::{solve_lower_tile, solve_upper_tile};
+use super::*;
+use crate::error::Error;
+use proptest::prelude::*;
+extern crate std;
+use std::vec;
+use std::vec::Vec;
+
+/// `A Aᵀ / n + I`, row-major.
+fn positive_definite(n: usize, values: &[f32]) -> Vec<f32> {
+    let mut k = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..n {
+            let dot: f32 = (0..n).map(|c| values[i * n + c] * values[j * n + c]).sum();
+            k[i * n + j] = dot / n as f32 + if i == j { 1.0 } else { 0.0 };
+        }
+    }
+    k
+}
+
+fn factor(k: &[f32], n: usize, upto: impl Iterator<Item = usize>) -> Vec<f32> {
+    let mut l = vec![0.0; n * n];
+    for t in upto {
+        let first = (t - 1) / LANES * LANES;
+        let mut panel = vec![[0.0; LANES]; first + LANES];
+        for (j, lanes) in panel.iter_mut().enumerate().take(t) {
+            for lane in 0..t - first {
+                lanes[lane] = k[j * n + first + lane];
+            }
+        }
+        assert_eq!(factor_block(&mut l, n, first, t - first, &mut panel, 1e-6), Ok(0));
+    }
+    l
+}
+
+/// All that works in tiles, in tiles of `T` rows: `n × n` numbers and as many columns as a panel has.
+fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
+    let l = factor(&positive_definite(n, values), n, (LANES..n).step_by(LANES).chain([n]));
+    let (panel, _) = values[..n * LANES].as_chunks::<LANES>();
+    let (data, stride) = (values, n);
+    let (rows, columns) = (Rows { data, stride }, Columns { data, stride });
+    let mut results = [(); 7].map(|()| panel.to_vec());
+    let [lower, upper, sum, product, transposed, distances, differences] = &mut results;
+    in_tiles!(T, n, solve_lower_tile(Rows { data: &l, stride }, lower));
+    in_tiles!(T, n, solve_upper_tile(Columns { data: &l, stride }, upper));
+    let right = parts(panel);
+    in_tiles!(T, n, multiply_add_any_tile(sum.as_flattened_mut(), LANES, columns, n, |k| &right[k][0]));
+    in_tiles!(T, n, product_tile(product, rows, panel));
+    in_tiles!(T, n, product_tile(transposed, columns, panel));
+    in_tiles!(T, n, squared_distances_tile(distances, rows, panel));
+    in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, columns));
+    results.concat()
+}
+
+proptest! {
+    #[test]
+    fn the_height_of_the_tiles_changes_no_bit(
+        n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 2000)
+    ) {
+        let bits = |results: Vec<Lane>| results.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let one = bits(all_in_tiles_of::<1>(n, &values));
+        prop_assert_eq!(&one, &bits(all_in_tiles_of::<2>(n, &values)));
+        prop_assert_eq!(&one, &bits(all_in_tiles_of::<3>(n, &values)));
+        prop_assert_eq!(&one, &bits(all_in_tiles_of::<4>(n, &values)));
+        prop_assert_eq!(&one, &bits(all_in_tiles_of::<8>(n, &values)));
+    }
+
+    #[test]
+    fn factor_grown_row_by_row_has_the_bits_of_one_built_in_blocks(
+        n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 1600)
+    ) {
+        let k = positive_definite(n, &values);
+        let grown = factor(&k, n, 1..=n);
+        let built = factor(&k, n, (LANES..n).step_by(LANES).chain([n]));
+        prop_assert_eq!(&grown, &built);
+        for i in 0..n {
+            for j in 0..=i {
+                let product: f32 = (0..=j).map(|c| grown[i * n + c] * grown[j * n + c]).sum();
+                prop_assert!((product - k[i * n + j]).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn solves_undo_products(n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 1600)) {
+        let k = positive_definite(n, &values);
+        let l = factor(&k, n, (LANES..n).step_by(LANES).chain([n]));
+        let mut panel: Vec<Lane> = (0..n).map(|i| core::array::from_fn(|c| values[i * LANES + c])).collect();
+        let wanted = panel.clone();
+        solve_lower(&l, n, &mut panel);
+        let mut one: Vec<f32> = wanted.iter().map(|row| row[3]).collect();
+        solve_lower_one(&l, n, &mut one);
+        for (panel, one) in panel.iter().zip(&one) {
+            prop_assert!((panel[3] - one).abs() < 1e-5);
+        }
+        solve_upper(&l, n, &mut panel);
+        solve_upper_one(&l, n, &mut one);
+        for i in 0..n {
+            prop_assert!((panel[i][3] - one[i]).abs() < 1e-5);
+            for c in 0..LANES {
+                let product: f32 = (0..n).map(|j| k[i * n + j] * panel[j][c]).sum();
+                prop_assert!((product - wanted[i][c]).abs() < 1e-4);
+            }
+        }
+    }
+
+    #[test]
+    fn products_agree_with_plain_sums_for_all_shapes(
+        rows in 0usize..20, inner in 0usize..20,
+        (width, b_stride) in prop_oneof![(0usize..20, prop::sample::select(vec![20, 24])), (Just(WIDTH), Just(WIDTH))],
+        values in prop::collection::vec(-1.0f32..1.0, 400 + 20 * WIDTH)
+    ) {
+        let (a, b) = values.split_at(400);
+        let c_stride = width.max(1);
+        let mut c = vec![0.5; rows * c_stride];
+        let mut transposed = c.clone();
+        let shape = (rows, inner, width);
+        let bias = vec![0.5; width];
+        affine(&mut c, c_stride, shape, Rows { data: a, stride: 20 }, b, b_stride, &bias);
+        multiply_add(&mut transposed, c_stride, shape, Columns { data: a, stride: 20 }, b, b_stride);
+        for r in 0..rows {
+            for j in 0..width {
+                let plain = |a: &dyn Fn(usize) -> f32| {
+                    (0..inner).fold(0.5, |sum, k| sum + a(k) * b[k * b_stride + j])
+                };
+                prop_assert_eq!(c[r * c_stride + j], plain(&|k| a[r * 20 + k]));
+                prop_assert_eq!(transposed[r * c_stride + j], plain(&|k| a[r + k * 20]));
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_raised_pivots_and_refuses_nan_unchanged() {
+    let mut l = [0.0; 4];
+    let mut panel = [[0.0; LANES]; LANES];
+    panel[0][..2].copy_from_slice(&[1.0, 1.0]);
+    panel[1][..2].copy_from_slice(&[1.0, 1.0]);
+    assert_eq!(factor_block(&mut l, 2, 0, 2, &mut panel, 1e-4), Ok(1));
+    assert_eq!(l, [1.0, 0.0, 1.0, 0.01]);
+    panel[1][1] = f32::NAN;
+    assert_eq!(factor_block(&mut l, 2, 0, 2, &mut panel, 1e-4), Err(Error::NotPositiveDefinite { row: 1 }));
+    assert_eq!(l, [1.0, 0.0, 1.0, 0.01]);
+}

@@ -1,0 +1,181 @@
+//! Register tiles: shapes, how their factors are read, and the one line that everything is made of.
+
+#![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
+
+use super::{Columns, LANES, Lane, Rows};
+
+pub(super) const CORTEX_M: bool = cfg!(target_arch = "arm");
+
+/// Columns of a register tile.
+pub(super) const PART: usize = if CORTEX_M { 4 } else { LANES };
+/// Tiles beside each other in a panel.
+pub(super) const PARTS: usize = LANES / PART;
+/// Rows of a register tile.
+pub(super) const ROWS: usize = if CORTEX_M { 4 } else { 8 };
+/// Steps of the inner loop that are written out one after the other: on Cortex-M, counting is a quarter of a short loop.
+pub(super) const GROUP: usize = if CORTEX_M { 2 } else { 1 };
+/// Rows of a tile where two are kept in registers.
+pub(super) const ROWS_OF_TWO: usize = ROWS / 2;
+
+/// One row of a register tile.
+pub(super) type Part = [f32; PART];
+
+/// `$body` for `$i` from 0 to `$count`, at most 8: a loop where it becomes vector operations; written out on Cortex-M, where
+/// a compiler that is told to save space would keep the loop, and with it the tile in memory.
+macro_rules! each {
+    ($i:ident < $count:ident, $body:expr) => {
+        if CORTEX_M {
+            each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
+        } else {
+            for $i in 0..$count {
+                $body
+            }
+        }
+    };
+    (written out: $i:ident < $count:ident, $body:expr) => {
+        each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident $count:ident $body:expr; $($number:literal)*) => {
+        {
+            $(if $number < $count {
+                let $i = $number;
+                $body
+            })*
+        }
+    };
+}
+
+/// The left factor of a product.
+pub(super) trait Left: Copy {
+    /// Whether columns follow each other in memory, so that groups of them are quicker to read.
+    const GROUPS: bool;
+
+    /// Its rows `first..first + R` and columns `columns.0..columns.1`, as a function of row and column from there.
+    fn tile<const R: usize>(self, first: usize, columns: (usize, usize)) -> impl Fn(usize, usize) -> f32;
+
+    /// The same from the first column on, in groups: as a function of row, group and place in the group.
+    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
+}
+
+impl Left for Rows<'_> {
+    const GROUPS: bool = true;
+
+    #[inline(always)]
+    fn tile<const R: usize>(self, first: usize, (from, to): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
+        let mut rows = [&[][..]; R];
+        if from < to {
+            each!(i < R, rows[i] = &self.data[(first + i) * self.stride + from..][..to - from]);
+        }
+        move |r, k| rows[r][k]
+    }
+
+    #[inline(always)]
+    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let mut rows = [&[][..]; R];
+        if groups > 0 {
+            each!(i < R, rows[i] = &self.data[(first + i) * self.stride..].as_chunks::<GROUP>().0[..groups]);
+        }
+        move |r, group, k| rows[r][group][k]
+    }
+}
+
+impl Left for Columns<'_> {
+    const GROUPS: bool = false;
+
+    #[inline(always)]
+    fn tile<const R: usize>(self, first: usize, (from, _): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
+        move |r, k| {
+            let column: &[f32; R] =
+                self.data[(from + k) * self.stride + first..].first_chunk().expect("so many rows");
+            column[r]
+        }
+    }
+
+    #[inline(always)]
+    fn groups<const R: usize>(self, first: usize, _: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let tile = self.tile::<R>(first, (0, 0));
+        move |r, group, k| tile(r, group * GROUP + k)
+    }
+}
+
+/// `acc ± a · b`.
+#[inline(always)]
+pub(super) fn step<const SUBTRACT: bool>(acc: &mut Part, a: f32, b: &Part) {
+    each!(l < PART, acc[l] = if SUBTRACT { acc[l] - a * b[l] } else { acc[l] + a * b[l] });
+}
+
+/// Adds, or subtracts, `Σₖ a(first + r, k) · b[k][part]`, term by term; a function of the tile and the part.
+///
+/// What does not depend on the part is done once.
+#[inline(always)]
+pub(super) fn accumulator<'b, const R: usize, const W: usize, const SUBTRACT: bool, A: Left + 'b>(
+    a: A,
+    first: usize,
+    b: &'b [[Part; W]],
+) -> impl Fn([Part; R], usize) -> [Part; R] {
+    // Single rows are few: for them, shorter code is better.
+    let grouped = GROUP > 1 && R > 1 && A::GROUPS;
+    let groups = if grouped { b.as_chunks::<GROUP>().0 } else { &[] };
+    let rest = groups.len() * GROUP;
+    let left = a.groups::<R>(first, groups.len());
+    let last = a.tile::<R>(first, (rest, b.len()));
+    let b = &b[rest..];
+    move |mut acc, part| {
+        for group in 0..groups.len() {
+            each!(k < GROUP, {
+                let b = &groups[group][k][part];
+                each!(i < R, step::<SUBTRACT>(&mut acc[i], left(i, group, k), b));
+            });
+        }
+        for k in 0..b.len() {
+            each!(i < R, step::<SUBTRACT>(&mut acc[i], last(i, k), &b[k][part]));
+        }
+        acc
+    }
+}
+
+/// Calls `$tile::<R>(…, first)` for all rows: in tiles of `R = $height`, then one by one.
+///
+/// The height is a parameter for the sake of the tests alone: they compare the bits of several.
+macro_rules! in_tiles {
+    ($height:expr, $rows:expr, $tile:ident($($argument:expr),*)) => {{
+        let (rows, mut first): (usize, usize) = ($rows, 0);
+        while first + $height <= rows {
+            $tile::<{ $height }, _>($($argument,)* first);
+            first += $height;
+        }
+        while first < rows {
+            $tile::<1, _>($($argument,)* first);
+            first += 1;
+        }
+    }};
+}
+
+/// A panel with its columns in parts.
+#[inline(always)]
+pub(super) fn parts(panel: &[Lane]) -> &[[Part; PARTS]] {
+    panel.as_flattened().as_chunks().0.as_chunks().0
+}
+
+#[inline(always)]
+pub(super) fn parts_mut(panel: &mut [Lane]) -> &mut [[Part; PARTS]] {
+    panel.as_flattened_mut().as_chunks_mut().0.as_chunks_mut().0
+}
+
+/// `R` rows of one part of the columns, copied to registers.
+#[inline(always)]
+pub(super) fn load<const R: usize, const W: usize>(rows: &[[Part; W]], part: usize) -> [Part; R] {
+    let rows: &[[Part; W]; R] = rows.first_chunk().expect("so many rows");
+    let mut tile = [[0.0; PART]; R];
+    each!(i < R, tile[i] = rows[i][part]);
+    tile
+}
+
+/// And back.
+#[inline(always)]
+pub(super) fn store<const R: usize, const W: usize>(tile: [Part; R], rows: &mut [[Part; W]], part: usize) {
+    let rows: &mut [[Part; W]; R] = rows.first_chunk_mut().expect("so many rows");
+    each!(i < R, rows[i][part] = tile[i]);
+}
+
+pub(super) use {each, in_tiles};

@@ -1,0 +1,166 @@
+//! Triangular systems, and a Cholesky factor that grows by blocks of 8 rows.
+
+#![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
+
+use super::tiles::{
+    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, each, in_tiles, load, parts_mut, step, store,
+};
+use super::{Columns, LANES, Lane, Rows, product_transposed};
+use crate::error::Error;
+use crate::math;
+
+/// Below this, a solution counts as zero. Nothing that can be seen is that small, but the products of such numbers are
+/// subnormal, which a desktop processor computes up to a hundred times more slowly: they made a step of learning with
+/// the paper's prior, under which far points are all but unrelated, ten times slower.
+const SMALLEST: f32 = 1e-18;
+
+/// The rows of a tile among themselves, once what is solved already has been subtracted: `DOWN` or upwards.
+///
+/// Apart on the host, where the compiler would otherwise mix it into the loop before, for the worse. By one over the
+/// diagonal, which needs not wait for the row above as a division would.
+#[cfg_attr(target_arch = "arm", inline(always))]
+#[cfg_attr(not(target_arch = "arm"), inline(never))]
+fn solve_corner<const R: usize, const DOWN: bool>(
+    mut tile: [Part; R],
+    corner: impl Fn(usize, usize) -> f32,
+) -> [Part; R] {
+    let mut inverse = [0.0; R];
+    each!(written out: i < R, inverse[i] = 1.0 / corner(i, i));
+    each!(written out: j < R, {
+        let j = if DOWN { j } else { R - 1 - j };
+        scale(&mut tile[j], inverse[j]);
+        let solved = tile[j];
+        each!(written out: i < R, if (i > j) == DOWN && i != j { step::<true>(&mut tile[i], corner(i, j), &solved) });
+    });
+    tile
+}
+
+#[inline(always)]
+fn scale(row: &mut Part, by: f32) {
+    each!(l < PART, {
+        row[l] = visible(row[l] * by);
+    });
+}
+
+/// 0 in place of what is too small to matter.
+#[inline(always)]
+fn visible(x: f32) -> f32 {
+    if x.abs() < SMALLEST { 0.0 } else { x }
+}
+
+/// Solves `L X = B` in place for 8 right-hand sides; `panel.len()` rows of `l` are used.
+///
+/// Row by row downwards, each sum in ascending order of the column. What is below 10⁻¹⁸ becomes 0.
+pub fn solve_lower(l: &[f32], stride: usize, panel: &mut [Lane]) {
+    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows { data: l, stride }, panel));
+}
+
+/// Rows from `first` of [`solve_lower`], those above being solved.
+#[inline(always)]
+pub(super) fn solve_lower_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], first: usize) {
+    let (done, rest) = parts_mut(panel).split_at_mut(first);
+    let subtract = accumulator::<R, _, true, _>(l, first, done);
+    let corner = l.tile::<R>(first, (first, first + R));
+    for part in 0..PARTS {
+        let tile = subtract(load::<R, _>(rest, part), part);
+        store(solve_corner::<R, true>(tile, &corner), rest, part);
+    }
+}
+
+/// Solves `Lᵀ X = B` in place for 8 right-hand sides.
+///
+/// Row by row upwards, each sum in descending order of the row of `L`. What is below 10⁻¹⁸ becomes 0.
+pub fn solve_upper(l: &[f32], stride: usize, panel: &mut [Lane]) {
+    in_tiles!(ROWS, panel.len(), solve_upper_tile(Columns { data: l, stride }, panel));
+}
+
+/// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
+#[inline(always)]
+pub(super) fn solve_upper_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], from_end: usize) {
+    let end = panel.len() - from_end;
+    let first = end - R;
+    let (head, done) = parts_mut(panel).split_at_mut(end);
+    let rest = &mut head[first..];
+    let below = l.tile::<R>(first, (end, end + done.len()));
+    let corner = l.tile::<R>(first, (first, end));
+    for part in 0..PARTS {
+        let mut tile = load::<R, _>(rest, part);
+        for k in (0..done.len()).rev() {
+            each!(i < R, step::<true>(&mut tile[i], below(i, k), &done[k][part]));
+        }
+        store(solve_corner::<R, false>(tile, &corner), rest, part);
+    }
+}
+
+/// Solves `L x = b` in place for one right-hand side.
+pub fn solve_lower_one(l: &[f32], stride: usize, x: &mut [f32]) {
+    for i in 0..x.len() {
+        let mut sum = x[i];
+        for j in 0..i {
+            sum -= l[i * stride + j] * x[j];
+        }
+        x[i] = sum / l[i * stride + i];
+    }
+}
+
+/// Solves `Lᵀ x = b` in place for one right-hand side.
+pub fn solve_upper_one(l: &[f32], stride: usize, x: &mut [f32]) {
+    for i in (0..x.len()).rev() {
+        x[i] /= l[i * stride + i];
+        let solved = x[i];
+        for j in 0..i {
+            x[j] -= l[i * stride + j] * solved;
+        }
+    }
+}
+
+/// Appends rows `first..first + rows` (at most 8) to a Cholesky factor.
+///
+/// `panel[j][lane]` holds `K̃(j, first + lane)` for `j < first + rows`, noise on the diagonal included; it is
+/// overwritten. The rows of the factor are written to the lower triangle of `l`. `first` is a multiple of 8, so that
+/// a factor grown row by row (each time redoing its last block) has the same bits as one built at once.
+///
+/// A pivot below `floor` is raised to it, which amounts to a noisier observation; the number of such pivots is
+/// returned. Deviation from plain Cholesky: stated here, counted, never silent.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`] if a pivot is not finite; `l` is then unchanged.
+pub fn factor_block(
+    l: &mut [f32],
+    stride: usize,
+    first: usize,
+    rows: usize,
+    panel: &mut [Lane],
+    floor: f32,
+) -> Result<u32, Error> {
+    let (above, block) = panel.split_at_mut(first);
+    solve_lower(l, stride, above);
+    let mut products = [[0.0; LANES]; LANES];
+    product_transposed(&mut products, Columns { data: above.as_flattened(), stride: LANES }, above);
+    let mut raised = 0;
+    let mut factor = [[0.0f32; LANES]; LANES];
+    for i in 0..rows {
+        for j in 0..=i {
+            let mut sum = block[j][i] - products[j][i];
+            for (a, b) in factor[i][..j].iter().zip(&factor[j]) {
+                sum -= a * b;
+            }
+            if i != j {
+                factor[i][j] = visible(sum / factor[j][j]);
+            } else if !sum.is_finite() {
+                return Err(Error::NotPositiveDefinite { row: first + i });
+            } else {
+                raised += u32::from(sum < floor);
+                factor[i][i] = math::sqrt(if sum < floor { floor } else { sum });
+            }
+        }
+    }
+    for i in 0..rows {
+        let row = &mut l[(first + i) * stride..][..first + i + 1];
+        for (value, above) in row.iter_mut().zip(above.iter()) {
+            *value = above[i];
+        }
+        row[first..].copy_from_slice(&factor[i][..=i]);
+    }
+    Ok(raised)
+}
