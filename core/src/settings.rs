@@ -145,7 +145,7 @@ impl Settings {
         method: Method::MftMes,
         map: Map::Ard,
         particles: 10,
-        beta: 1.2,
+        beta: 0.2,
         information: Information::Correlated,
         max_values: 10,
         prior: Prior {
@@ -169,7 +169,7 @@ impl Settings {
         scaling: Scaling::Initial,
         candidates: 128,
         refinements: 3,
-        recommend: Recommend::Queried,
+        recommend: Recommend::Anywhere,
     };
 
     /// The settings, if all are in range.

@@ -13,6 +13,8 @@ use crate::search;
 
 /// Draws of an initial point before one that was observed already is taken.
 const DRAWS: usize = 16;
+/// Deviations below its remembered value from which on a carried point speaks against what is remembered.
+const FOREIGN: f32 = 2.0;
 
 impl<
     const D: usize,
@@ -53,12 +55,35 @@ impl<
         memory.data.rescale(self.state.scale, self.problem.goal.sign());
     }
 
-    /// Whether the task has had its fresh look, so that carried points and values play a part. Failures do not count:
-    /// a replay knows of them before their time.
+    /// Whether carried points and values play a part: the task has had its fresh look, and did not turn out to be foreign.
     pub(super) fn looks_back(&self) -> bool {
-        // Asked in every slice: no counting where there is nothing to wait for.
-        self.settings.fresh == 0.0
-            || self.total(&self.answered()) >= self.settings.fresh * self.problem.budget
+        // Asked in every slice: no counting where there is nothing to wait for. Failures do not count: a replay knows of
+        // them before their time.
+        let looked = self.settings.fresh == 0.0
+            || self.total(&self.answered()) >= self.settings.fresh * self.problem.budget;
+        looked && !self.is_foreign()
+    }
+
+    /// Whether carried points, measured again, are all worth far less than is remembered: two of them, or all if fewer.
+    /// Then the task is not like the earlier ones, and it is better off without what they left.
+    fn is_foreign(&self) -> bool {
+        let State { remembered, .. } = self.state;
+        let data = &self.memory.data;
+        let (known, told) = data.z().split_at(remembered);
+        let doubt = self.settings.doubt;
+        let limit = FOREIGN * math::sqrt(doubt * doubt + self.noise()[self.problem.truth()]);
+        let mut refuted = 0;
+        for (i, z) in told.iter().enumerate().map(|(i, z)| (remembered + i, z)) {
+            if data.kind(i) == Kind::Carried
+                && let Some(j) = (0..remembered).find(|&j| data.x()[j] == data.x()[i])
+            {
+                if known[j] - z <= limit {
+                    return false;
+                }
+                refuted += 1;
+            }
+        }
+        refuted > 0 && refuted >= remembered.min(2)
     }
 
     /// Draws particle `v` from the prior.

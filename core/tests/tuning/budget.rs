@@ -221,6 +221,20 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
     assert!(spent >= 0.5 * PROBLEM.budget - dearest, "but not before half the budget is spent: {spent}");
 }
 
+#[test]
+fn a_foreign_task_is_recognised_by_two_carried_points_and_the_next_task_trusts_again() {
+    let mut memory = Box::new(Toy::new());
+    let settings = Settings { carried: 3, scaling: Scaling::Initial, ..SETTINGS };
+    let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
+    let mut measured_again = |scale| {
+        let (queries, _) = task(&mut tuner, scale);
+        tuner.next_task().unwrap();
+        queries.iter().filter(|query| query.kind == Kind::Carried).count()
+    };
+    let counts: Vec<usize> = [1.0, 1.0, 1.0, 1.0, -1.0, 1.0].map(&mut measured_again).into();
+    assert_eq!(counts, [0, 1, 2, 3, 2, 3]);
+}
+
 /// With a fixed scale and no learning on the way, the design does not depend on what is observed.
 #[test]
 fn two_phase_searches_first_and_then_follows_its_design() {
