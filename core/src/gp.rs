@@ -458,9 +458,13 @@ const LN_2_PI: f32 = 1.837_877_1;
 
 /// Rows of points into `[feature][lane]`; lanes without a point are zero.
 fn transpose(out: &mut [Lane], rows: &[f32], stride: usize, features: usize, count: usize) {
-    for (f, lanes) in out[..features].iter_mut().enumerate() {
-        for (lane, value) in lanes.iter_mut().enumerate() {
-            *value = if lane < count { rows[lane * stride + f] } else { 0.0 };
+    let out = &mut out[..features];
+    for lane in 0..LANES {
+        if lane < count {
+            let row = &rows[lane * stride..][..features];
+            out.iter_mut().zip(row).for_each(|(lanes, value)| lanes[lane] = *value);
+        } else {
+            out.iter_mut().for_each(|lanes| lanes[lane] = 0.0);
         }
     }
 }

@@ -157,8 +157,7 @@ pub fn drift(
             together[count] = own;
             count += 1;
         } else {
-            let k = kernel[own][own];
-            gradient[own * stride..][range.clone()].iter_mut().for_each(|pull| *pull = share(k * *pull, v));
+            share_all(&mut gradient[own * stride..][range.clone()], kernel[own][own], v);
         }
     }
     let together = &together[..count];
@@ -213,6 +212,38 @@ fn share(sum: f32, v: usize) -> f32 {
     }
 }
 
+/// [`share`] of `k` times each.
+fn share_all(pulls: &mut [f32], k: f32, v: usize) {
+    let (blocks, rest) = in_blocks(pulls);
+    for block in blocks {
+        let shares = block.map(|pull| k * pull / v as f32);
+        match within(&shares, LARGEST_DRIFT) {
+            true => *block = shares,
+            false => share_each(block, k, v),
+        }
+    }
+    share_each(rest, k, v);
+}
+
+/// One by one.
+#[cfg_attr(target_arch = "arm", inline(never))]
+fn share_each(pulls: &mut [f32], k: f32, v: usize) {
+    pulls.iter_mut().for_each(|pull| *pull = share(k * *pull, v));
+}
+
+/// Eight at a time, and the rest: on Cortex-M, where a bound that is hardly ever reached need not be looked at for each
+/// number. Vectors look at eight anyway: there all are the rest.
+#[inline(always)]
+fn in_blocks(numbers: &mut [f32]) -> (&mut [[f32; LANES]], &mut [f32]) {
+    if cfg!(target_arch = "arm") { numbers.as_chunks_mut() } else { (&mut [], numbers) }
+}
+
+/// Whether eight numbers are surely within ±`limit`: the sum of their squares tells, in one instruction for each.
+#[inline(always)]
+fn within(numbers: &[f32; LANES], limit: f32) -> bool {
+    numbers.iter().fold(0.0, |sum, x| sum + x * x) < limit * limit
+}
+
 /// Moves the particles along `Ω` within a range of coordinates; `count` is the number of this step, from 1.
 ///
 /// A value that would not be finite stays where it was, and none goes beyond ±30.
@@ -231,10 +262,7 @@ pub fn apply(
         Step::Plain { rate } => {
             for own in 0..v {
                 let row = own * stride;
-                for (theta, drift) in theta[row..][range.clone()].iter_mut().zip(&drift[row..][range.clone()])
-                {
-                    shift(theta, rate * drift);
-                }
+                shift_all(&mut theta[row..][range.clone()], &drift[row..][range.clone()], rate);
             }
         }
         Step::Shared { rate } => {
@@ -261,6 +289,27 @@ pub fn apply(
             }
         }
     }
+}
+
+/// [`shift`] of each by `rate` times its drift.
+fn shift_all(theta: &mut [f32], drift: &[f32], rate: f32) {
+    let (blocks, rest) = in_blocks(theta);
+    let (drifts, drift) = drift.split_at(blocks.len() * LANES);
+    for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<LANES>().0) {
+        let mut moved = *block;
+        moved.iter_mut().zip(drifts).for_each(|(theta, drift)| *theta += rate * drift);
+        match within(&moved, prior::LARGEST_PARAMETER) {
+            true => *block = moved,
+            false => shift_each(block, drifts, rate),
+        }
+    }
+    shift_each(rest, drift, rate);
+}
+
+/// One by one.
+#[cfg_attr(target_arch = "arm", inline(never))]
+fn shift_each(theta: &mut [f32], drift: &[f32], rate: f32) {
+    theta.iter_mut().zip(drift).for_each(|(theta, drift)| shift(theta, rate * drift));
 }
 
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! The inner loops: register tiles, and a Cholesky factor that grows.
 //!
-//! Everything heavy in this library is one line, `tiles::step`: a row of numbers in registers, plus a number times another
+//! Everything heavy in this library is one line, `tiles::add`: a row of numbers in registers, plus a number times another
 //! row. A *tile* of a few such rows is kept in registers while a sum runs, and each number loaded serves a whole row or
 //! column of it. Each output is summed in ascending order of the inner index, whatever the tile's shape, so the shape may
 //! differ between machines and the bits do not: 8 rows of 8 (an AVX register each) on the host; on Cortex-M 4 rows of 4,

@@ -3,7 +3,8 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut, store,
+    CORTEX_M, GROUP, Left, PART, PARTS, Part, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut,
+    store,
 };
 use super::{Columns, Lane, Rows};
 
@@ -13,9 +14,9 @@ pub fn squared_distances(out: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
 }
 
 #[inline(always)]
-pub(super) fn squared_distances_tile<const R: usize, A: Left>(
+pub(super) fn squared_distances_tile<const R: usize>(
     out: &mut [Lane],
-    a: A,
+    a: impl Left,
     b: &[Lane],
     first: usize,
 ) {
@@ -44,24 +45,40 @@ pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a:
 }
 
 #[inline(always)]
-pub(super) fn weighted_differences_tile<const R: usize, A: Left>(
+pub(super) fn weighted_differences_tile<const R: usize>(
     out: &mut [Lane],
     weights: &[Lane],
     own: &[Lane],
-    a: A,
+    a: Columns<'_>,
     first: usize,
 ) {
-    let (a, weights) = (a.tile::<R>(first, (0, weights.len())), parts(weights));
+    // Said once, so that it need not be looked at in the loop.
+    assert!(first + R <= a.stride);
+    // Single rows are few: for them, shorter code is better.
+    let (groups, rest) = match R {
+        1 => (&[][..], parts(weights)),
+        _ => parts(weights).as_chunks::<GROUP>(),
+    };
+    let (grouped, single) = a.data.split_at(groups.len() * GROUP * a.stride);
     for part in 0..PARTS {
         let own = load::<R, _>(&parts(own)[first..], part);
         let mut acc = [[0.0; PART]; R];
-        for j in 0..weights.len() {
-            let weight = &weights[j][part];
-            each!(i < R, {
-                let a = a(i, j);
-                each!(l < PART, acc[i][l] += weight[l] * (own[i][l] - a));
-            });
+        for (weights, columns) in groups.iter().zip(grouped.chunks_exact(GROUP * a.stride)) {
+            each!(
+                k < GROUP,
+                add_weighted(&mut acc, &weights[k][part], &own, &columns[k * a.stride + first..])
+            );
+        }
+        for (weights, column) in rest.iter().zip(single.chunks_exact(a.stride)) {
+            add_weighted(&mut acc, &weights[part], &own, &column[first..]);
         }
         store(acc, &mut parts_mut(out)[first..], part);
     }
+}
+
+/// `acc[i][l] += weights[l] · (own[i][l] − a[i])`.
+#[inline(always)]
+fn add_weighted<const R: usize>(acc: &mut [Part; R], weights: &Part, own: &[Part; R], a: &[f32]) {
+    let a: &[f32; R] = a.first_chunk().expect("so many rows");
+    each!(i < R, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, each, in_tiles, load, parts, parts_mut, step, store,
+    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, add, each, in_tiles, load, parts, parts_mut, store,
 };
 use super::{Columns, LANES, Lane, Rows};
 
@@ -66,16 +66,16 @@ fn wide_mut(matrix: &mut [f32]) -> &mut [Wide] {
 
 /// Rows from `first` of [`affine`].
 #[inline(always)]
-fn affine_tile<const R: usize, A: Left>(c: &mut [Wide], a: A, b: &[Wide], bias: &Wide, first: usize) {
-    let add = accumulator::<R, _, false, _>(a, first, b);
+fn affine_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], bias: &Wide, first: usize) {
+    let sum = accumulator::<R, _, _>(add, a, first, b);
     for part in 0..WIDTH / PART {
-        store(add([bias[part]; R], part), &mut c[first..], part);
+        store(sum([bias[part]; R], part), &mut c[first..], part);
     }
 }
 
 /// Rows from `first` of [`multiply_add`]: the few columns are copied to where they need no looking for.
 #[inline(always)]
-fn multiply_add_tile<const R: usize, A: Left>(c: &mut [Wide], a: A, b: &[Wide], first: usize) {
+fn multiply_add_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], first: usize) {
     let b = &b[..b.len().min(LANES)];
     let left = a.tile::<R>(first, (0, b.len()));
     let mut few = [[0.0; R]; LANES];
@@ -85,7 +85,7 @@ fn multiply_add_tile<const R: usize, A: Left>(c: &mut [Wide], a: A, b: &[Wide], 
     for part in 0..WIDTH / PART {
         let mut acc = load::<R, _>(&c[first..], part);
         for k in 0..b.len() {
-            each!(i < R, step::<false>(&mut acc[i], few[k][i], &b[k][part]));
+            each!(i < R, add(&mut acc[i], few[k][i], &b[k][part]));
         }
         store(acc, &mut c[first..], part);
     }
@@ -125,10 +125,10 @@ fn multiply_add_any(
 
 /// Rows from `first` and the first columns of a product of any width.
 #[inline(always)]
-pub(super) fn multiply_add_any_tile<'b, const R: usize, A: Left>(
+pub(super) fn multiply_add_any_tile<'b, const R: usize>(
     c: &mut [f32],
     stride: usize,
-    a: A,
+    a: impl Left,
     inner: usize,
     b: impl Fn(usize) -> &'b Part,
     first: usize,
@@ -138,7 +138,7 @@ pub(super) fn multiply_add_any_tile<'b, const R: usize, A: Left>(
     let a = a.tile::<R>(first, (0, inner));
     for k in 0..inner {
         let b = b(k);
-        each!(i < R, step::<false>(&mut acc[i], a(i, k), b));
+        each!(i < R, add(&mut acc[i], a(i, k), b));
     }
     each!(i < R, c[(first + i) * stride..][..PART].copy_from_slice(&acc[i]));
 }
@@ -154,9 +154,9 @@ pub fn product_transposed(c: &mut [Lane], a: Columns<'_>, b: &[Lane]) {
 }
 
 #[inline(always)]
-pub(super) fn product_tile<const R: usize, A: Left>(c: &mut [Lane], a: A, b: &[Lane], first: usize) {
-    let add = accumulator::<R, _, false, _>(a, first, parts(b));
+pub(super) fn product_tile<const R: usize>(c: &mut [Lane], a: impl Left, b: &[Lane], first: usize) {
+    let sum = accumulator::<R, _, _>(add, a, first, parts(b));
     for part in 0..PARTS {
-        store(add([[0.0; PART]; R], part), &mut parts_mut(c)[first..], part);
+        store(sum([[0.0; PART]; R], part), &mut parts_mut(c)[first..], part);
     }
 }

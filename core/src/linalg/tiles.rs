@@ -98,17 +98,25 @@ impl Left for Columns<'_> {
     }
 }
 
-/// `acc ± a · b`.
+/// `acc + a · b`.
 #[inline(always)]
-pub(super) fn step<const SUBTRACT: bool>(acc: &mut Part, a: f32, b: &Part) {
-    each!(l < PART, acc[l] = if SUBTRACT { acc[l] - a * b[l] } else { acc[l] + a * b[l] });
+pub(super) fn add(acc: &mut Part, a: f32, b: &Part) {
+    each!(l < PART, acc[l] += a * b[l]);
 }
 
-/// Adds, or subtracts, `Σₖ a(first + r, k) · b[k][part]`, term by term; a function of the tile and the part.
+/// `acc − a · b`.
+#[inline(always)]
+pub(super) fn subtract(acc: &mut Part, a: f32, b: &Part) {
+    each!(l < PART, acc[l] -= a * b[l]);
+}
+
+/// Takes the `step` with `a(first + r, k)` and `b[k][part]`, for one `k` after the other; a function of the tile and the
+/// part.
 ///
 /// What does not depend on the part is done once.
 #[inline(always)]
-pub(super) fn accumulator<'b, const R: usize, const W: usize, const SUBTRACT: bool, A: Left + 'b>(
+pub(super) fn accumulator<'b, const R: usize, const W: usize, A: Left + 'b>(
+    step: impl Fn(&mut Part, f32, &Part),
     a: A,
     first: usize,
     b: &'b [[Part; W]],
@@ -124,11 +132,11 @@ pub(super) fn accumulator<'b, const R: usize, const W: usize, const SUBTRACT: bo
         for group in 0..groups.len() {
             each!(k < GROUP, {
                 let b = &groups[group][k][part];
-                each!(i < R, step::<SUBTRACT>(&mut acc[i], left(i, group, k), b));
+                each!(i < R, step(&mut acc[i], left(i, group, k), b));
             });
         }
         for k in 0..b.len() {
-            each!(i < R, step::<SUBTRACT>(&mut acc[i], last(i, k), &b[k][part]));
+            each!(i < R, step(&mut acc[i], last(i, k), &b[k][part]));
         }
         acc
     }
@@ -141,11 +149,11 @@ macro_rules! in_tiles {
     ($height:expr, $rows:expr, $tile:ident($($argument:expr),*)) => {{
         let (rows, mut first): (usize, usize) = ($rows, 0);
         while first + $height <= rows {
-            $tile::<{ $height }, _>($($argument,)* first);
+            $tile::<{ $height }>($($argument,)* first);
             first += $height;
         }
         while first < rows {
-            $tile::<1, _>($($argument,)* first);
+            $tile::<1>($($argument,)* first);
             first += 1;
         }
     }};

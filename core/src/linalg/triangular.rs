@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, each, in_tiles, load, parts_mut, step, store,
+    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, each, in_tiles, load, parts_mut, store, subtract,
 };
 use super::{Columns, LANES, Lane, Rows, product_transposed};
 use crate::error::Error;
@@ -30,7 +30,7 @@ fn solve_corner<const R: usize, const DOWN: bool>(
         let j = if DOWN { j } else { R - 1 - j };
         scale(&mut tile[j], inverse[j]);
         let solved = tile[j];
-        each!(written out: i < R, if (i > j) == DOWN && i != j { step::<true>(&mut tile[i], corner(i, j), &solved) });
+        each!(written out: i < R, if (i > j) == DOWN && i != j { subtract(&mut tile[i], corner(i, j), &solved) });
     });
     tile
 }
@@ -57,12 +57,12 @@ pub fn solve_lower(l: &[f32], stride: usize, panel: &mut [Lane]) {
 
 /// Rows from `first` of [`solve_lower`], those above being solved.
 #[inline(always)]
-pub(super) fn solve_lower_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], first: usize) {
+pub(super) fn solve_lower_tile<const R: usize>(l: impl Left, panel: &mut [Lane], first: usize) {
     let (done, rest) = parts_mut(panel).split_at_mut(first);
-    let subtract = accumulator::<R, _, true, _>(l, first, done);
+    let reduce = accumulator::<R, _, _>(subtract, l, first, done);
     let corner = l.tile::<R>(first, (first, first + R));
     for part in 0..PARTS {
-        let tile = subtract(load::<R, _>(rest, part), part);
+        let tile = reduce(load::<R, _>(rest, part), part);
         store(solve_corner::<R, true>(tile, &corner), rest, part);
     }
 }
@@ -76,7 +76,7 @@ pub fn solve_upper(l: &[f32], stride: usize, panel: &mut [Lane]) {
 
 /// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
 #[inline(always)]
-pub(super) fn solve_upper_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane], from_end: usize) {
+pub(super) fn solve_upper_tile<const R: usize>(l: impl Left, panel: &mut [Lane], from_end: usize) {
     let end = panel.len() - from_end;
     let first = end - R;
     let (head, done) = parts_mut(panel).split_at_mut(end);
@@ -86,7 +86,7 @@ pub(super) fn solve_upper_tile<const R: usize, A: Left>(l: A, panel: &mut [Lane]
     for part in 0..PARTS {
         let mut tile = load::<R, _>(rest, part);
         for k in (0..done.len()).rev() {
-            each!(i < R, step::<true>(&mut tile[i], below(i, k), &done[k][part]));
+            each!(i < R, subtract(&mut tile[i], below(i, k), &done[k][part]));
         }
         store(solve_corner::<R, false>(tile, &corner), rest, part);
     }
