@@ -393,7 +393,7 @@ mod tests {
             Settings { scaling: Scaling::Running, ..base },
             Settings { candidates: 17, ..base },
             Settings { refinements: 1, ..base },
-            Settings { recommend: Recommend::Anywhere, ..base },
+            Settings { recommend: Recommend::Queried, ..base },
         ] {
             assert_ne!(print(base), print(other), "{other:?}");
         }
