@@ -240,14 +240,19 @@ impl Workspace<'_> {
         let panel = &mut self.panels[0][..end];
         linalg::squared_distances(panel, Rows { data: self.features, stride: self.width }, own);
         particle.base(panel);
-        for (j, lanes) in panel.iter_mut().enumerate() {
-            let kappa = &particle.hyper.kappa[usize::from(data.fidelity[j])];
-            for (lane, k) in lanes[..count].iter_mut().enumerate() {
-                *k *= kappa[usize::from(data.fidelity[first + lane])];
-                if j < first + lane {
-                    self.matrix[j * self.size + first + lane] = *k;
-                } else if j == first + lane {
-                    *k += particle.noise[usize::from(data.fidelity[j])];
+        // κ of every fidelity with those of the block.
+        let mut kappas = [[1.0; LANES]; MAX_FIDELITIES];
+        for (kappas, kappa) in kappas.iter_mut().zip(&particle.hyper.kappa) {
+            kappas.iter_mut().zip(&data.fidelity[first..]).for_each(|(k, m)| *k = kappa[usize::from(*m)]);
+        }
+        for (j, (lanes, &m)) in panel.iter_mut().zip(data.fidelity).enumerate() {
+            lanes.iter_mut().zip(&kappas[usize::from(m)]).for_each(|(k, kappa)| *k *= kappa);
+            let row = &mut self.matrix[j * self.size + first..][..count];
+            match j.checked_sub(first) {
+                None => copy(row, lanes),
+                Some(own) => {
+                    row.iter_mut().zip(&*lanes).skip(own + 1).for_each(|(k, lane)| *k = *lane);
+                    lanes[own] += particle.noise[usize::from(m)];
                 }
             }
         }
@@ -367,17 +372,21 @@ impl Workspace<'_> {
         let (above, below) = self.panels[0][..t].split_at_mut(first);
         for (j, lanes) in above.iter_mut().enumerate() {
             *lanes = [0.0; LANES];
-            lanes[..count].copy_from_slice(&self.matrix[j * self.size + first..][..count]);
+            copy(lanes, &self.matrix[j * self.size + first..][..count]);
         }
-        for (j, lanes) in (first..).zip(below) {
-            for (i, value) in (first..).zip(&mut lanes[..count]) {
-                let of_pair = &mut self.matrix[j.min(i) * self.size + j.max(i)];
-                let m = usize::from(data.fidelity[i]);
-                let k = if i == j { particle.hyper.signal * particle.hyper.kappa[m][m] } else { *of_pair };
-                *value = 0.5 * (self.alpha[j] * self.alpha[i] - *value) * k;
-                if i < j {
-                    *of_pair = *value;
-                }
+        for lane in 0..count {
+            let (i, m) = (first + lane, usize::from(data.fidelity[first + lane]));
+            let (alpha, later) = (self.alpha[i], &self.alpha[i + 1..t]);
+            let of_pairs = &mut self.matrix[i * self.size..][i + 1..t];
+            let (done, below) = below.split_at_mut(lane + 1);
+            let (own, others) = done[lane][lane..count].split_first_mut().expect("as many as the block has");
+            *own = weight(alpha, alpha, *own, particle.hyper.signal * particle.hyper.kappa[m][m]);
+            for ((value, k), other) in others.iter_mut().zip(&*of_pairs).zip(later) {
+                *value = weight(alpha, *other, *value, *k);
+            }
+            for ((lanes, of_pair), other) in below.iter_mut().zip(of_pairs).zip(later) {
+                lanes[lane] = weight(*other, alpha, lanes[lane], *of_pair);
+                *of_pair = lanes[lane];
             }
         }
         // By the row's fidelity first, so that 8 columns are summed up side by side.
@@ -455,6 +464,21 @@ impl Sums {
 }
 
 const LN_2_PI: f32 = 1.837_877_1;
+
+/// `½(αⱼαᵢ − K̃⁻¹ⱼᵢ) kⱼᵢ`.
+#[inline(always)]
+fn weight(alpha: f32, other: f32, inverse: f32, k: f32) -> f32 {
+    0.5 * (alpha * other - inverse) * k
+}
+
+/// As many numbers as both have, mostly eight: then, where there are vectors, in one go.
+#[inline(always)]
+fn copy(to: &mut [f32], from: &[f32]) {
+    match (to.first_chunk_mut::<LANES>(), from.first_chunk()) {
+        (Some(to), Some(from)) if !cfg!(target_arch = "arm") => *to = *from,
+        _ => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+    }
+}
 
 /// Rows of points into `[feature][lane]`; lanes without a point are zero.
 fn transpose(out: &mut [Lane], rows: &[f32], stride: usize, features: usize, count: usize) {

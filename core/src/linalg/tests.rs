@@ -3,7 +3,7 @@
 use super::pairs::{squared_distances_tile, weighted_differences_tile};
 use super::products::{WIDTH, multiply_add_any_tile, product_tile};
 use super::tiles::{in_tiles, parts};
-use super::triangular::{solve_lower_tile, solve_upper_tile};
+use super::triangular::{solve_lower_one_tile, solve_lower_tile, solve_upper_tile};
 use super::*;
 use crate::error::Error;
 use proptest::prelude::*;
@@ -54,7 +54,9 @@ fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
     in_tiles!(T, n, product_tile(transposed, columns, panel));
     in_tiles!(T, n, squared_distances_tile(distances, rows, panel));
     in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, columns));
-    results.concat()
+    let mut one: Vec<f32> = panel.iter().map(|row| row[0]).collect();
+    in_tiles!(T, n, solve_lower_one_tile(Rows { data: &l, stride }, &mut one));
+    results.concat().into_iter().chain(one.into_iter().map(|x| [x; LANES])).collect()
 }
 
 proptest! {

@@ -14,6 +14,8 @@ pub(super) const PARTS: usize = LANES / PART;
 pub(super) const ROWS: usize = if CORTEX_M { 4 } else { 8 };
 /// Steps of the inner loop that are written out one after the other: on Cortex-M, counting is a quarter of a short loop.
 pub(super) const GROUP: usize = if CORTEX_M { 2 } else { 1 };
+/// Rows where one column is all there is: sums that overlap in time; a Cortex-M has no use for that.
+pub(super) const ROWS_OF_ONE: usize = if CORTEX_M { 1 } else { 8 };
 /// Rows of a tile where two are kept in registers.
 pub(super) const ROWS_OF_TWO: usize = ROWS / 2;
 

@@ -3,7 +3,8 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, each, in_tiles, load, parts_mut, store, subtract,
+    CORTEX_M, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, accumulator, each, in_tiles, load, parts_mut,
+    store, subtract,
 };
 use super::{Columns, LANES, Lane, Rows, product_transposed};
 use crate::error::Error;
@@ -94,13 +95,27 @@ pub(super) fn solve_upper_tile<const R: usize>(l: impl Left, panel: &mut [Lane],
 
 /// Solves `L x = b` in place for one right-hand side.
 pub fn solve_lower_one(l: &[f32], stride: usize, x: &mut [f32]) {
-    for i in 0..x.len() {
-        let mut sum = x[i];
-        for j in 0..i {
-            sum -= l[i * stride + j] * x[j];
+    in_tiles!(ROWS_OF_ONE, x.len(), solve_lower_one_tile(Rows { data: l, stride }, x));
+}
+
+/// Numbers from `first` of [`solve_lower_one`]: sums that need not wait for each other.
+pub(super) fn solve_lower_one_tile<const R: usize>(l: impl Left, x: &mut [f32], first: usize) {
+    let (done, rest) = x.split_at_mut(first);
+    let rest: &mut [f32; R] = rest.first_chunk_mut().expect("so many rows");
+    let (before, corner) = (l.tile::<R>(first, (0, first)), l.tile::<R>(first, (first, first + R)));
+    let mut sums = *rest;
+    for (j, done) in done.iter().enumerate() {
+        for i in 0..R {
+            sums[i] -= before(i, j) * done;
         }
-        x[i] = sum / l[i * stride + i];
     }
+    for i in 0..R {
+        for j in 0..i {
+            sums[i] -= corner(i, j) * sums[j];
+        }
+        sums[i] /= corner(i, i);
+    }
+    *rest = sums;
 }
 
 /// Solves `Lᵀ x = b` in place for one right-hand side.
