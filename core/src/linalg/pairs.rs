@@ -3,8 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, GROUP, Left, PART, PARTS, Part, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut,
-    store,
+    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut, store,
 };
 use super::{Columns, Lane, Rows};
 
@@ -54,31 +53,13 @@ pub(super) fn weighted_differences_tile<const R: usize>(
 ) {
     // Said once, so that it need not be looked at in the loop.
     assert!(first + R <= a.stride);
-    // Single rows are few: for them, shorter code is better.
-    let (groups, rest) = match R {
-        1 => (&[][..], parts(weights)),
-        _ => parts(weights).as_chunks::<GROUP>(),
-    };
-    let (grouped, single) = a.data.split_at(groups.len() * GROUP * a.stride);
     for part in 0..PARTS {
         let own = load::<R, _>(&parts(own)[first..], part);
         let mut acc = [[0.0; PART]; R];
-        for (weights, columns) in groups.iter().zip(grouped.chunks_exact(GROUP * a.stride)) {
-            each!(
-                k < GROUP,
-                add_weighted(&mut acc, &weights[k][part], &own, &columns[k * a.stride + first..])
-            );
-        }
-        for (weights, column) in rest.iter().zip(single.chunks_exact(a.stride)) {
-            add_weighted(&mut acc, &weights[part], &own, &column[first..]);
+        for (weights, column) in parts(weights).iter().zip(a.data.chunks_exact(a.stride)) {
+            let (weights, a) = (&weights[part], column[first..].first_chunk::<R>().expect("so many rows"));
+            each!(i < R, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
         }
         store(acc, &mut parts_mut(out)[first..], part);
     }
-}
-
-/// `acc[i][l] += weights[l] · (own[i][l] − a[i])`.
-#[inline(always)]
-fn add_weighted<const R: usize>(acc: &mut [Part; R], weights: &Part, own: &[Part; R], a: &[f32]) {
-    let a: &[f32; R] = a.first_chunk().expect("so many rows");
-    each!(i < R, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
 }
