@@ -13,7 +13,7 @@ import sys
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
 # Two-sided 90 % of Student's t at so many degrees of freedom; beyond, the normal's.
-T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67}
+T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
 
 
 def load(study):
@@ -76,6 +76,41 @@ def fidelities(study, variant):
         print(f"{study}, {variant}, queries by fidelity: {shares}")
 
 
+def paired(study, tasks):
+    """By how much MFT-MES is better than the others on the same tasks: best tried, recommended."""
+    if not (FOLDER / study / "tasks.csv").exists():
+        return
+    studied = load(study)
+    for other in [variant for variant in studied if variant != "mft-mes"]:
+        columns = []
+        for which in (0, 1):
+            ours, theirs = over(studied["mft-mes"], tasks, which), over(studied[other], tasks, which)
+            columns.append(interval([a - b if study == "rrm" else b - a for a, b in zip(ours, theirs)]))
+        print(f"| {study} | {other} | {tasks[0]}-{tasks[-1]} | {columns[0]} | {columns[1]} |")
+
+
+LAST = {"hartmann6": range(6, 11), "gas": range(13, 18), "rrm": range(8, 13)}
+
+
+def ablation():
+    """The default preset with one part changed: best tried and recommended at the last tasks of every problem."""
+    folder = FOLDER / "ablation"
+    if not folder.exists():
+        return
+    names = [line.split()[1] for line in (pathlib.Path(__file__).parent / "ablation.sh").open()
+             if line.startswith("each ")] + ["deep-map"]
+    print("\n| changed | hartmann6: best | recommended | gas: best | recommended | rrm: best | recommended |"
+          "\n|---|---|---|---|---|---|---|")
+    for name in names:
+        cells = []
+        for problem, tasks in LAST.items():
+            study = f"ablation/{problem}/{name}"
+            there = (FOLDER / study / "tasks.csv").exists()
+            data = next(iter(load(study).values())) if there else None
+            cells += [interval(over(data, tasks, which)) if there else "" for which in (0, 1)]
+        print(f"| {name.replace('-', ' ')} | " + " | ".join(cells) + " |")
+
+
 def main():
     print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
     for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
@@ -85,8 +120,14 @@ def main():
     show("rrm", range(31, 41))
     show("hartmann6-foreign", [6])
     show("hartmann6-fresh", [6])
+    print("\nMFT-MES better by (paired)\n\n| study | than | tasks | best tried | recommended |\n|---|---|---|---|---|")
+    paired("hartmann6-theta", range(6, 11))
+    paired("hartmann6", range(6, 11))
+    paired("gas", range(13, 18))
+    paired("rrm", range(31, 41))
+    ablation()
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
-    for study in ("hartmann6", "gas"):
+    for study in ("hartmann6", "gas", "rrm"):
         for variant in ("mft-mes", "continual"):
             fidelities(study, variant)
     try:
