@@ -18,19 +18,19 @@ drown each other. There are 831 744 combinations, and the good ones lie on a nar
 situation: people have walked a few metres, and the best setting has moved.
 
 A setting can only be tried on the air, and users live with it meanwhile. A trial of 10 channel samples is quick and
-rough, one of 100 is exact; a task may use 2000 samples, and remember 64 trials. Three ways to spend them, all of
-which first try the settings that were best in the last tasks:
+rough, one of 100 is exact; a task may use 2000 samples, and remember 64 trials. Three ways to
+spend them:
 
   MF-MES            learns anew in every task how the system responds
-  Continual MF-MES  carries on what it learnt about that
-  MFT-MES           carries it on too, and makes some trials for the sake of the tasks to come";
+  Continual MF-MES  carries on what it learnt about that, and the settings that were best in the last tasks
+  MFT-MES           carries on the same, and makes some trials for the sake of the tasks to come";
 
 /// Said at the end.
 pub const NEXT: &str = "\
 What to try next:
   foretune run rrm --method random,mft-mes --tasks 10       random trials beside the optimizer, all queries kept
   foretune run rrm --foreign-task 4 --tasks 6               a task where nothing that was learnt holds
-  foretune run gas --sweep beta=0,0.6,1.2 --tasks 8         how much foresight pays, on another problem
+  foretune run gas --sweep beta=0,0.2,1.2 --tasks 8         how much foresight pays, on another problem
   foretune reproduce fig5 --experiments 4 --preset default  a figure of the paper with our settings
   foretune --help                                           everything else";
 
