@@ -95,7 +95,12 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let mut world = World::new(arguments.seed, arguments.flaky);
     let mut notes = match Notes::load(arguments.notes.as_deref())? {
         Some(notes) => notes,
-        None => prepare(&mut dialogue, &profile, arguments, out)?,
+        None => {
+            let notes = prepare(&mut dialogue, &profile, arguments, out)?;
+            // Before the first task begins: a station that falls over right after that must find it in its notes.
+            notes.save(arguments.notes.as_deref())?;
+            notes
+        }
     };
     station::play(&mut dialogue, &mut notes, &mut world, arguments, &profile, out)?;
     let learnt = compare(&notes, &profile, &mut world, device.tries, arguments, out)?;
