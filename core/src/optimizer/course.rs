@@ -68,6 +68,9 @@ impl<
     /// Then the task is not like the earlier ones, and it is better off without what they left.
     fn is_foreign(&self) -> bool {
         let State { remembered, .. } = self.state;
+        if remembered == 0 {
+            return false;
+        }
         let data = &self.memory.data;
         let (known, told) = data.z().split_at(remembered);
         let doubt = self.settings.doubt;
@@ -83,7 +86,7 @@ impl<
                 refuted += 1;
             }
         }
-        refuted > 0 && refuted >= remembered.min(2)
+        refuted >= remembered.min(2)
     }
 
     /// Draws particle `v` from the prior.
