@@ -36,6 +36,11 @@ pub(super) fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> Str
     )
 }
 
+/// `1 task`, `2 tasks`.
+pub(super) fn counted(count: u32, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A time span for people.
 pub(super) fn duration(seconds: f64) -> String {
     let minutes = (seconds / 60.0).round() as u64;
@@ -68,6 +73,11 @@ mod tests {
         for (seconds, words) in cases {
             assert_eq!(duration(seconds), words);
         }
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "job")), ["0 jobs", "1 job", "2 jobs"]);
     }
 
     #[test]

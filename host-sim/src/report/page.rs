@@ -3,7 +3,7 @@
 use super::charts::{self, POINTS};
 use super::claims::{Claim, of_study};
 use super::figures::{FIGURES, Figure, View};
-use super::html::{chart, document, prose, table, text};
+use super::html::{chart, counted, document, prose, table, text};
 use super::verdict::{Finding, Verdict, judge};
 use super::{Outcome, StudyData, Sweep, tables};
 use crate::plot::Theme;
@@ -69,7 +69,10 @@ fn glance(studies: &[StudyData]) -> String {
     let headings = ["Figure", "What it shows", "Runs", "The paper’s claims"].map(String::from);
     let row = |figure: &Figure| {
         let found = of_figure(figure, studies);
-        let run = |s: &&StudyData| format!("{}: {}", text(&s.manifest.preset), s.finished().1);
+        let run = |s: &&StudyData| {
+            let (experiments, tasks) = (s.finished().1 as u32, s.manifest.tasks);
+            format!("{}: {} of {tasks} tasks", text(&s.manifest.preset), counted(experiments, "experiment"))
+        };
         let runs: Vec<String> = found.iter().map(run).collect();
         let claims = |s: &&StudyData| {
             let chips: String =
@@ -83,7 +86,7 @@ fn glance(studies: &[StudyData]) -> String {
         vec![
             format!("<a href=\"#{link}\">Fig. {}</a>", figure.number),
             title,
-            if runs.is_empty() { "not run".into() } else { format!("{} experiments", runs.join(", ")) },
+            if runs.is_empty() { "not run".into() } else { runs.join(", ") },
             if found.is_empty() { chip(Verdict::NoData, true) } else { found.iter().map(claims).collect() },
         ]
     };

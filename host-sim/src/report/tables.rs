@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::html::{duration, table, text};
+use super::html::{counted, duration, table, text};
 use super::{StudyData, select};
 use crate::plot::{decimals_for, fixed_number, short_number};
 use crate::results::stats::Estimate;
@@ -69,9 +69,9 @@ pub(super) fn facts(study: &StudyData) -> String {
     let m = &study.manifest;
     let (least, most) = study.finished();
     let experiments = match least as u32 == m.experiments {
-        true => format!("{} experiments", m.experiments),
-        false if least == most => format!("{least} of {} experiments", m.experiments),
-        false => format!("{least} to {most} of {} experiments", m.experiments),
+        true => counted(m.experiments, "experiment"),
+        false if least == most => format!("{least} of {}", counted(m.experiments, "experiment")),
+        false => format!("{least} to {most} of {}", counted(m.experiments, "experiment")),
     };
     let mut facts = vec![
         format!("{experiments} of {} tasks", m.tasks),
@@ -80,7 +80,12 @@ pub(super) fn facts(study: &StudyData) -> String {
         format!("version {}", m.version),
     ];
     if let Some(t) = study.timing {
-        facts.push(format!("took {} on {} cores with {} jobs", duration(t.wall_seconds), t.cores, t.jobs));
+        facts.push(format!(
+            "took {} with {} on {}",
+            duration(t.wall_seconds),
+            counted(t.jobs, "job"),
+            counted(t.cores, "core")
+        ));
     }
     text(&facts.join(" · "))
 }
