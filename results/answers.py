@@ -29,12 +29,14 @@ def load(study):
     return out
 
 
-def interval(values):
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return f"{mean:.3f}"
-    t = T90[max(n for n in T90 if n < len(values))]
-    return f"{mean:.3f} ± {t * statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+def half(values):
+    """Half the width of the mean's interval."""
+    return T90[max(n for n in T90 if n < len(values))] * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def interval(values, sign=""):
+    mean = f"{statistics.fmean(values):{sign}.3f}"
+    return mean if len(values) < 2 else f"{mean} ± {half(values):.3f}"
 
 
 def over(data, tasks, which=0):
@@ -62,6 +64,16 @@ def split(study, variant, tasks, limit):
     share, part = len(wrong) / len(regrets), sum(wrong) / sum(regrets)
     print(f"\n{study}, {variant}: {share:.0%} of the regrets are above {limit} and make up {part:.0%} of their sum;"
           f" the others are {statistics.fmean(right):.3f} on average")
+    print("by task: " + ", ".join(by_task(study, variant, limit)))
+
+
+def by_task(study, variant, limit):
+    """The share of regrets above the limit, and the mean of the others, task by task."""
+    experiments = list(load(study)[variant].values())
+    for task in experiments[0]:
+        regrets = [tried[task][0] for tried in experiments]
+        right = [regret for regret in regrets if regret <= limit]
+        yield f"{1 - len(right) / len(regrets):.0%} and {statistics.fmean(right):.3f}"
 
 
 def fidelities(study, variant):
@@ -93,22 +105,32 @@ LAST = {"hartmann6": range(6, 11), "gas": range(13, 18), "rrm": range(8, 13)}
 
 
 def ablation():
-    """The default preset with one part changed: best tried and recommended at the last tasks of every problem."""
-    folder = FOLDER / "ablation"
-    if not folder.exists():
-        return
+    """What it costs to change one part of the default preset, on the same tasks: paired, best tried and recommended."""
     names = [line.split()[1] for line in (pathlib.Path(__file__).parent / "ablation.sh").open()
              if line.startswith("each ")] + ["deep-map"]
-    print("\n| changed | hartmann6: best | recommended | gas: best | recommended | rrm: best | recommended |"
+    print("\nWhat a change costs (paired; bold where the interval does not hold 0)\n\n"
+          "| changed | hartmann6: best | recommended | gas: best | recommended | rrm: best | recommended |"
           "\n|---|---|---|---|---|---|---|")
     for name in names:
-        cells = []
-        for problem, tasks in LAST.items():
-            study = f"ablation/{problem}/{name}"
-            there = (FOLDER / study / "tasks.csv").exists()
-            data = next(iter(load(study).values())) if there else None
-            cells += [interval(over(data, tasks, which)) if there else "" for which in (0, 1)]
+        cells = [cell for problem in LAST for cell in cost(problem, name)]
         print(f"| {name.replace('-', ' ')} | " + " | ".join(cells) + " |")
+
+
+def cost(problem, name):
+    """Of the preset the value itself, of a change the paired difference: above 0 if the change is for the worse."""
+    preset, changed = (FOLDER / "ablation" / problem / which for which in ("preset", name))
+    if not (preset / "tasks.csv").exists() or not (changed / "tasks.csv").exists():
+        return ["", ""]
+    base, data = (next(iter(load(folder.relative_to(FOLDER)).values())) for folder in (preset, changed))
+    base = {experiment: tried for experiment, tried in base.items() if experiment in data}
+    cells = []
+    for which in (0, 1):
+        ours, theirs = over(base, LAST[problem], which), over(data, LAST[problem], which)
+        loss = [a - b if problem == "rrm" else b - a for a, b in zip(ours, theirs)]
+        certain = len(loss) > 1 and abs(statistics.fmean(loss)) > half(loss)
+        cell = interval(ours) if name == "preset" else interval(loss, "+")
+        cells.append(f"**{cell}**" if certain and name != "preset" else cell)
+    return cells
 
 
 def main():
