@@ -1,7 +1,7 @@
 #!/bin/sh
 # What each part of the default preset is worth: the preset with one part changed.
 # sh results/ablation.sh [folder [rrm]]; `foretune` must be on the path. Goes on where it was interrupted.
-# Hartmann-6 and gas take half an hour on one core; with `rrm`, radio resource management as well, an hour more.
+# Hartmann-6 and gas take forty minutes of one core; with `rrm`, radio resource management as well, as much again.
 set -e
 folder=${1:-runs/ablation}
 radio=$2
@@ -15,9 +15,9 @@ run() { # problem, experiments, tasks, name of the change, settings
 }
 
 each() { # name of the change, settings
-    run hartmann6 20 10 "$@"
-    run gas 10 17 "$@"
-    if [ "$radio" ]; then run rrm 10 12 "$@"; fi
+    run hartmann6 60 10 "$@"
+    run gas 30 17 "$@"
+    if [ "$radio" ]; then run rrm 6 12 "$@"; fi
 }
 
 each preset
