@@ -106,6 +106,8 @@ LAST = {"hartmann6": range(6, 11), "gas": range(13, 18), "rrm": range(8, 13)}
 
 def ablation():
     """What it costs to change one part of the default preset, on the same tasks: paired, best tried and recommended."""
+    if not (FOLDER / "ablation").exists():
+        return
     names = [line.split()[1] for line in (pathlib.Path(__file__).parent / "ablation.sh").open()
              if line.startswith("each ")] + ["deep-map"]
     print("\nWhat a change costs (paired; bold where the interval does not hold 0)\n\n"
@@ -118,10 +120,10 @@ def ablation():
 
 def cost(problem, name):
     """Of the preset the value itself, of a change the paired difference: above 0 if the change is for the worse."""
-    preset, changed = (FOLDER / "ablation" / problem / which for which in ("preset", name))
-    if not (preset / "tasks.csv").exists() or not (changed / "tasks.csv").exists():
+    studies = [f"ablation/{problem}/{which}" for which in ("preset", name)]
+    if not all((FOLDER / study / "tasks.csv").exists() for study in studies):
         return ["", ""]
-    base, data = (next(iter(load(folder.relative_to(FOLDER)).values())) for folder in (preset, changed))
+    base, data = (next(iter(load(study).values())) for study in studies)
     base = {experiment: tried for experiment, tried in base.items() if experiment in data}
     cells = []
     for which in (0, 1):
@@ -148,10 +150,11 @@ def main():
     paired("gas", range(13, 18))
     paired("rrm", range(31, 41))
     ablation()
+    split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
-    for study in ("hartmann6", "gas", "rrm"):
-        for variant in ("mft-mes", "continual"):
-            fidelities(study, variant)
+    for study in sorted(units.parent for units in FOLDER.rglob("units")):
+        for variant in json.loads((study / "study.json").read_text())["variants"]:
+            fidelities(study.relative_to(FOLDER), variant["key"])
     try:
         foreign = over(next(iter(load("hartmann6-foreign").values())), [6])
         fresh = over(next(iter(load("hartmann6-fresh").values())), [6])
