@@ -8,97 +8,13 @@ use foretune_link::{
     Begin, Decoder, Download, Greeting, MAX_FRAME, News, Pace, Phase, Recommendation, Refusal, Request,
     Response, Station, Upload, encode,
 };
-use rand_core::{Rng, SeedableRng};
-use rand_xorshift::XorShiftRng;
+use support::wire::{Chance, Harm, Wire};
 use support::{Memory, PROBLEM, measure, recommend, restored, think, truth, undisturbed};
 
 const PACE: Pace = Pace { timeout: 40, interval: 5 };
 
 /// Longest time without any progress, in ticks: many timeouts in a row.
 const PATIENCE: u32 = 20_000;
-
-struct Chance(XorShiftRng);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Self(XorShiftRng::seed_from_u64(seed))
-    }
-
-    fn below(&mut self, end: u32) -> u32 {
-        self.0.next_u32() % end
-    }
-
-    fn one_in(&mut self, count: u32) -> bool {
-        self.below(count) == 0
-    }
-}
-
-/// What happened to the frames.
-#[derive(Debug, Default)]
-struct Harm {
-    frames: u64,
-    lost: u64,
-    altered: u64,
-    repeated: u64,
-    delayed: u64,
-}
-
-/// One direction of the line.
-#[derive(Default)]
-struct Wire {
-    under_way: Vec<(u32, Vec<u8>)>,
-    harm: Harm,
-}
-
-impl Wire {
-    /// Sends a frame; one in `clean` is spared nothing.
-    fn send(&mut self, now: u32, frame: &[u8], clean: u32, chance: &mut Chance) {
-        self.harm.frames += 1;
-        let mut bytes = frame.to_vec();
-        let mut at = now + 1;
-        if chance.one_in(clean) {
-            match chance.below(5) {
-                0 => {
-                    self.harm.lost += 1;
-                    return;
-                }
-                1 => {
-                    self.harm.repeated += 1;
-                    self.under_way.push((now + 1 + chance.below(300), bytes.clone()));
-                }
-                2 => {
-                    self.harm.delayed += 1;
-                    at += chance.below(200);
-                }
-                _ => {
-                    self.harm.altered += 1;
-                    alter(&mut bytes, chance);
-                }
-            }
-        }
-        self.under_way.push((at, bytes));
-    }
-
-    /// The bytes that arrive now.
-    fn arriving(&mut self, now: u32) -> Vec<u8> {
-        let (arrived, later) = self.under_way.drain(..).partition::<Vec<_>, _>(|(at, _)| *at <= now);
-        self.under_way = later;
-        arrived.into_iter().flat_map(|(_, bytes)| bytes).collect()
-    }
-}
-
-fn alter(bytes: &mut Vec<u8>, chance: &mut Chance) {
-    let at = chance.below(bytes.len() as u32) as usize;
-    match chance.below(5) {
-        0 => bytes[at] ^= 1 << chance.below(8),
-        1 => bytes[at] = chance.below(256) as u8,
-        2 => {
-            bytes.remove(at);
-        }
-        3 => bytes.truncate(at),
-        _ => (0..chance.below(20)).for_each(|_| bytes.insert(at, chance.below(256) as u8)),
-    }
-}
 
 /// The device: what is in its flash, and what it loses at a restart.
 struct Device {
@@ -185,7 +101,7 @@ impl Master {
     }
 
     fn restart(&mut self, chance: &mut Chance) {
-        *self = Self { restarts: self.restarts + 1, ..Self::new(chance.0.next_u32()) };
+        *self = Self { restarts: self.restarts + 1, ..Self::new(chance.word()) };
     }
 
     /// What goes on the line now.
@@ -347,7 +263,7 @@ impl Campaign {
         if matches!(greeting.phase, Phase::Thinking | Phase::Waiting) {
             return self.master.station.resume(greeting.task);
         }
-        let exchange = Exchange::new(self.chance.0.next_u32(), PACE.timeout);
+        let exchange = Exchange::new(self.chance.word(), PACE.timeout);
         match self.chance.below(8) {
             0 => {
                 let bytes: Vec<u8> =

@@ -4,6 +4,8 @@
 //! changes everything that follows.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub mod wire;
+
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
