@@ -18,7 +18,8 @@
 //! | 36 | 4 | checksum of the model: map, width, offsets |
 //! | 40 | 4 | checksum of settings and problem |
 //! | 44 | 4 | length of everything, checksum included |
-//! | 48 | 16 | zeros |
+//! | 48 | 1 | 1 if the newest carried point comes from a task foreign to those before it |
+//! | 49 | 15 | zeros |
 //! | 64 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
@@ -106,6 +107,8 @@ pub struct Header {
     pub fidelities: usize,
     /// Carried points stored.
     pub carried: usize,
+    /// Whether the newest carried point comes from a task that was foreign to those before it.
+    pub stranger: bool,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -165,6 +168,7 @@ impl Header {
             dimensions: usize::from(header[16]),
             fidelities: usize::from(header[17]),
             carried: usize::from(header[18]),
+            stranger: header[48] == 1,
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -209,6 +213,7 @@ impl Header {
         put(36, &self.model.to_le_bytes());
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
+        put(48, &[u8::from(self.stranger)]);
         bytes
     }
 }
@@ -390,6 +395,7 @@ mod tests {
             dimensions: 1,
             fidelities: 4,
             carried: 1,
+            stranger: true,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,

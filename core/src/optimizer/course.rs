@@ -13,8 +13,9 @@ use crate::search;
 
 /// Draws of an initial point before one that was observed already is taken.
 const DRAWS: usize = 16;
-/// Deviations below its remembered value from which on a carried point speaks against what is remembered.
-const FOREIGN: f32 = 2.0;
+/// Deviations below its remembered value from which on a carried point speaks against what is remembered; twice as many,
+/// of one point or together, settle it.
+const REFUTED: f32 = 2.0;
 
 impl<
     const D: usize,
@@ -36,8 +37,8 @@ impl<
             self.memory.rows[..v].copy_from_slice(&self.memory.particles[..v]);
         }
         self.memory.rows[Self::MOMENTS..].as_flattened_mut().fill(0.0);
-        let State { seed, task, carried, .. } = self.state;
-        self.state = State::new(seed, task, carried, self.settings.scaling);
+        let State { seed, task, carried, stranger, .. } = self.state;
+        self.state = State { stranger, ..State::new(seed, task, carried, self.settings.scaling) };
         self.remember();
         self.state.phase = if later { Phase::Next } else { Phase::Prepare { v: 0 } };
     }
@@ -64,29 +65,32 @@ impl<
         looked && !self.is_foreign()
     }
 
-    /// Whether carried points, measured again, are all worth far less than is remembered: two of them, or all if fewer.
-    /// Then the task is not like the earlier ones, and it is better off without what they left.
+    /// Whether carried points, measured again, are all worth far less than is remembered. Then the task is not like the
+    /// earlier ones, and it is better off without what they left. The newest may settle it alone, but not if it comes
+    /// from a task that was itself foreign: the others may yet hold.
     fn is_foreign(&self) -> bool {
-        let State { remembered, .. } = self.state;
+        let State { remembered, stranger, .. } = self.state;
         if remembered == 0 {
             return false;
         }
         let data = &self.memory.data;
         let (known, told) = data.z().split_at(remembered);
         let doubt = self.settings.doubt;
-        let limit = FOREIGN * math::sqrt(doubt * doubt + self.noise()[self.problem.truth()]);
-        let mut refuted = 0;
+        let limit = REFUTED * math::sqrt(doubt * doubt + self.noise()[self.problem.truth()]);
+        let (mut refuted, mut short) = (0, 0.0);
         for (i, z) in told.iter().enumerate().map(|(i, z)| (remembered + i, z)) {
             if data.kind(i) == Kind::Carried
                 && let Some(j) = (0..remembered).find(|&j| data.x()[j] == data.x()[i])
             {
-                if known[j] - z <= limit {
+                let by = known[j] - z;
+                if by <= limit {
                     return false;
                 }
                 refuted += 1;
+                short += by;
             }
         }
-        refuted >= remembered.min(2)
+        refuted == remembered || short >= 2.0 * limit && (refuted > 1 || !stranger)
     }
 
     /// Draws particle `v` from the prior.
@@ -234,6 +238,7 @@ impl<
         if self.settings.carried == 0 {
             return;
         }
+        self.state.stranger = self.is_foreign();
         let known = self.memory.carried[..self.state.carried].iter().position(|x| *x == best.x);
         let last = known.unwrap_or_else(|| {
             self.state.carried = (self.state.carried + 1).min(self.settings.carried);

@@ -55,6 +55,7 @@ impl<
             dimensions: self.problem.dimensions.len(),
             fidelities: self.problem.fidelities.len(),
             carried: self.carried().len(),
+            stranger: self.state.stranger,
             records: if mid_task { self.records().count() } else { 0 },
             seed: self.state.seed,
             task: self.state.task.saturating_add(u32::from(!mid_task)),
@@ -104,6 +105,7 @@ impl<
             read_floats(row, &mut theta[..header.parameters]);
         }
         self.load_carried(&bytes[header.carried_at()..header.records_at()]);
+        self.state.stranger = header.stranger;
         self.state.task = header.task;
         if header.mid_task {
             self.state.seed = header.seed;

@@ -48,6 +48,8 @@ pub(super) struct State<const D: usize> {
     pub hidden: usize,
     pub failures: [Option<Failure<D>>; MAX_FAILURES],
     pub carried: usize,
+    /// Whether the newest carried point comes from a task that was foreign to those before it.
+    pub stranger: bool,
     pub next_carried: usize,
     /// Values remembered of earlier tasks: the first slots of the data.
     pub remembered: usize,
@@ -81,6 +83,7 @@ impl<const D: usize> State<D> {
             hidden: 0,
             failures: [None; MAX_FAILURES],
             carried,
+            stranger: false,
             next_carried: 0,
             remembered: 0,
             designed: None,
