@@ -38,7 +38,8 @@ impl<
         }
         self.memory.rows[Self::MOMENTS..].as_flattened_mut().fill(0.0);
         let State { seed, task, carried, stranger, .. } = self.state;
-        self.state = State { stranger, ..State::new(seed, task, carried, self.settings.scaling) };
+        self.state = State::new(seed, task, carried, self.settings.scaling);
+        self.state.stranger = stranger;
         self.remember();
         self.state.phase = if later { Phase::Next } else { Phase::Prepare { v: 0 } };
     }
