@@ -23,7 +23,7 @@ struct Asked {
 }
 
 /// All queries of one task, answered by `answer`.
-fn task_of<
+fn task<
     const D: usize,
     const M: usize,
     const N: usize,
@@ -50,26 +50,9 @@ fn task_of<
     }
 }
 
-/// All queries of one task, answered by `objective · scale`.
-fn task<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-    scale: f32,
-) -> (Vec<Asked>, Stop) {
-    task_of(tuner, |query| scale * objective(query))
-}
-
 fn toy_task(problem: Problem<'_>, settings: Settings) -> (Vec<Asked>, Stop) {
     let mut memory = Box::new(Toy::new());
-    task(&mut memory.start(problem, settings, 21).unwrap(), 1.0)
+    task(&mut memory.start(problem, settings, 21).unwrap(), objective)
 }
 
 fn searched(queries: &[Asked]) -> impl Iterator<Item = &Asked> {
@@ -135,11 +118,11 @@ fn with_few_slots_dearer_fidelities_win_and_the_money_is_used_up() {
     };
     for method in [Method::MftMes, Method::Continual] {
         let settings = SETTINGS.with_method(method);
-        let (queries, stop) = task(&mut few.start(problem, settings, 21).unwrap(), 1.0);
+        let (queries, stop) = task(&mut few.start(problem, settings, 21).unwrap(), objective);
         let (spent, mean) = cost(&queries);
         assert_eq!((queries.len(), stop), (14, Stop::Capacity), "{method:?}");
         assert!(spent >= 45.0, "{method:?} leaves {spent} of 60");
-        let (queries, _) = task(&mut many.start(problem, settings, 21).unwrap(), 1.0);
+        let (queries, _) = task(&mut many.start(problem, settings, 21).unwrap(), objective);
         let (_, cheap) = cost(&queries);
         assert!(mean > 1.5 * cheap, "{method:?}: {mean} with few slots, {cheap} with many");
     }
@@ -180,7 +163,7 @@ fn what_is_noisy_is_asked_again_but_not_for_ever() {
     let mut repeated = false;
     for method in METHODS {
         let mut tuner = memory.start(problem, SETTINGS.with_method(method), 21).unwrap();
-        let (queries, stop) = task(&mut tuner, 1.0);
+        let (queries, stop) = task(&mut tuner, objective);
         let mut counts: HashMap<Vec<u32>, usize> = HashMap::new();
         queries.iter().for_each(|query| *counts.entry(query.unit.clone()).or_default() += 1);
         let most = counts.values().max().unwrap();
@@ -198,7 +181,7 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
         let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 21).unwrap();
         let mut wanted: Vec<Vec<u32>> = Vec::new();
         for number in 1..=3 {
-            let (queries, _) = task(&mut tuner, 1.0);
+            let (queries, _) = task(&mut tuner, objective);
             let carried: Vec<&Asked> = queries.iter().filter(|query| query.kind == Kind::Carried).collect();
             assert!(carried.iter().all(|query| query.fidelity == 2));
             let units: Vec<Vec<u32>> = carried.iter().map(|query| query.unit.clone()).collect();
@@ -222,10 +205,10 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
     let queries = |settings: Settings| {
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
-        task(&mut tuner, 1.0);
+        task(&mut tuner, objective);
         tuner.next_task().unwrap();
         let remembered = tuner.data().len();
-        let (queries, _) = task(&mut tuner, 1.0);
+        let (queries, _) = task(&mut tuner, objective);
         assert_eq!(tuner.status().observations, queries.len(), "what is remembered is no observation");
         assert!(queries.iter().all(|query| query.kind != Kind::Carried), "nothing is measured again");
         (remembered, searched(&queries).cloned().collect::<Vec<_>>())
@@ -255,7 +238,7 @@ fn a_foreign_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
                 tuner.load(bytes).unwrap();
             }
             let mut less = less.iter();
-            let (queries, _) = task_of(&mut tuner, |query| {
+            let (queries, _) = task(&mut tuner, |query| {
                 let by = if query.kind() == Kind::Carried { less.next().unwrap_or(&0.0) } else { &0.0 };
                 objective(query) - by * DEVIATION
             });
@@ -282,7 +265,7 @@ fn two_phase_searches_first_and_then_follows_its_design() {
     let run = |c: f32, scale: f32| {
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
-        searched(&task(&mut tuner, scale).0).cloned().collect::<Vec<_>>()
+        searched(&task(&mut tuner, |query| scale * objective(query)).0).cloned().collect::<Vec<_>>()
     };
     let (whole, other) = (run(0.0, 1.0), run(0.0, -1.0));
     assert_eq!(whole, other, "with c = 0 everything is design");
@@ -307,7 +290,7 @@ fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
         let mut memory = Box::new(Memory::<3, 3, 10, 4, 3, 5, 12, 32>::new());
         let problem = Problem { budget: 1e6, ..PROBLEM };
         let mut tuner = memory.start(problem, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
-        searched(&task(&mut tuner, 1.0).0).cloned().collect::<Vec<_>>()
+        searched(&task(&mut tuner, objective).0).cloned().collect::<Vec<_>>()
     };
     let (half, whole) = (run(0.5), run(0.0));
     assert_eq!((half.len(), &half[3..]), (6, &whole[..3]));
@@ -321,7 +304,7 @@ fn minimising_is_maximising_upside_down() {
         let upside_down = Problem { goal: foretune_core::Goal::Minimise, ..PROBLEM };
         let mut up = up.start(PROBLEM, settings, 21).unwrap();
         let mut down = down.start(upside_down, settings, 21).unwrap();
-        assert_eq!(task(&mut up, 1.0), task(&mut down, -1.0), "{method:?}");
+        assert_eq!(task(&mut up, objective), task(&mut down, |query| -objective(query)), "{method:?}");
         let (up, down) = (up.recommendation().unwrap(), down.recommendation().unwrap());
         assert_eq!((up.setting(), up.mean), (down.setting(), -down.mean));
     }
