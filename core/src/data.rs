@@ -175,10 +175,12 @@ impl<const D: usize, const N: usize> Data<D, N> {
         }
     }
 
-    /// Renews the standardised observations: `z = sign · (y − mean) / deviation`.
+    /// Renews the standardised observations: `z = sign · (y − mean) / deviation`, within ±10⁶.
+    ///
+    /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
     pub fn rescale(&mut self, scale: Scale, sign: f32) {
         for (z, y) in self.z[..self.len].iter_mut().zip(&self.y) {
-            *z = sign * scale.apply(*y);
+            *z = sign * scale.apply(*y).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
         }
     }
 

@@ -53,8 +53,10 @@ impl<
             let kept = memory.data.push(x, level, Kind::Carried, y);
             self.state.remembered += usize::from(kept.is_ok());
         }
-        // The first search may come before the first answer, which renews the scale.
-        memory.data.rescale(self.state.scale, self.problem.goal.sign());
+        // The first search may come before the first answer.
+        if self.state.remembered > 0 {
+            self.renew_scale();
+        }
     }
 
     /// Whether carried points and values play a part: the task has had its fresh look, and did not turn out to be foreign.
@@ -203,6 +205,8 @@ impl<
         self.state.phase = if steps > 0 { Phase::Learn(Learn::new(steps)) } else { Phase::Next };
     }
 
+    /// The scale is that of the task's own answers. As long as these are alike, or there are none, it is that of the
+    /// remembered values as well: a scale that knows nothing of their size would not tell anything about them either.
     fn renew_scale(&mut self) {
         let data = &mut self.memory.data;
         let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
@@ -215,8 +219,9 @@ impl<
             let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
             let noise = math::sqrt(least);
             let told = &data.y()[self.state.remembered..];
-            self.state.scale = Scale::of(told, noise);
-            self.state.settled = self.state.scale.deviation > Scale::least(told, noise);
+            let own = Scale::of(told, noise);
+            self.state.settled = own.deviation > Scale::least(told, noise);
+            self.state.scale = if self.state.settled { own } else { Scale::of(data.y(), noise) };
         }
         data.rescale(self.state.scale, self.problem.goal.sign());
     }

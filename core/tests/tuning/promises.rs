@@ -1,7 +1,7 @@
 //! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
 //! space or beyond the budget, and refusals that change nothing.
 
-use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, Tuner, finish_task, snapshot};
+use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, Tuner, bits, finish_task, objective, snapshot};
 use foretune_core::{
     Bandwidth, Dimension, Error, Fallbacks, Fidelity, Goal, Information, Kind, LogNormal, Map, Prior,
     Problem, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
@@ -305,7 +305,7 @@ impl Scene {
     }
 }
 
-// `PROPTEST_CASES=20000 cargo test -p foretune-core --test tuning promises` looks harder.
+// `cargo xtask soak properties` looks at other scenes.
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -324,6 +324,64 @@ proptest! {
             while !scene.task(&mut tuner, &mut mishaps) {}
             tuner.next_task().unwrap();
             scene.check_particles(&tuner);
+        }
+    }
+}
+
+/// Two tasks without initial points, so that the second begins with nothing but a remembered value; the objective is
+/// as many times as large as `sizes` says. What the second asked, how it ended, and what it had to fall back to.
+fn remembering(problem: Problem<'_>, retry: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
+    let settings = Settings { initial: 0, retry, ..SETTINGS };
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(problem, settings, 5).unwrap();
+    finish(&mut tuner, sizes[0]);
+    tuner.next_task().unwrap();
+    let (asked, stop) = finish(&mut tuner, sizes[1]);
+    (asked, stop, tuner.status().fallbacks)
+}
+
+fn finish(tuner: &mut Tuner<'_>, size: f32) -> (Vec<Vec<u32>>, Stop) {
+    let mut asked = Vec::new();
+    loop {
+        match tuner.ask().unwrap() {
+            Ok(query) => {
+                asked.push(bits(query.unit()));
+                let y = size * objective(&query);
+                tuner.tell(query, y).unwrap();
+            }
+            Err(stop) => return (asked, stop),
+        }
+    }
+}
+
+/// Found by the property above: before the first answer the scale was 1, whatever the remembered values were.
+#[test]
+fn a_task_is_tuned_to_its_end_whatever_the_size_of_what_is_remembered() {
+    let noiseless = [Fidelity { cost: 1.0, samples: 1, noise: 0.0 }];
+    let problem = Problem { fidelities: &noiseless, budget: 12.0, ..PROBLEM };
+    let sizes = [0.0, 1e-45, 1e-30, 1.0, -1e12, 3e29];
+    for (first, second) in sizes.iter().flat_map(|first| sizes.map(|second| (*first, second))) {
+        for retry in [false, true] {
+            let (asked, stop, fallbacks) = remembering(problem, retry, [first, second]);
+            assert_eq!((stop, asked.len()), (Stop::Budget, 12), "{first:e}, then {second:e}");
+            assert_eq!(fallbacks.particles, 0, "{first:e}, then {second:e}");
+        }
+    }
+}
+
+/// Powers of two change no digit, so no bit of any query may depend on them.
+#[test]
+fn the_unit_of_the_objective_does_not_matter() {
+    let asked = |unit: f32, retry| {
+        let fidelities = [Fidelity { cost: 2.5, samples: 1, noise: 0.002 * unit * unit }];
+        let problem = Problem { fidelities: &fidelities, ..PROBLEM };
+        remembering(problem, retry, [unit, unit]).0
+    };
+    for retry in [false, true] {
+        let expected = asked(1.0, retry);
+        assert_eq!(expected.len(), 12);
+        for unit in [1.0 / 1024.0, 4.0, 65536.0] {
+            assert_eq!(asked(unit, retry), expected, "{unit}");
         }
     }
 }
