@@ -17,6 +17,7 @@ pub mod qemu;
 pub mod selftest;
 pub mod shell;
 pub mod size;
+pub mod soak;
 pub mod step;
 pub mod test;
 pub mod toolchain;

@@ -32,6 +32,12 @@ const CHORES: &[Chore] = &[
         run: xtask::campaign::campaign,
     },
     Chore {
+        name: "soak",
+        usage: "soak properties [--seeds N]",
+        about: "the property tests of the workspace on fresh seeds, 50 unless told; says which seed failed",
+        run: xtask::soak::soak,
+    },
+    Chore {
         name: "fuzz",
         usage: "fuzz [seconds] [target ...]",
         about: "libFuzzer on every fuzz target (or those named), 100 seconds each; wants a nightly compiler",
