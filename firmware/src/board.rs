@@ -85,6 +85,8 @@ pub trait System {
 pub enum Status {
     /// No task.
     Idle,
+    /// No task, and the last one was dropped: see the log, or ask for it over the line.
+    Dropped,
     /// Working out the next query, or learning.
     Thinking,
     /// The station is measuring.

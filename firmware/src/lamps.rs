@@ -9,6 +9,7 @@ use crate::board::Status;
 /// | status   | green | yellow | red |
 /// |----------|-------|--------|-----|
 /// | idle     | on    |        |     |
+/// | dropped  | on    |        | on  |
 /// | thinking |       | on     |     |
 /// | waiting  | on    | on     |     |
 /// | fault    |       |        | on  |
@@ -26,6 +27,7 @@ impl<G: OutputPin, Y: OutputPin, R: OutputPin> Lamps<G, Y, R> {
     pub fn show(&mut self, status: Status) {
         let (green, yellow, red) = match status {
             Status::Idle => (true, false, false),
+            Status::Dropped => (true, false, true),
             Status::Thinking => (false, true, false),
             Status::Waiting => (true, true, false),
             Status::Fault => (false, false, true),
@@ -62,10 +64,11 @@ mod tests {
     #[test]
     fn every_status_looks_different() {
         let mut lamps = Lamps { green: Pin(false), yellow: Pin(false), red: Pin(true) };
-        let mut seen = [Status::Idle, Status::Thinking, Status::Waiting, Status::Fault].map(|status| {
-            lamps.show(status);
-            (lamps.green.0, lamps.yellow.0, lamps.red.0)
-        });
+        let mut seen =
+            [Status::Idle, Status::Dropped, Status::Thinking, Status::Waiting, Status::Fault].map(|status| {
+                lamps.show(status);
+                (lamps.green.0, lamps.yellow.0, lamps.red.0)
+            });
         seen.sort();
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
     }

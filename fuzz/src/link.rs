@@ -194,6 +194,7 @@ impl Device {
                     assert!(running && aborted == task);
                     running = false;
                 }
+                Event::Dropped { .. } => unreachable!("this device drops nothing by itself"),
             }
         }
         assert_eq!(self.tuner.ticket().task, task);

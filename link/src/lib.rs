@@ -36,9 +36,9 @@ pub mod transfer;
 pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
-    Begin, Coordinate, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
-    Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Settings, Status,
-    Ticket,
+    Begin, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase,
+    Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry,
+    Settings, Status, Ticket,
 };
 pub use station::{News, Pace, Station};
 pub use transfer::{Download, Upload};

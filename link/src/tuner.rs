@@ -10,7 +10,7 @@
 
 use crate::decoder::Decoder;
 use crate::message::{
-    Begin, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
+    Begin, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
 };
 use crate::{MAX_CHUNK, MAX_TEXT, VERSION};
@@ -38,6 +38,8 @@ pub struct Tuner {
     progress: Progress,
     proposal: Option<Proposal>,
     recommendation: Option<Recommendation>,
+    /// Why the last task was dropped, if it was.
+    dropped: Option<DropReason>,
     receiver: Receiver,
     line: LineCounters,
     reports: ReportCounters,
@@ -57,6 +59,7 @@ impl Tuner {
             progress: Progress { done: 0, total: 0 },
             proposal: None,
             recommendation: None,
+            dropped: None,
             receiver: Receiver::new(),
             line: LineCounters { good: 0, broken: 0, oversize: 0, unknown: 0 },
             reports: ReportCounters { counted: 0, repeated: 0, failed: 0, given_up: 0 },
@@ -118,6 +121,16 @@ impl Tuner {
             self.proposal = None;
             self.phase = Phase::Finished;
         }
+    }
+
+    /// Drops the task; the station learns why as soon as it asks for it. Make this durable first.
+    pub fn drop_task(&mut self, reason: DropReason) {
+        self.take(&Event::Dropped { task: self.task, reason });
+    }
+
+    /// Why the last task was dropped by the device, if it was; until the next begins.
+    pub fn dropped(&self) -> Option<DropReason> {
+        self.dropped
     }
 
     /// Goes out of order: everything but `Hello`, `Status` and reading knowledge is refused until a restart.
@@ -200,6 +213,9 @@ impl Tuner {
         let resting = matches!(self.phase, Phase::Idle | Phase::Finished);
         if self.phase != Phase::Idle && self.begun.as_ref() == Some(begin) {
             return Ok(Response::Begun { task });
+        }
+        if self.begun.as_ref() == Some(begin) {
+            self.check_dropped()?;
         }
         if !resting {
             return Err(Refusal::Busy { task: self.task });
@@ -301,10 +317,18 @@ impl Tuner {
 
     /// The task must be the current one, running or finished.
     fn check_task(&self, task: u32) -> Result<(), Refusal> {
+        if task == self.task {
+            self.check_dropped()?;
+        }
         if task != self.task || self.phase == Phase::Idle {
             return Err(Refusal::WrongTask { current: self.task });
         }
         Ok(())
+    }
+
+    /// The last task must not be one that was dropped.
+    fn check_dropped(&self) -> Result<(), Refusal> {
+        self.dropped.map_or(Ok(()), |reason| Err(Refusal::Dropped { task: self.task, reason }))
     }
 
     /// Knowledge changes between tasks only.
@@ -328,6 +352,7 @@ impl Tuner {
                 self.begun = Some(begin);
                 self.task = begin.task;
                 self.recommendation = None;
+                self.dropped = None;
                 self.stopping = false;
                 self.think(0);
             }
@@ -339,11 +364,15 @@ impl Tuner {
                 self.stopping = true;
                 self.think(self.step);
             }
-            Event::Aborted { .. } => {
-                self.think(0);
-                self.phase = Phase::Idle;
-            }
+            Event::Aborted { .. } => self.rest(None),
+            Event::Dropped { reason, .. } => self.rest(Some(reason)),
         }
+    }
+
+    fn rest(&mut self, dropped: Option<DropReason>) {
+        self.think(0);
+        self.dropped = dropped;
+        self.phase = Phase::Idle;
     }
 
     fn think(&mut self, step: u32) {

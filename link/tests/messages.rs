@@ -1,7 +1,7 @@
 //! Every message survives the line; nothing that is no message gets through or does harm.
 
 use foretune_link::{
-    Begin, Coordinate, Decoder, Greeting, Health, Identity, Knowledge, LineCounters, MAX_CHUNK,
+    Begin, Coordinate, Decoder, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, MAX_CHUNK,
     MAX_DIMENSIONS, MAX_FRAME, Outcome, Phase, Progress, Query, Reason, Recommendation, Refusal, Report,
     ReportCounters, Request, Response, Retry, Settings, Status, Ticket, encode, parse,
 };
@@ -144,6 +144,9 @@ fn refusal() -> impl Strategy<Value = Refusal> {
             Refusal::WrongKnowledge { current: n },
             Refusal::Storage,
             Refusal::Fault { code: fault },
+            Refusal::Dropped { task: n, reason: DropReason::NothingObserved },
+            Refusal::Dropped { task: n, reason: DropReason::Restarts },
+            Refusal::Dropped { task: n, reason: DropReason::Stored },
         ])
     })
 }

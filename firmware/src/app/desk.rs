@@ -16,6 +16,8 @@ use crate::storage::{self, Store};
 pub const FAULT_STORAGE: u16 = 100;
 /// Health's code when a task was dropped because what is stored does not fit this firmware.
 pub const FAULT_KNOWLEDGE: u16 = 101;
+/// Health's code when a task was dropped because the device failed at the same place of it again and again.
+pub const FAULT_RESTARTS: u16 = 102;
 
 /// Length of the journal's preamble: task, problem, seed, budget.
 const PREAMBLE: usize = 20;
@@ -69,6 +71,24 @@ impl<F: NorFlash + Mapped> Desk<F> {
         self.store.record(index).and_then(|bytes| Entry::decode(&bytes))
     }
 
+    /// The last thing that happened to the task, restarts aside.
+    fn last_entry(&mut self) -> Option<Entry> {
+        let entries = self.store.running().map_or(0, |task| task.records);
+        (0..entries).rev().filter_map(|index| self.entry(index)).find(|entry| *entry != Entry::Restarted)
+    }
+
+    /// Restarts after faults since the last thing that happened to the task, and in the whole task.
+    pub fn restarts(&mut self) -> (u32, u32) {
+        let (mut here, mut all, mut index) = (0, 0, 0);
+        while let Some(entry) = self.entry(index) {
+            let restarted = entry == Entry::Restarted;
+            here = if restarted { here + 1 } else { 0 };
+            all += u32::from(restarted);
+            index += 1;
+        }
+        (here, all)
+    }
+
     pub fn append(&mut self, entry: &Entry) -> Result<(), storage::Error> {
         self.store.append(&entry.encode())
     }
@@ -90,9 +110,7 @@ impl<F: NorFlash + Mapped> Desk<F> {
         task: u32,
         write: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
     ) -> Result<(), storage::Error> {
-        let entries = self.store.running().map_or(0, |task| task.records);
-        let last = entries.checked_sub(1).and_then(|last| self.entry(last));
-        if last != Some(*end) {
+        if self.last_entry() != Some(*end) {
             self.append(end)?;
         }
         self.store.open_knowledge()?;
@@ -133,6 +151,7 @@ impl<F: NorFlash + Mapped> Desk<F> {
             Event::Failed { attempt, .. } => Entry::Failed { attempt },
             Event::Stopped { .. } => Entry::Stopped,
             Event::Aborted { .. } => Entry::Aborted,
+            Event::Dropped { reason, .. } => Entry::Dropped { reason },
         }))
     }
 

@@ -2,8 +2,8 @@
 //!
 //! | bytes | content (little-endian) |
 //! |---|---|
-//! | 0 | kind: 1 observed, 2 given up, 3 failed try, 4 stopped, 5 aborted, 6 finished |
-//! | 1 | fidelity; of a failed try its number; of an end its reason |
+//! | 0 | kind: 1 observed, 2 given up, 3 failed try, 4 stopped, 5 aborted, 6 finished, 7 dropped, 8 restarted |
+//! | 1 | fidelity; of a failed try its number; of an end or a drop its reason |
 //! | 2 | how the query came about: 0 initial, 1 carried, 2 search |
 //! | 3 | 0 |
 //! | 4 | value, or mean of the recommendation |
@@ -11,7 +11,7 @@
 //! | 40 | spent, queries (of an end) |
 
 use foretune_core::{Dimension, Kind, Record};
-use foretune_link::{Event, Reason, Recommendation, Ticket};
+use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
 
 use super::coordinates;
 
@@ -34,8 +34,15 @@ pub enum Entry {
     },
     /// The station wants the recommendation.
     Stopped,
-    /// The task was dropped.
+    /// The station dropped the task.
     Aborted,
+    /// The device dropped the task.
+    Dropped {
+        /// Why.
+        reason: DropReason,
+    },
+    /// The device restarted after a fault, with the entries before this one to replay.
+    Restarted,
     /// The task ended.
     Finished {
         /// The recommended point.
@@ -64,6 +71,7 @@ pub struct Asked {
 
 const REASONS: [Reason; 5] =
     [Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Failures];
+const DROP_REASONS: [DropReason; 3] = [DropReason::NothingObserved, DropReason::Restarts, DropReason::Stored];
 const KINDS: [Kind; 3] = [Kind::Initial, Kind::Carried, Kind::Search];
 
 impl Entry {
@@ -82,9 +90,12 @@ impl Entry {
             Entry::Stopped => ([4, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
             Entry::Aborted => ([5, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
             Entry::Finished { x, mean, spent, queries, reason } => {
-                let reason = REASONS.iter().position(|&known| known == reason).unwrap_or(0);
-                ([6, reason as u8, 0], mean, x, (spent, queries))
+                ([6, number_of(reason, &REASONS), 0], mean, x, (spent, queries))
             }
+            Entry::Dropped { reason } => {
+                ([7, number_of(reason, &DROP_REASONS), 0], 0.0, [0.0; DIMENSIONS], (0.0, 0))
+            }
+            Entry::Restarted => ([8, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
         };
         bytes[..3].copy_from_slice(&head);
         bytes[4..8].copy_from_slice(&f32::to_le_bytes(value));
@@ -115,11 +126,13 @@ impl Entry {
                 queries: u32::from_le_bytes(word(44)),
                 reason: *REASONS.get(usize::from(bytes[1]))?,
             },
+            7 => Entry::Dropped { reason: *DROP_REASONS.get(usize::from(bytes[1]))? },
+            8 => Entry::Restarted,
             _ => return None,
         })
     }
 
-    /// The event that the dialogue takes up; an end is none.
+    /// The event that the dialogue takes up; an end and a restart are none.
     pub fn event(&self, ticket: Ticket) -> Option<Event> {
         let task = ticket.task;
         match *self {
@@ -128,7 +141,8 @@ impl Entry {
             Entry::Failed { attempt } => Some(Event::Failed { ticket, attempt }),
             Entry::Stopped => Some(Event::Stopped { task }),
             Entry::Aborted => Some(Event::Aborted { task }),
-            Entry::Finished { .. } => None,
+            Entry::Dropped { reason } => Some(Event::Dropped { task, reason }),
+            Entry::Finished { .. } | Entry::Restarted => None,
         }
     }
 
@@ -151,6 +165,10 @@ impl Entry {
     }
 }
 
+fn number_of<T: PartialEq>(reason: T, known: &[T]) -> u8 {
+    known.iter().position(|one| *one == reason).unwrap_or(0) as u8
+}
+
 /// A point with the rest filled by zeros.
 pub fn padded(unit: &[f32]) -> [f32; DIMENSIONS] {
     let mut x = [0.0; DIMENSIONS];
@@ -171,6 +189,10 @@ mod tests {
             Entry::Failed { attempt: 2 },
             Entry::Stopped,
             Entry::Aborted,
+            Entry::Dropped { reason: DropReason::NothingObserved },
+            Entry::Dropped { reason: DropReason::Restarts },
+            Entry::Dropped { reason: DropReason::Stored },
+            Entry::Restarted,
             Entry::finished(&[0.5, 1.0], 4.5, 990.0, 41, Reason::Failures),
         ] {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));

@@ -13,7 +13,7 @@ pub mod profile;
 use embedded_io::{Read, ReadReady, Write};
 use foretune_core::{Activity, Dimension, Memory, Optimizer, Problem, Progress, Query, Settings, Stop};
 use foretune_link as link;
-use link::{Coordinate, Event, Phase, Proposal, Reason, Tuner};
+use link::{Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
 
 use crate::board::{Board, LINE_BUFFER, Mapped, Parts, Status, System};
 use crate::log::{error, info, warn};
@@ -36,6 +36,12 @@ pub struct Config {
 
 /// Tries after which a query is given up.
 pub const TRIES: u8 = 3;
+
+/// Restarts after faults at the same place of a task after which the task is dropped: what fails three times in the same
+/// replay will fail for ever.
+pub const RESTARTS_HERE: u32 = 3;
+/// Restarts after faults in a whole task after which it is dropped, wherever they were.
+pub const RESTARTS: u32 = 16;
 
 /// Name and version in the greeting.
 const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
@@ -76,6 +82,7 @@ impl<B: Board> App<B> {
         let mut app = App { line, system, desk, tuner, decoder: link::Decoder::new(), config, longest: 0 };
         app.report_restart();
         app.read_journal();
+        app.count_restart();
         Ok(app)
     }
 
@@ -110,7 +117,24 @@ impl<B: Board> App<B> {
         if self.is_at_work() && self.desk.store.running().is_none() {
             warn!("what the task started from is lost, and the task with it");
             self.desk.health.fault = desk::FAULT_KNOWLEDGE;
-            self.drop_task();
+            self.drop_task(DropReason::Stored);
+        }
+    }
+
+    /// Notes a restart after a fault in the journal. A task at which the device fails again and again is dropped, so that it
+    /// does not restart for ever; what was known before the task stays.
+    fn count_restart(&mut self) {
+        if self.system.last_fault().is_none() || !self.is_at_work() {
+            return;
+        }
+        if self.desk.append(&Entry::Restarted).is_err() {
+            return self.out_of_order();
+        }
+        let (here, all) = self.desk.restarts();
+        if here >= RESTARTS_HERE || all >= RESTARTS {
+            error!("task dropped: {} restarts after faults, {} of them here", all, here);
+            self.desk.health.fault = desk::FAULT_RESTARTS;
+            self.drop_task(DropReason::Restarts);
         }
     }
 
@@ -148,7 +172,11 @@ impl<B: Board> App<B> {
 
     /// One turn without a task: serve the line, and sleep if there is nothing.
     fn rest(&mut self) {
-        self.system.show(if self.tuner.phase() == Phase::Fault { Status::Fault } else { Status::Idle });
+        self.system.show(match (self.tuner.phase(), self.tuner.dropped()) {
+            (Phase::Fault, _) => Status::Fault,
+            (_, Some(_)) => Status::Dropped,
+            (_, None) => Status::Idle,
+        });
         self.system.feed();
         if !self.ready() {
             self.system.idle();
@@ -338,7 +366,7 @@ impl<B: Board> App<B> {
         let task = self.tuner.ticket().task;
         let Some(best) = optimizer.recommendation() else {
             warn!("nothing was observed: there is nothing to recommend");
-            return self.drop_task();
+            return self.drop_task(DropReason::NothingObserved);
         };
         let status = optimizer.status();
         let queries = optimizer.records().count() as u32;
@@ -365,15 +393,15 @@ impl<B: Board> App<B> {
     fn give_up_task(&mut self, why: foretune_core::Error) {
         error!("the task cannot go on: {}", why);
         self.desk.health.fault = desk::FAULT_KNOWLEDGE;
-        self.drop_task();
+        self.drop_task(DropReason::Stored);
     }
 
-    fn drop_task(&mut self) {
-        let task = self.tuner.ticket().task;
-        if self.desk.append(&Entry::Aborted).is_err() {
+    /// Drops the task and remembers why, for the station that asks for it.
+    fn drop_task(&mut self, reason: DropReason) {
+        if self.desk.append(&Entry::Dropped { reason }).is_err() {
             return self.out_of_order();
         }
-        self.tuner.replay(&Event::Aborted { task });
+        self.tuner.drop_task(reason);
     }
 
     fn out_of_order(&mut self) {

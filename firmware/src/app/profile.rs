@@ -97,11 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn a_task_in_which_every_query_takes_all_its_tries_fits_the_journal() {
+    fn a_task_with_every_try_of_every_query_and_all_its_restarts_fits_the_journal() {
         const STRIDE: u32 = 64;
         for (config, observations) in [(COMPACT, 64), (DEEP, 128)] {
             let queries = observations + foretune_core::optimizer::MAX_FAILURES as u32;
-            let entries = queries * u32::from(super::super::TRIES) + 2;
+            let entries = queries * u32::from(super::super::TRIES) + super::super::RESTARTS + 2;
             let room = config.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET - STRIDE;
             assert!(entries * STRIDE <= room, "{}: {entries} entries", config.profile);
         }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Phase {
-    /// No task; the last one, if any, was aborted.
+    /// No task; the last one, if any, was aborted or dropped.
     Idle,
     /// Computing: the next query, the recommendation, or the state after a restart.
     Thinking,
@@ -217,6 +217,28 @@ pub struct Status {
     pub health: Health,
 }
 
+/// Why the tuner dropped a task by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum DropReason {
+    /// The task ended without a single observation: there is nothing to recommend and nothing to learn from.
+    NothingObserved,
+    /// The device failed and restarted again and again at the same place of the task.
+    Restarts,
+    /// What is stored is damaged or of another firmware, so the task cannot be continued.
+    Stored,
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NothingObserved => "nothing was observed in it",
+            Self::Restarts => "it failed and restarted there again and again",
+            Self::Stored => "what is stored of it is damaged or of another firmware",
+        })
+    }
+}
+
 /// Why a request was refused; the tuner's state is as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -271,6 +293,13 @@ pub enum Refusal {
         /// Code of the fault.
         code: u16,
     },
+    /// The tuner has dropped this task by itself; another can begin, and what was known before still is.
+    Dropped {
+        /// The task.
+        task: u32,
+        /// Why.
+        reason: DropReason,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -293,6 +322,7 @@ impl fmt::Display for Refusal {
             }
             Self::Storage => f.write_str("its flash failed"),
             Self::Fault { code } => write!(f, "it is out of order (fault {code})"),
+            Self::Dropped { task, reason } => write!(f, "it has dropped task {task}: {reason}"),
         }
     }
 }
@@ -361,7 +391,7 @@ pub enum Response<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Refusal;
+    use super::{DropReason, Refusal};
     use std::string::ToString;
 
     #[test]
@@ -370,6 +400,10 @@ mod tests {
             (Refusal::Busy { task: 3 }, "not while task 3 runs"),
             (Refusal::WrongProblem { ours: 0xab }, "it was built for another problem (000000ab)"),
             (Refusal::Fault { code: 100 }, "it is out of order (fault 100)"),
+            (
+                Refusal::Dropped { task: 2, reason: DropReason::NothingObserved },
+                "it has dropped task 2: nothing was observed in it",
+            ),
         ] {
             assert_eq!(refusal.to_string(), words);
         }

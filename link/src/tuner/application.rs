@@ -1,6 +1,6 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Begin, Health, Knowledge, Refusal, Settings, Ticket};
+use crate::message::{Begin, DropReason, Health, Knowledge, Refusal, Settings, Ticket};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +36,13 @@ pub enum Event {
     Aborted {
         /// The task.
         task: u32,
+    },
+    /// The device drops the task by itself.
+    Dropped {
+        /// The task.
+        task: u32,
+        /// Why.
+        reason: DropReason,
     },
 }
 

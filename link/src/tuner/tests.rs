@@ -1,6 +1,6 @@
 use super::*;
 use crate::frame::crc32;
-use crate::message::{Coordinate, Reason, Settings};
+use crate::message::{Coordinate, DropReason, Reason, Settings};
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -217,6 +217,23 @@ fn an_aborted_task_is_gone_and_its_number_with_it() {
     assert_eq!(bench.say(Request::Poll { task: 1 }), gone);
     assert_eq!(bench.report(1, 0, 0, Outcome::Value(1.0)), gone);
     assert_eq!(bench.say(Request::Begin(Begin { task: 2, ..BEGIN })), Response::Begun { task: 2 });
+}
+
+#[test]
+fn a_dropped_task_is_refused_with_the_reason_until_the_next_begins() {
+    let mut bench = Bench::waiting();
+    bench.tuner.drop_task(DropReason::Restarts);
+    let dropped = Response::Refused(Refusal::Dropped { task: 1, reason: DropReason::Restarts });
+    assert_eq!(bench.say(Request::Poll { task: 1 }), dropped);
+    assert_eq!(bench.report(1, 0, 0, Outcome::Value(1.0)), dropped);
+    assert_eq!(bench.say(Request::Stop { task: 1 }), dropped);
+    assert_eq!(bench.say(Request::Begin(BEGIN)), dropped, "a repeat of what began it");
+    assert_eq!(bench.say(Request::Abort { task: 1 }), Response::Aborted { task: 1 });
+    let wrong = Response::Refused(Refusal::WrongTask { current: 1 });
+    assert_eq!(bench.say(Request::Poll { task: 3 }), wrong);
+    assert_eq!(bench.say(Request::Begin(Begin { task: 2, ..BEGIN })), Response::Begun { task: 2 });
+    assert_eq!(bench.tuner.dropped(), None);
+    assert_eq!(bench.say(Request::Poll { task: 1 }), Response::Refused(Refusal::WrongTask { current: 2 }));
 }
 
 #[test]

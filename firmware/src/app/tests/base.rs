@@ -169,15 +169,19 @@ impl Notes {
     pub fn expected<P: Profile>(&self, mut knowledge: Vec<u8>) -> Vec<Trace> {
         (0..self.budgets.len())
             .map(|place| {
-                let begin = self.begin(place);
                 let Outline { queries, recommendation, knowledge: learnt } =
-                    P::task(&begin, &knowledge, &mut |query| self.settle(query));
+                    self.expected_task::<P>(place, &knowledge);
                 if recommendation.is_some() {
                     knowledge = learnt;
                 }
                 Trace { queries, recommendation }
             })
             .collect()
+    }
+
+    /// What the core alone makes of the task at this place of the plan.
+    pub fn expected_task<P: Profile>(&self, place: usize, knowledge: &[u8]) -> Outline {
+        P::task(&self.begin(place), knowledge, &mut |query| self.settle(query))
     }
 
     /// What becomes of a query after all its tries.

@@ -2,11 +2,12 @@
 
 use std::vec::Vec;
 
-use foretune_link::{Outcome, Phase, Query, Reason, Refusal};
+use foretune_link::{DropReason, Outcome, Phase, Query, Reason, Refusal};
 
 use super::profile::{Network, Small, by_itself};
 use super::{Bench, radio, undisturbed};
-use crate::app::desk::FAULT_KNOWLEDGE;
+use crate::app::RESTARTS_HERE;
+use crate::app::desk::{FAULT_KNOWLEDGE, FAULT_RESTARTS};
 use crate::board::{Cause, Fault, Status};
 
 #[test]
@@ -71,11 +72,13 @@ fn hopeless(_: &Query) -> Outcome {
 }
 
 #[test]
-fn a_task_without_a_single_value_is_dropped_and_the_next_can_begin() {
+fn a_task_without_a_single_value_is_dropped_with_the_reason_and_the_next_can_begin() {
     let bench = undisturbed::<Small>(&[150.0, 100.0], hopeless);
     bench.check();
     assert!(bench.base.notes.traces.iter().all(|trace| trace.recommendation.is_none()));
-    assert_eq!(bench.base.notes.refused[0], Refusal::WrongTask { current: 1 });
+    let dropped = |task| Refusal::Dropped { task, reason: DropReason::NothingObserved };
+    assert_eq!(bench.base.notes.refused, [dropped(1), dropped(2)]);
+    assert_eq!(bench.outside.shown.borrow().last(), Some(&Status::Dropped));
 }
 
 fn failing_from_the_fifth(query: &Query) -> Outcome {
@@ -172,4 +175,65 @@ fn a_fault_before_the_start_is_told_and_the_task_goes_on() {
     let health = bench.base.notes.status[0].health;
     assert_eq!((health.restarts, health.fault), (1, Cause::Watchdog as u16 + 1));
     assert_ne!(health.fault, FAULT_KNOWLEDGE);
+}
+
+const PANIC: Fault = Fault { cause: Cause::Panic, pc: 0, status: 0 };
+
+/// Restarts the device in the middle of its replay of task 2, as a panic there would, until that task is dropped.
+fn panic_in_every_replay(bench: &mut Bench<Small>, times: u32) {
+    bench.run_until(|base| base.notes.traces[1].queries.len() == 6);
+    for _ in 0..times {
+        bench.fault = Some(PANIC);
+        let end = bench.base.now + 3;
+        bench.run_until(|base| base.now >= end);
+    }
+}
+
+#[test]
+fn a_task_that_fails_in_every_replay_is_dropped_and_its_knowledge_kept() {
+    let mut bench = Bench::<Small>::new(&[100.0, 200.0, 100.0], radio);
+    panic_in_every_replay(&mut bench, RESTARTS_HERE - 1);
+    bench.fault = Some(PANIC);
+    bench.run_until(|base| {
+        if base.now % 7 == 0 {
+            base.station.ask_status();
+        }
+        false
+    });
+    let notes = &bench.base.notes;
+    let dropped = Refusal::Dropped { task: 2, reason: DropReason::Restarts };
+    assert_eq!(notes.refused, [dropped], "the station is told why");
+    assert_eq!(notes.status[0].health.fault, FAULT_RESTARTS);
+    assert!(bench.outside.shown.borrow().contains(&Status::Dropped), "so is who looks at the LEDs");
+    // As if task 2 had never been: the third starts from what the first one taught.
+    assert_eq!(notes.traces[1].recommendation, None);
+    let learnt = notes.expected_task::<Small>(0, &[]).knowledge;
+    let third = notes.expected_task::<Small>(2, &learnt);
+    assert_eq!(notes.traces[2].queries, third.queries);
+    assert_eq!(notes.traces[2].recommendation, third.recommendation);
+}
+
+#[test]
+fn fewer_faults_and_faults_at_other_places_do_not_drop_a_task() {
+    let mut bench = Bench::<Small>::new(&[100.0, 200.0, 100.0], radio);
+    panic_in_every_replay(&mut bench, RESTARTS_HERE - 1);
+    for asked in 7..10 {
+        bench.run_until(|base| base.notes.traces[1].queries.len() == asked);
+        bench.fault = Some(PANIC);
+    }
+    bench.run();
+    bench.check();
+    assert_eq!(bench.base.notes.refused, []);
+}
+
+#[test]
+fn power_failures_at_the_same_place_do_not_drop_a_task() {
+    let mut bench = Bench::<Small>::new(&[100.0], radio);
+    bench.run_until(|base| base.asked() == 6);
+    for _ in 0..3 * RESTARTS_HERE {
+        let end = bench.base.now + 3;
+        bench.run_until(|base| base.now >= end);
+    }
+    bench.run();
+    bench.check();
 }
