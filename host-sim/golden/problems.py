@@ -232,8 +232,57 @@ def rrm(seed, task, stations, antennas):
     return value
 
 
+# Classic functions
+
+
+def forrester(m, x, w):
+    (x,) = x
+    wave = math.sin(12 * x - 4)
+    truth = w[0] * (6 * x - 2) ** 2 * wave
+    return (truth / 2 + 10 * (x - 0.5) - 5, w[0] * (5.5 * x - 2.5) ** 2 * wave, truth)[m]
+
+
+def branin(m, x, w):
+    if m == 0:
+        return branin(1, [1.2 * (v + 2) for v in x], w) - 3 * x[1] + 1
+    if m == 1:
+        below = branin(2, [v - 2 for v in x], w)
+        return 10 * math.sqrt(below) + 2 * (x[0] - 0.5) - 3 * (3 * x[1] - 1) - 1
+    bend = x[1] - 5.1 / (4 * math.pi**2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
+    return w[0] * bend**2 + w[1] * (10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10)
+
+
+def himmelblau(m, x, w):
+    a, b = x
+    if m == 0:
+        return himmelblau(1, [a / 2, 0.8 * b], w) + b**3 - (a + 1) ** 2
+    return w[0] * (a**2 + b - 11) ** 2 + w[1] * (a + b**2 - 7) ** 2
+
+
+def rosenbrock(m, x, w):
+    steep, end = (100, 1) if m != 1 else (50, -2)
+    f = sum(w[0] * steep * (b - a**2) ** 2 + w[1] * (end - a) ** 2 for a, b in zip(x, x[1:]))
+    return ((f - 4 - sum(x) / 2) / (10 + sum(x) / 4), f - sum(x) / 2, f)[m]
+
+
+def levy(m, x, w):
+    dents, offset = ((0, 1.5), (0.5, 0.5), (1, 0))[m]
+    u = [1 + (v - offset - 1) / 4 for v in x]
+    terms = [(v - 1) ** 2 * (1 + dents * 10 * math.sin(math.pi * v + 1) ** 2) for v in u[:-1]]
+    terms.append((u[-1] - 1) ** 2 * (1 + dents * math.sin(2 * math.pi * u[-1]) ** 2))
+    terms[0] += dents * math.sin(math.pi * u[0]) ** 2
+    return sum(weight * term for weight, term in zip(w, terms))
+
+
+def classic(function, seed, task, dimensions, reach, weights):
+    random = Random(seed, 14, task)
+    shift = [random.uniform(-reach, reach) for _ in range(dimensions)]
+    w = [random.uniform(0.8, 1.2) for _ in range(weights)]
+    return lambda m, x: -function(m, [v - s for v, s in zip(x, shift)], w)
+
+
 def case(problem, seed, task, function, points):
-    fidelities = 6 if problem == "gas" else 4
+    fidelities = {"gas": 6, "forrester": 3, "branin": 3, "himmelblau": 2, "rosenbrock": 3, "levy": 3}.get(problem, 4)
     values = [[function(m, x) for x in points] for m in range(fidelities)]
     return {"problem": problem, "seed": seed, "task": task, "points": points, "values": values}
 
@@ -249,6 +298,11 @@ def main():
         case("rrm", 7, 0, rrm(7, 0, 2, 64), settings),
         case("rrm:antennas=32", 7, 5, rrm(7, 5, 2, 32), settings),
         case("rrm:stations=3,antennas=32", 1, 2, rrm(1, 2, 3, 32), [x + [-84, 0.9] for x in settings]),
+        case("forrester", 3, 1, classic(forrester, 3, 1, 1, 0.1, 1), [[0.1], [0.76], [1]]),
+        case("branin", 3, 2, classic(branin, 3, 2, 2, 1.5, 2), [[-5, 0], [3, 2.5], [9, 14]]),
+        case("himmelblau", 4, 0, classic(himmelblau, 4, 0, 2, 1, 2), [[3, 2], [-4, 5], [0.5, -3]]),
+        case("rosenbrock", 5, 3, classic(rosenbrock, 5, 3, 4, 0.8, 2), [[1, 1, 1, 1], [-2, 2, 0.5, -1]]),
+        case("levy", 6, 4, classic(levy, 6, 4, 8, 3, 8), [[1] * 8, [-10, 9, 0, 3, -4, 5.5, -7, 2]]),
     ]
     out = pathlib.Path(__file__).with_name("problems.json")
     out.write_text(json.dumps(cases, indent=1) + "\n")

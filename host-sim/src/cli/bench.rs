@@ -20,7 +20,7 @@ use crate::problems::Problem;
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct BenchArguments {
-    /// hartmann6, rrm or gas, with options; both usual cases when left out.
+    #[arg(help = crate::problems::help() + "; both usual cases when left out")]
     problem: Option<Problem>,
     /// What the settings start from, for a given problem.
     #[arg(long, value_enum, default_value = "default")]

@@ -20,7 +20,7 @@ use crate::settings::{KEYS, Preset, Setup, assignment};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(crate) struct RunArguments {
-    /// hartmann6, rrm or gas, with options: hartmann6:truth=first, rrm:stations=3,antennas=32.
+    #[arg(help = crate::problems::help())]
     problem: Problem,
     /// Methods to compare: mf-mes, continual, mft-mes, separation, separation-myopic, two-phase, random, lattice.
     #[arg(long, short, value_name = "NAME,…", value_delimiter = ',', default_value = "mft-mes")]

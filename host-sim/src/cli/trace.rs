@@ -19,8 +19,7 @@ use crate::trace;
 #[derive(Debug, Args)]
 #[command(after_help = FORMAT)]
 pub(crate) struct TraceArguments {
-    /// hartmann6, rrm or gas, with options.
-    #[arg(default_value = "rrm")]
+    #[arg(default_value = "rrm", help = crate::problems::help())]
     problem: Problem,
     /// The method.
     #[arg(long, short, value_name = "NAME", default_value = "mft-mes")]

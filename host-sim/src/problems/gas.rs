@@ -62,6 +62,7 @@ impl Gas {
             scale_deviation: 1.0,
             measure: Measure::SimpleRegret,
             tasks: 17,
+            deployed: vec![3520.0, 55.0, -78.0, 5.0],
         }
     }
 

@@ -81,6 +81,7 @@ impl Hartmann6 {
             scale_deviation: 1.0,
             measure: Measure::SimpleRegret,
             tasks: 10,
+            deployed: vec![0.46, 0.66, 0.74, 0.6, 0.97, 0.33],
         }
     }
 

@@ -1,9 +1,69 @@
-//! Names of problems: `hartmann6`, `hartmann6:truth=first`, `rrm:stations=3,antennas=32`, `gas`.
+//! Names of problems, with options: `hartmann6`, `hartmann6:truth=first`, `rrm:stations=3,antennas=32`.
 
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Gas, Hartmann6, Order, Problem, Rrm};
+use super::{Classic, Gas, Hartmann6, Order, Problem, Rrm};
+
+/// A problem that has a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// The name.
+    pub name: &'static str,
+    /// What it is, in some words.
+    pub about: &'static str,
+    /// Its options, empty if it takes none.
+    pub options: &'static str,
+    /// The problem without options.
+    pub problem: Problem,
+}
+
+/// All problems, the paper's first: the one place that lists them.
+pub const NAMES: [Named; 8] = [
+    Named {
+        name: "hartmann6",
+        about: "Hartmann-6, of the paper",
+        options: "truth=last|first",
+        problem: Problem::Hartmann6(Hartmann6 { order: Order::LastIsTruth }),
+    },
+    Named {
+        name: "rrm",
+        about: "uplink power control, of the paper",
+        options: "stations=1..4, antennas=32|64",
+        problem: Problem::Rrm(Rrm::DEFAULT),
+    },
+    Named {
+        name: "gas",
+        about: "gas emission source, of the paper",
+        options: "",
+        problem: Problem::Gas(Gas),
+    },
+    classic(Classic::Forrester, "forrester", "classic, 1 dimension"),
+    classic(Classic::Branin, "branin", "classic, 2 dimensions"),
+    classic(Classic::Himmelblau, "himmelblau", "classic, 2 dimensions"),
+    classic(Classic::Rosenbrock, "rosenbrock", "classic, 4 dimensions"),
+    classic(Classic::Levy, "levy", "classic, 8 dimensions"),
+];
+
+const fn classic(classic: Classic, name: &'static str, about: &'static str) -> Named {
+    Named { name, about, options: "", problem: Problem::Classic(classic) }
+}
+
+/// All names in a row, for messages.
+fn list() -> String {
+    NAMES.map(|named| named.name).join(", ")
+}
+
+/// What a problem argument takes, for help texts.
+pub fn help() -> String {
+    let with_options = |named: &&Named| !named.options.is_empty();
+    let options: Vec<String> = NAMES
+        .iter()
+        .filter(with_options)
+        .map(|named| format!("{} takes {}", named.name, named.options))
+        .collect();
+    format!("One of {}; options follow a colon (rrm:stations=3,antennas=32): {}", list(), options.join("; "))
+}
 
 /// Why a name is not a problem's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +81,16 @@ impl fmt::Display for ProblemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownProblem(name) => {
-                write!(f, "unknown problem `{name}`: known are hartmann6, rrm and gas")
+                write!(f, "unknown problem `{name}`: known are {}", list())
             }
-            Self::UnknownOption(option) => write!(
-                f,
-                "unknown option `{option}`: hartmann6 takes truth=last|first, \
-                 rrm takes stations=1..4 and antennas=32|64, gas takes none"
-            ),
+            Self::UnknownOption(option) => {
+                let takes = |named: &Named| match named.options {
+                    "" => None,
+                    options => Some(format!("{} takes {options}", named.name)),
+                };
+                let known: Vec<String> = NAMES.iter().filter_map(takes).collect();
+                write!(f, "unknown option `{option}`: {}, the others take none", known.join("; "))
+            }
             Self::BadValue(option, value, takes) => {
                 write!(f, "option `{option}` takes {takes}, not `{value}`")
             }
@@ -42,12 +105,8 @@ impl FromStr for Problem {
 
     fn from_str(name: &str) -> Result<Self, ProblemError> {
         let (kind, options) = name.split_once(':').unwrap_or((name, ""));
-        let mut problem = match kind {
-            "hartmann6" => Self::Hartmann6(Hartmann6::default()),
-            "rrm" => Self::Rrm(Rrm::default()),
-            "gas" => Self::Gas(Gas),
-            _ => return Err(ProblemError::UnknownProblem(kind.into())),
-        };
+        let known = NAMES.iter().find(|named| named.name == kind);
+        let mut problem = known.ok_or_else(|| ProblemError::UnknownProblem(kind.into()))?.problem;
         for option in options.split(',').filter(|option| !option.is_empty()) {
             problem = problem.with_option(option)?;
         }
@@ -91,6 +150,7 @@ impl fmt::Display for Problem {
                 (stations, antennas) => write!(f, "rrm:stations={stations},antennas={antennas}"),
             },
             Self::Gas(Gas) => f.write_str("gas"),
+            Self::Classic(classic) => f.write_str(classic.name()),
         }
     }
 }
@@ -101,9 +161,10 @@ mod tests {
 
     #[test]
     fn names_parse_and_print_back() {
-        for name in ["hartmann6", "hartmann6:truth=first", "rrm", "rrm:stations=3", "rrm:antennas=32", "gas"]
-        {
+        let with_options = ["hartmann6:truth=first", "rrm:stations=3", "rrm:antennas=32"];
+        for name in NAMES.map(|named| named.name).into_iter().chain(with_options) {
             assert_eq!(name.parse::<Problem>().unwrap().to_string(), name);
+            assert!(help().contains(name.split(':').next().unwrap()));
         }
         let both = "rrm:antennas=32,stations=4".parse::<Problem>().unwrap();
         assert_eq!(both.to_string(), "rrm:stations=4,antennas=32");
@@ -113,7 +174,7 @@ mod tests {
     #[test]
     fn bad_names_are_refused_with_what_is_wrong() {
         let refusal = |name: &str| name.parse::<Problem>().unwrap_err();
-        assert_eq!(refusal("branin"), ProblemError::UnknownProblem("branin".into()));
+        assert_eq!(refusal("ackley"), ProblemError::UnknownProblem("ackley".into()));
         assert_eq!(refusal(""), ProblemError::UnknownProblem("".into()));
         assert_eq!(refusal("gas:wind=3"), ProblemError::UnknownOption("wind=3".into()));
         assert_eq!(refusal("rrm:stations"), ProblemError::UnknownOption("stations".into()));
@@ -123,6 +184,7 @@ mod tests {
         assert!(matches!(refusal("rrm:stations=two"), ProblemError::BadValue("stations", ..)));
         assert!(matches!(refusal("rrm:antennas=48"), ProblemError::BadValue("antennas", ..)));
         assert!(matches!(refusal("hartmann6:truth=2"), ProblemError::BadValue("truth", ..)));
+        assert!(refusal("ackley").to_string().contains("branin, himmelblau"));
         assert!(refusal("rrm:antennas=48").to_string().contains("32 or 64, not `48`"));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Purpose {
     TheoryPaths = 12,
     /// Theory: the observation noise.
     TheoryNoise = 13,
+    /// Classic functions: shift and weights of a task.
+    Classic = 14,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

@@ -23,7 +23,7 @@ pub struct Manifest {
     pub study: String,
     /// Which set of defaults it started from: `paper`, or `default` for ours.
     pub preset: String,
-    /// The problem: `hartmann6`, `rrm` or `gas`.
+    /// The problem, by name.
     pub problem: String,
     /// Options of the problem, such as the number of antennas.
     pub options: BTreeMap<String, Value>,

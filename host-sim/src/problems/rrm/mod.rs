@@ -76,11 +76,14 @@ pub struct Rrm {
 
 impl Default for Rrm {
     fn default() -> Self {
-        Self { stations: 2, antennas: 64 }
+        Self::DEFAULT
     }
 }
 
 impl Rrm {
+    /// Two stations with 64 antennas.
+    pub const DEFAULT: Self = Self { stations: 2, antennas: 64 };
+
     /// One to four stations with 32 or 64 antennas: those whose scaling was measured.
     pub fn new(stations: usize, antennas: usize) -> Option<Self> {
         let known = (1..=4).contains(&stations) && [32, 64].contains(&antennas);
@@ -132,6 +135,7 @@ impl Rrm {
             scale_deviation,
             measure: Measure::OptimalityRatio,
             tasks: 40,
+            deployed: [-2.0, 0.6].repeat(self.stations),
         }
     }
 
