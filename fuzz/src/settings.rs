@@ -6,7 +6,7 @@ use std::fs;
 use arbitrary::{Result, Unstructured};
 use host_sim::problems::Problem;
 use host_sim::runner::Method;
-use host_sim::settings::{KEYS, Preset, Setup, assignment, read_file};
+use host_sim::settings::{Assignment, KEYS, Preset, Setup, read_file};
 use tempfile::TempDir;
 
 use crate::case::number;
@@ -29,7 +29,7 @@ pub fn run(bytes: &[u8]) {
     if let Ok(text) = file(&mut Unstructured::new(bytes)) {
         check(text.as_bytes());
     }
-    let _ = assignment(&String::from_utf8_lossy(bytes));
+    let _ = String::from_utf8_lossy(bytes).parse::<Assignment>();
 }
 
 fn check(bytes: &[u8]) {
@@ -49,10 +49,10 @@ fn check(bytes: &[u8]) {
     }
 }
 
-fn apply(preset: Preset, assignments: &[(String, String)]) {
+fn apply(preset: Preset, assignments: &[Assignment]) {
     let problem: Problem = "gas".parse().expect("a problem");
     let mut setup = Setup::new(preset, &problem.spec());
-    for (key, value) in assignments {
+    for Assignment { key, value, .. } in assignments {
         let before = setup;
         if let Err(error) = setup.set(key, value) {
             check_words(&error.to_string());

@@ -16,3 +16,4 @@ pub mod runner;
 pub mod settings;
 pub mod theory;
 pub mod trace;
+pub mod words;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::problems::ProblemSpec;
 use crate::results::Shard;
 use crate::runner::Execution;
-use crate::settings::{Preset, Setup, assignment, read_file};
+use crate::settings::{Assignment, Preset, Setup, read_file};
 
 /// The presets as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -42,25 +42,22 @@ pub(crate) struct SettingArguments {
 
 impl SettingArguments {
     /// All assignments: the file's, then the command line's.
-    pub fn assignments(&self) -> Result<Vec<(String, String)>, Error> {
+    pub fn assignments(&self) -> Result<Vec<Assignment>, Error> {
         let mut all = self.settings.as_deref().map_or(Ok(Vec::new()), read_file)?;
-        for text in &self.set {
-            all.push(assignment(text)?);
+        let given: Vec<Assignment> = self.set.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+        if let Some(i) = (1..given.len()).find(|&i| given[..i].iter().any(|a| a.key == given[i].key)) {
+            return Err(Error::usage(format!("setting `{}` is set twice", given[i].key)));
         }
+        all.retain(|a| given.iter().all(|over| over.key != a.key));
+        all.extend(given);
         Ok(all)
     }
 }
 
 /// The preset with assignments over it.
-pub(crate) fn setup(
-    preset: Preset,
-    spec: &ProblemSpec,
-    assignments: &[(String, String)],
-) -> Result<Setup, Error> {
+pub(crate) fn setup(preset: Preset, spec: &ProblemSpec, assignments: &[Assignment]) -> Result<Setup, Error> {
     let mut setup = Setup::new(preset, spec);
-    for (key, value) in assignments {
-        setup.set(key, value)?;
-    }
+    setup.assign(assignments)?;
     Ok(setup)
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct BenchArguments {
     #[arg(long)]
     json: bool,
     /// Show how the times grow with observations, particles, units and candidates instead, and draw it in this file.
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "observations")]
     growth: Option<PathBuf>,
 }
 
@@ -76,8 +76,8 @@ pub(super) fn run(arguments: &BenchArguments, out: &mut dyn Write) -> Result<(),
 fn subjects(arguments: &BenchArguments) -> Result<Vec<Subject>, Error> {
     let assignments = arguments.settings.assignments()?;
     let Some(problem) = arguments.problem else {
-        if !assignments.is_empty() {
-            return Err(Error::usage("settings need a problem: name one"));
+        if !assignments.is_empty() || arguments.preset != PresetName::Default {
+            return Err(Error::usage("a preset and settings need a problem: name one"));
         }
         return Ok(Subject::usual()?.into());
     };

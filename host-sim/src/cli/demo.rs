@@ -12,7 +12,8 @@ use super::{ExecutionArguments, stop_flag};
 use crate::demo;
 use crate::error::Error;
 use crate::results;
-use crate::runner::{self, spell};
+use crate::runner;
+use crate::words::{counted, spell};
 
 /// Tune a simulated cellular system for about a minute, and tell what came out.
 #[derive(Debug, Args)]
@@ -43,8 +44,9 @@ impl Default for DemoArguments {
 pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Error> {
     let plan = demo::plan(arguments.systems, arguments.tasks, arguments.seed)?;
     writeln!(out, "{}\n", demo::INTRODUCTION)?;
-    let (methods, systems, tasks) = (demo::METHODS.len(), arguments.systems, arguments.tasks);
-    writeln!(out, "Now {methods} methods tune {systems} towns over {tasks} tasks each.")?;
+    let (methods, systems) = (demo::METHODS.len(), counted(arguments.systems as usize, "town"));
+    let tasks = counted(arguments.tasks as usize, "task");
+    writeln!(out, "Now {methods} methods tune {systems} over {tasks} each.")?;
     out.flush()?;
     // The picture's place is tried first: a minute's work should not end in "permission denied".
     write(arguments, "")?;

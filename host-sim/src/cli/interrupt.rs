@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::runner::say;
+use crate::words::say;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static LISTENING: OnceLock<bool> = OnceLock::new();

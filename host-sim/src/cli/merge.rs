@@ -8,6 +8,7 @@ use clap::Args;
 use super::arguments::shown;
 use crate::error::Error;
 use crate::results;
+use crate::words::counted;
 
 /// Join the shards of a study into one folder, equal byte for byte to the study run in one piece.
 #[derive(Debug, Args)]
@@ -32,7 +33,8 @@ pub(super) fn run(arguments: &MergeArguments, out: &mut dyn Write) -> Result<(),
         let folder = name.as_ref().map_or(arguments.out.clone(), |name| arguments.out.join(name));
         let study = results::merge(&shards, &folder)?;
         let (units, parts) = (study.manifest().units().count(), shards.len());
-        writeln!(out, "{}: {units} units of {parts} shards", shown(&folder))?;
+        let (units, parts) = (counted(units, "unit"), counted(parts, "shard"));
+        writeln!(out, "{}: {units} of {parts}", shown(&folder))?;
     }
     Ok(())
 }

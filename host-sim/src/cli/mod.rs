@@ -24,7 +24,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
 use crate::hil;
-use crate::runner::{STACK, say};
+use crate::runner::STACK;
+use crate::words::say;
 
 pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments};
 pub(crate) use interrupt::stop_flag;
@@ -94,9 +95,18 @@ fn work() -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
+/// The definition of the command line, where `--budget -5` is a bad budget and not an unknown option `-5`.
+fn command() -> clap::Command {
+    let negative = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    Arguments::command().mut_subcommands(|command| command.mut_args(negative))
+}
+
 /// Reads the command line; `None` when it asked for help or the version, which has been printed.
 fn parse() -> Result<Option<Arguments>, Error> {
-    let parsed = Arguments::command().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    let parsed = command().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
     match parsed {
         Ok(arguments) => Ok(Some(arguments)),
         Err(error) if !error.use_stderr() => {
@@ -136,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

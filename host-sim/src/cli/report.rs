@@ -8,7 +8,8 @@ use clap::Args;
 use super::arguments::shown;
 use crate::error::Error;
 use crate::report;
-use crate::runner::say;
+use crate::results;
+use crate::words::{counted, say};
 
 /// Make one self-contained page from results: figures, tables, the paper's claims beside our numbers.
 #[derive(Debug, Args)]
@@ -16,25 +17,37 @@ pub(crate) struct ReportArguments {
     /// Folders of studies, or folders with studies in them.
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// The page, or, with a name that ends in .svg, a picture of the first study's curves.
-    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    /// The page, or, with a name that ends in .svg, a picture of one study's curves.
+    #[arg(long, short, value_name = "FILE", default_value = "report.html", value_parser = page_or_picture)]
     out: PathBuf,
+}
+
+fn page_or_picture(name: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    report::Form::of(&path).map(|_| path).map_err(|error| error.to_string())
 }
 
 pub(super) fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Error> {
     let outcome = report::write(&arguments.folders, &arguments.out)?;
-    outcome.problems.iter().for_each(|problem| say(&format!("note: {problem}")));
+    outcome.notes.iter().for_each(|note| say(&format!("note: {note}")));
     if arguments.out.extension().is_some_and(|name| name == "svg") {
-        writeln!(out, "{}: a picture of the first study", shown(&arguments.out))?;
-        return Ok(());
+        writeln!(out, "{}: a picture of the study", shown(&arguments.out))?;
+    } else {
+        let (studies, figures) = (counted(outcome.studies, "study"), counted(outcome.figures, "figure"));
+        let [hold, fail, open] = outcome.verdicts;
+        writeln!(
+            out,
+            "{}: {studies}, {figures} of the paper; claims of the paper: {hold} hold, {fail} fail, {open} open",
+            shown(&arguments.out),
+        )?;
     }
-    let [hold, fail, open] = outcome.verdicts;
-    writeln!(
-        out,
-        "{}: {} studies, {} figures of the paper; of its claims {hold} hold, {fail} do not, {open} are undecided",
-        shown(&arguments.out),
-        outcome.studies,
-        outcome.figures
-    )?;
-    Ok(())
+    out.flush()?;
+    missing(outcome.unreadable)
+}
+
+/// The report lacks the studies that could not be read: that is no success. The last of them ends the program.
+fn missing(mut unreadable: Vec<results::Error>) -> Result<(), Error> {
+    let Some(last) = unreadable.pop() else { return Ok(()) };
+    unreadable.iter().for_each(|error| say(&format!("foretune: {error}")));
+    Err(last.into())
 }

@@ -11,7 +11,8 @@ use super::arguments::PresetName;
 use super::{ExecutionArguments, SettingArguments, SizeArguments, Table, run, stop_flag};
 use crate::error::Error;
 use crate::reproduce::{FIGURES, Figure, Request};
-use crate::runner::{self, Execution, Plan, spell};
+use crate::runner::{self, Execution, Plan};
+use crate::words::{counted, spell};
 
 /// Make the paper's figures anew: fig3 to fig10, or all.
 ///
@@ -82,6 +83,9 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
         budget: arguments.budget,
         seed: arguments.size.seed,
     };
+    if let Some(fixed) = request.assignments.iter().find(|a| figures(arguments).all(|f| f.fixes(&a.key))) {
+        return Err(Error::usage(format!("setting `{}` is fixed by the figures asked for", fixed.key)));
+    }
     let plans = figures(arguments).map(|figure| Ok((figure, figure.plan(&request)?)));
     let plans: Vec<(&Figure, Plan)> = plans.collect::<Result<_, Error>>()?;
     let how = arguments.execution.execution();
@@ -133,7 +137,8 @@ fn estimate(plans: &[(&Figure, Plan)], how: Execution, out: &mut dyn Write) -> R
     if plans.len() > 1 {
         table.push(vec!["all".into(), String::new(), spell(total)]);
     }
-    writeln!(out, "Estimated for {} threads, from a short measurement (good to a factor of two):", how.jobs)?;
+    let threads = counted(how.jobs, "thread");
+    writeln!(out, "Estimated for {threads}, from a short measurement (good to a factor of two):")?;
     table.write(out)?;
     Ok(out.flush()?)
 }

@@ -11,8 +11,9 @@ use crate::error::Error;
 use crate::plot::{fixed_number, short_number};
 use crate::problems::Problem;
 use crate::results::{Metric, Point, Samples, Study, stats};
-use crate::runner::{self, Benchmark, Identity, Method, Plan, Variant, say};
-use crate::settings::{KEYS, Preset, Setup, assignment};
+use crate::runner::{self, Benchmark, Identity, Method, Plan, Variant};
+use crate::settings::{Assignment, KEYS, Preset, Setup};
+use crate::words::say;
 
 /// Run one problem with one method or several and keep every query.
 ///
@@ -127,9 +128,12 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     if let Some(task) = arguments.foreign_task {
         benchmark = benchmark.with_foreign(task)?;
     }
-    let assignments = arguments.settings.assignments()?;
+    let assignments = assignments(arguments)?;
     let variants = variants(arguments, &benchmark, &assignments)?;
     let tasks = arguments.size.tasks.unwrap_or(benchmark.spec().tasks as u32);
+    if let Some(foreign) = arguments.foreign_task.filter(|foreign| *foreign > tasks) {
+        return Err(Error::usage(format!("--foreign-task is {foreign}, but the last task is {tasks}")));
+    }
     let identity = Identity {
         study: arguments.name.clone(),
         preset: Preset::from(arguments.preset).name().into(),
@@ -141,10 +145,43 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     Plan::new(identity, benchmark, variants)
 }
 
+/// The settings that count: not those that would change nothing, of which the user is told.
+fn assignments(arguments: &RunArguments) -> Result<Vec<Assignment>, Error> {
+    let mut all = arguments.settings.assignments()?;
+    let swept = arguments.sweep.as_deref().map(str::parse::<Assignment>).transpose()?;
+    let is_swept = |key: &str| swept.as_ref().is_some_and(|sweep| sweep.key == key);
+    if let Some(both) = all.iter().find(|a| is_swept(&a.key) && a.place.is_none()) {
+        return Err(Error::usage(format!("`{}` is in --set and in --sweep: which one counts?", both.key)));
+    }
+    for Assignment { key, place, .. } in all.extract_if(.., |a| is_swept(&a.key)) {
+        say(&format!("note: {}: `{key}` gives way to --sweep", place.unwrap_or_default()));
+    }
+    for Assignment { key, .. } in all.iter().filter(|a| !matters(&a.key, &arguments.method)) {
+        say(&format!("note: setting `{key}` changes nothing for {}", names(&arguments.method)));
+    }
+    match swept.filter(|sweep| !matters(&sweep.key, &arguments.method)) {
+        Some(Assignment { key, .. }) => {
+            Err(Error::usage(format!("--sweep of `{key}` changes nothing for {}", names(&arguments.method))))
+        }
+        None => Ok(all),
+    }
+}
+
+/// Whether a setting makes a difference to one of the methods; an unknown one is refused elsewhere.
+fn matters(name: &str, methods: &[Method]) -> bool {
+    let known = KEYS.iter().find(|key| key.name == name);
+    known.is_none_or(|key| methods.iter().any(|method| key.matters_to(*method)))
+}
+
+fn names(methods: &[Method]) -> String {
+    let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    names.join(", ")
+}
+
 fn variants(
     arguments: &RunArguments,
     benchmark: &Benchmark,
-    assignments: &[(String, String)],
+    assignments: &[Assignment],
 ) -> Result<Vec<Variant>, Error> {
     let base = setup(arguments.preset.into(), benchmark.spec(), assignments)?;
     let mut methods: Vec<Method> = Vec::new();
@@ -157,11 +194,10 @@ fn variants(
     let Some(sweep) = &arguments.sweep else {
         return Ok(methods.into_iter().map(|method| Variant::of(method, base)).collect());
     };
-    let (name, values) = assignment(sweep)?;
+    let Assignment { key: name, value: values, .. } = sweep.parse()?;
     let mut variants = Vec::new();
     for method in methods {
-        let known = KEYS.iter().find(|key| key.name == name);
-        if known.is_some_and(|key| !key.matters_to(method)) {
+        if !matters(&name, &[method]) {
             variants.push(Variant::of(method, base));
             continue;
         }
@@ -177,14 +213,13 @@ fn variants(
 }
 
 /// The command that runs the whole study, with a settings file spelt out.
-fn command(arguments: &RunArguments, tasks: u32, assignments: &[(String, String)]) -> String {
-    let methods: Vec<&str> = arguments.method.iter().map(|method| method.name()).collect();
+fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> String {
     let mut words: Vec<String> = ["foretune", "run"].map(String::from).to_vec();
     words.push(arguments.problem.to_string());
     let mut option = |name: &str, value: String| words.push(format!("{name} {}", shell_word(&value)));
-    option("--method", methods.join(","));
+    option("--method", names(&arguments.method).replace(", ", ","));
     option("--preset", Preset::from(arguments.preset).name().into());
-    for (key, value) in assignments {
+    for Assignment { key, value, .. } in assignments {
         option("--set", format!("{key}={value}"));
     }
     if let Some(sweep) = &arguments.sweep {
@@ -222,22 +257,19 @@ pub(super) fn outcome(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         "{}: {measure}, mean and 90 % interval over experiments ({})",
         manifest.problem, manifest.experiments
     )?;
-    let mut table = Table::new([
-        "method".to_string(),
-        "best tried, task 1".into(),
-        format!("best tried, task {last}"),
-        format!("recommended, task {last}"),
-        "mean tried, all tasks".into(),
-    ]);
+    // The first task and the last, which may be the same.
+    let shown = if last == 1 { vec![1] } else { vec![1, last] };
+    let mut titles = vec!["method".to_string()];
+    titles.extend(shown.iter().map(|task| format!("best tried, task {task}")));
+    titles.extend([format!("recommended, task {last}"), "mean tried, all tasks".into()]);
+    let mut table = Table::new(titles);
     for (v, variant) in manifest.variants.iter().enumerate() {
         let all: Vec<f64> = (1..=last).flat_map(|task| tried.at(v, task)).flatten().copied().collect();
-        table.push(vec![
-            variant.label.clone(),
-            interval(best.estimate(v, 1)),
-            interval(best.estimate(v, last)),
-            interval(recommended.estimate(v, last)),
-            if all.is_empty() { "–".into() } else { fixed_number(stats::mean(&all), 3) },
-        ]);
+        let mut cells = vec![variant.label.clone()];
+        cells.extend(shown.iter().map(|task| interval(best.estimate(v, *task))));
+        cells.push(interval(recommended.estimate(v, last)));
+        cells.push(if all.is_empty() { "–".into() } else { fixed_number(stats::mean(&all), 3) });
+        table.push(cells);
     }
     table.write(out)?;
     Ok(())

@@ -10,8 +10,8 @@ use clap::Args;
 use super::arguments::shown;
 use crate::error::Error;
 use crate::results;
-use crate::runner::{say, spell};
 use crate::theory;
+use crate::words::{say, spell};
 
 /// Check the paper's regret bound, Eq. (51) and (64), on functions drawn from a Gaussian process.
 ///

@@ -11,6 +11,10 @@ use foretune_link::{
 
 use super::line::Line;
 use crate::error::Error;
+use crate::words::say;
+
+/// How often to tell that nothing comes from the device.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// What a greeting says, kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +43,8 @@ pub struct Dialogue {
     tag: u32,
     timeout: u32,
     patience: Duration,
+    /// When something last came, or the user was last told that nothing does.
+    quiet_since: Instant,
 }
 
 impl Dialogue {
@@ -47,7 +53,8 @@ impl Dialogue {
         // Differs from run to run, so that an answer to a former life is not taken for one to this.
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let tag = since.as_millis() as u32;
-        Dialogue { line, decoder: Decoder::new(), start: Instant::now(), tag, timeout, patience }
+        let start = Instant::now();
+        Dialogue { line, decoder: Decoder::new(), start, tag, timeout, patience, quiet_since: start }
     }
 
     /// Milliseconds since the start.
@@ -72,7 +79,15 @@ impl Dialogue {
     /// Gives every answer that has come to `take`; waits a few milliseconds for the first.
     pub fn listen(&mut self, mut take: impl FnMut(u32, &Response<'_>)) {
         let mut buffer = [0; 256];
-        for byte in self.line.receive(&mut buffer) {
+        let bytes = self.line.receive(&mut buffer);
+        if !bytes.is_empty() {
+            self.quiet_since = Instant::now();
+        } else if self.quiet_since.elapsed() > SIGN_OF_LIFE {
+            self.quiet_since = Instant::now();
+            let left = self.patience.as_secs();
+            say(&format!("waiting for the device, {left} s at most: {}", self.line.state()));
+        }
+        for byte in bytes {
             if let Some((tag, response)) = self.decoder.receive::<Response<'_>>(*byte) {
                 take(tag, &response);
             }
@@ -105,7 +120,7 @@ impl Dialogue {
 
     /// The error of a device that says nothing.
     pub fn silent(&self) -> Error {
-        Error::Device(format!("no answer for {} s: {}", self.patience.as_secs(), self.line.trouble()))
+        Error::Device(format!("no answer for {} s: {}", self.patience.as_secs(), self.line.state()))
     }
 
     /// Who is there?

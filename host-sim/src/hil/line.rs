@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
+
 /// Speed of the serial line, as the boards set it.
 const BAUD_RATE: u32 = 115_200;
 /// How long a read waits for a byte.
@@ -44,13 +46,20 @@ pub struct Line {
     address: Address,
     stream: Option<Box<dyn Stream>>,
     tried: Option<Instant>,
-    trouble: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
 impl Line {
-    /// The line to an address, which need not be there yet.
-    pub fn new(address: Address) -> Self {
-        Line { address, stream: None, tried: None, trouble: None }
+    /// The line to an address. The socket of an emulated board may come later; a serial port must be there.
+    ///
+    /// # Errors
+    /// [`Error::Device`] naming a serial port that cannot be opened.
+    pub fn open(address: Address) -> Result<Self, Error> {
+        let mut line = Line { address, stream: None, tried: None, error: None };
+        match (line.stream().is_some(), &line.address) {
+            (false, Address::Serial(_)) => Err(Error::Device(line.state())),
+            _ => Ok(line),
+        }
     }
 
     /// Bytes that have come; none after a few milliseconds of silence.
@@ -81,20 +90,19 @@ impl Line {
         if self.stream.is_none() && self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE) {
             self.tried = Some(Instant::now());
             match open(&self.address) {
-                Ok(stream) => (self.stream, self.trouble) = (Some(stream), None),
-                Err(error) => self.trouble = Some(error),
+                Ok(stream) => (self.stream, self.error) = (Some(stream), None),
+                Err(error) => self.error = Some(error),
             }
         }
         self.stream.as_mut()
     }
 
     /// Why nothing comes, as far as that is known: the line could not be opened, or nobody answers on it.
-    pub fn trouble(&self) -> String {
-        match (&self.trouble, &self.address) {
-            (None, _) => "is the device there?".into(),
-            (Some(error), Address::Serial(at) | Address::Tcp(at) | Address::Unix(at)) => {
-                format!("cannot open {at}: {error}")
-            }
+    pub fn state(&self) -> String {
+        let (Address::Serial(at) | Address::Tcp(at) | Address::Unix(at)) = &self.address;
+        match &self.error {
+            None => format!("nothing comes from {at}: is the device on, and is this its port?"),
+            Some(error) => format!("cannot open {at}: {error}"),
         }
     }
 }
@@ -134,12 +142,18 @@ mod tests {
     }
 
     #[test]
+    fn a_serial_port_that_is_not_there_is_an_error_at_once() {
+        let error = Line::open(Address::Serial("/dev/no-such-port".into())).err().unwrap().to_string();
+        assert!(error.contains("cannot open /dev/no-such-port"), "{error}");
+    }
+
+    #[test]
     fn a_socket_that_vanishes_and_comes_back_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("line");
-        let mut line = Line::new(Address::Unix(path.display().to_string()));
+        let mut line = Line::open(Address::Unix(path.display().to_string())).unwrap();
         line.send(b"lost");
-        assert!(line.trouble().contains("cannot open"), "{}", line.trouble());
+        assert!(line.state().contains("cannot open"), "{}", line.state());
         for message in [b"one", b"two"] {
             std::fs::remove_file(&path).ok();
             let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -150,7 +164,7 @@ mod tests {
                 heard.extend_from_slice(line.receive(&mut buffer));
             }
             assert_eq!(heard, message);
-            assert_eq!(line.trouble(), "is the device there?");
+            assert!(line.state().contains("is the device on"), "{}", line.state());
             device.join().unwrap();
         }
     }

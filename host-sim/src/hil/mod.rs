@@ -19,6 +19,7 @@ use clap::Args;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
 use crate::error::Error;
+use crate::words::counted;
 use dialogue::{Device, Dialogue};
 use line::{Address, Line};
 use notes::Notes;
@@ -83,7 +84,7 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         (None, None) => return Err(Error::usage("say where the device is: --port or --connect")),
     };
     let patience = Duration::from_secs(arguments.patience);
-    let mut dialogue = Dialogue::new(Line::new(address), arguments.timeout, patience);
+    let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience);
     let device = dialogue.greet()?;
     let profile = Profile::find(&device.profile)?.with_steps(arguments.steps);
     introduce(&device, out)?;
@@ -228,7 +229,8 @@ fn compare(
         }
     }
     let tasks = notes.traces.len();
-    writeln!(out, "IDENTICAL: {queries} queries and the recommendations of {tasks} tasks, bit for bit")?;
+    let (queries, tasks) = (counted(queries, "query"), counted(tasks, "task"));
+    writeln!(out, "IDENTICAL: {queries} and the recommendations of {tasks}, bit for bit")?;
     Ok(knowledge)
 }
 

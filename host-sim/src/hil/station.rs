@@ -6,14 +6,11 @@ use std::time::{Duration, Instant};
 use foretune_link::{News, Outcome, Phase, Query, Recommendation, Response, Station, Status};
 
 use super::HilArguments;
-use super::dialogue::{Dialogue, refused};
+use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
 use super::notes::Notes;
 use super::profile::Profile;
 use super::world::World;
 use crate::error::Error;
-
-/// How often to show that the device is still thinking.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// What came over the line, kept beyond the answer's bytes.
 enum Heard {

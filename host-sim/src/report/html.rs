@@ -36,21 +36,6 @@ pub(super) fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> Str
     )
 }
 
-/// `1 task`, `2 tasks`.
-pub(super) fn counted(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A time span for people.
-pub(super) fn duration(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).round() as u64;
-    match seconds {
-        s if s < 99.5 => format!("{} s", s.max(0.0).round()),
-        s if s < 5970.0 => format!("{} min", (s / 60.0).round()),
-        _ => format!("{} h {:02} min", minutes / 60, minutes % 60),
-    }
-}
-
 /// The page around the content.
 pub(super) fn document(title: &str, content: &str) -> String {
     let (title, inks, style) = (text(title), crate::plot::theme::css(), include_str!("page.css"));
@@ -65,20 +50,6 @@ pub(super) fn document(title: &str, content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_read_well() {
-        let cases =
-            [(3.4, "3 s"), (98.0, "98 s"), (100.0, "2 min"), (5025.0, "84 min"), (9000.0, "2 h 30 min")];
-        for (seconds, words) in cases {
-            assert_eq!(duration(seconds), words);
-        }
-    }
-
-    #[test]
-    fn one_is_singular() {
-        assert_eq!([0, 1, 2].map(|n| counted(n, "job")), ["0 jobs", "1 job", "2 jobs"]);
-    }
 
     #[test]
     fn headings_are_escaped_and_repeated_for_narrow_screens() {

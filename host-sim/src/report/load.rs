@@ -23,9 +23,14 @@ pub struct StudyData {
 impl StudyData {
     fn read(folder: &Path) -> Result<Self, Error> {
         let study = Study::open(folder)?;
-        let Loaded { rows, notes } = study.load()?;
+        let Loaded { rows, mut notes } = study.load()?;
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, manifest: study.manifest().clone(), rows, notes, timing: study.timing()? })
+        // A page can do without the time that the study took.
+        let timing = study.timing().unwrap_or_else(|error| {
+            notes.push(error.to_string());
+            None
+        });
+        Ok(Self { name, manifest: study.manifest().clone(), rows, notes, timing })
     }
 
     /// How success is measured: as the paper does for the problem.
@@ -47,19 +52,19 @@ impl StudyData {
     }
 }
 
-/// Reads all studies in the folders, or in the folders directly below them; those that cannot be read become lines
-/// of text. A folder without any study is an error.
-pub(super) fn load(folders: &[PathBuf]) -> Result<(Vec<StudyData>, Vec<String>), Error> {
-    let (mut studies, mut problems) = (Vec::new(), Vec::new());
+/// Reads all studies in the folders, or in the folders directly below them. A study that cannot be read does not hide
+/// the others: its error comes beside them. A folder without any study is an error.
+pub(super) fn load(folders: &[PathBuf]) -> Result<(Vec<StudyData>, Vec<Error>), Error> {
+    let (mut studies, mut unreadable) = (Vec::new(), Vec::new());
     for folder in folders {
         for found in studies_in(folder)? {
             match StudyData::read(&found) {
                 Ok(study) => studies.push(study),
-                Err(error) => problems.push(error.to_string()),
+                Err(error) => unreadable.push(error),
             }
         }
     }
-    Ok((studies, problems))
+    Ok((studies, unreadable))
 }
 
 fn studies_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -100,10 +105,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         whole_study(&folder.path().join("a"));
         whole_study(&folder.path().join("b"));
-        fs::write(folder.path().join("a/tasks.csv"), "nonsense").unwrap();
-        let (studies, problems) = load(&[folder.path().to_owned()]).unwrap();
-        assert_eq!((studies.len(), problems.len()), (1, 1));
-        assert!(problems[0].contains("tasks.csv, line 1"), "{problems:?}");
+        fs::write(folder.path().join("a/study.json"), "nonsense").unwrap();
+        let (studies, unreadable) = load(&[folder.path().to_owned()]).unwrap();
+        assert_eq!((studies.len(), unreadable.len()), (1, 1));
+        assert!(unreadable[0].to_string().contains("a/study.json, line 1"), "{unreadable:?}");
         assert_eq!(studies[0].finished(), (2, 2));
+    }
+
+    #[test]
+    fn a_damaged_time_is_a_note() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(folder.path());
+        fs::write(folder.path().join("timing.json"), "nonsense").unwrap();
+        let (studies, unreadable) = load(&[folder.path().to_owned()]).unwrap();
+        assert!(unreadable.is_empty() && studies[0].timing.is_none());
+        assert!(studies[0].notes[0].contains("timing.json"), "{:?}", studies[0].notes);
     }
 }

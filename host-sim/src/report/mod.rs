@@ -26,7 +26,7 @@ pub use load::StudyData;
 pub use select::{Sweep, Who};
 
 /// What a report contains, for a last line on the terminal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// Number of studies shown.
     pub studies: usize,
@@ -34,27 +34,64 @@ pub struct Outcome {
     pub figures: usize,
     /// Claims of the paper that hold, do not hold, and are undecided, over all studies.
     pub verdicts: [usize; 3],
-    /// Studies that could not be read, and what is unfinished in the others, one line each.
-    pub problems: Vec<String>,
+    /// What is unfinished or was repaired in the studies shown, one line each.
+    pub notes: Vec<String>,
+    /// Studies that could not be read, and are missing.
+    pub unreadable: Vec<Error>,
+}
+
+/// What to make of the studies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A page on all of them.
+    Page,
+    /// A picture of one.
+    Picture,
+}
+
+impl Form {
+    /// By the end of the file's name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for any other name.
+    pub fn of(out: &Path) -> Result<Self, Error> {
+        match out.extension().and_then(|ending| ending.to_str()) {
+            Some("html" | "htm") => Ok(Self::Page),
+            Some("svg") => Ok(Self::Picture),
+            _ => Err(Error::refused(out, "a report ends in .html (a page) or .svg (a picture of one study)")),
+        }
+    }
 }
 
 /// Width of a picture.
 const PICTURE: f64 = 960.0;
 
 /// Writes the report on the studies in `folders` (or one level below them) to the file `out`; if its name ends in
-/// `.svg`, only a picture of the first study's curves.
+/// `.svg`, only a picture of the curves of one study.
+///
+/// # Errors
+/// A name of another kind; folders without studies; no study that can be read; more than one for a picture; a file that
+/// cannot be written.
 pub fn write(folders: &[PathBuf], out: &Path) -> Result<Outcome, Error> {
-    let (studies, problems) = load::load(folders)?;
-    if let (Some(first), true) = (studies.first(), out.extension().is_some_and(|name| name == "svg")) {
-        let picture = charts::lines(first).svg(PICTURE, Theme::Standalone);
-        std::fs::write(out, picture).map_err(Error::io("write", out))?;
-        return Ok(Outcome { studies: 1, problems, ..Outcome::default() });
+    let form = Form::of(out)?;
+    let (studies, mut unreadable) = load::load(folders)?;
+    if studies.is_empty() && !unreadable.is_empty() {
+        return Err(unreadable.remove(0));
     }
-    let (text, mut outcome) = page::page(&studies, &problems);
+    let (text, outcome) = match (form, studies.as_slice()) {
+        (Form::Page, _) => page::page(&studies, &unreadable),
+        (Form::Picture, [one]) => {
+            let picture = charts::lines(one).svg(PICTURE, Theme::Standalone);
+            (picture, Outcome { studies: 1, ..Outcome::default() })
+        }
+        (Form::Picture, several) => {
+            let problem = format!("a picture shows one study, and there are {}: name one", several.len());
+            return Err(Error::refused(out, problem));
+        }
+    };
     std::fs::write(out, text).map_err(Error::io("write", out))?;
-    outcome.problems = problems;
-    outcome.problems.extend(studies.iter().flat_map(|s| s.notes.iter().cloned()));
-    Ok(outcome)
+    let notes = studies.iter().flat_map(|study| study.notes.iter().cloned()).collect();
+    Ok(Outcome { notes, unreadable, ..outcome })
 }
 
 #[cfg(test)]
@@ -69,7 +106,7 @@ mod tests {
         whole_study(&study);
         let [first, second] = ["a.html", "b.html"].map(|name| folder.path().join(name));
         let outcome = write(std::slice::from_ref(&study), &first).unwrap();
-        assert_eq!((outcome.studies, outcome.figures, outcome.problems.len()), (1, 0, 0));
+        assert_eq!((outcome.studies, outcome.figures, outcome.notes.len()), (1, 0, 0));
         std::fs::remove_file(study.join("tasks.csv")).unwrap();
         write(&[study], &second).unwrap();
         let read = |path| std::fs::read_to_string(path).unwrap();
@@ -84,6 +121,18 @@ mod tests {
         assert_eq!(write(&[folder.path().to_owned()], &out).unwrap().studies, 1);
         let picture = std::fs::read_to_string(out).unwrap();
         assert!(picture.starts_with("<svg") && !picture.contains("var(--"), "{picture}");
+    }
+
+    #[test]
+    fn a_name_of_another_kind_is_refused_and_so_is_a_picture_of_two() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(&folder.path().join("a"));
+        whole_study(&folder.path().join("b"));
+        for (name, words) in [("x.png", ".html"), ("x", ".html"), ("x.svg", "one study")] {
+            let out = folder.path().join(name);
+            let error = write(&[folder.path().to_owned()], &out).unwrap_err().to_string();
+            assert!(error.contains(words) && !out.exists(), "{name}: {error}");
+        }
     }
 
     #[test]

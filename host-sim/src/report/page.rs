@@ -3,18 +3,19 @@
 use super::charts::{self, POINTS};
 use super::claims::{Claim, of_study};
 use super::figures::{FIGURES, Figure, View};
-use super::html::{chart, counted, document, prose, table, text};
+use super::html::{chart, document, prose, table, text};
 use super::verdict::{Finding, Verdict, judge};
 use super::{Outcome, StudyData, Sweep, tables};
 use crate::plot::Theme;
-use crate::results::Point;
+use crate::results::{Error, Point};
+use crate::words::counted;
 
 const WIDE: f64 = 1080.0;
 const HALF: f64 = 530.0;
 const NARROW: f64 = 360.0;
 
-/// The page on the studies and the problems met while reading others.
-pub(super) fn page(studies: &[StudyData], problems: &[String]) -> (String, Outcome) {
+/// The page on the studies, and on what could not be read.
+pub(super) fn page(studies: &[StudyData], unreadable: &[Error]) -> (String, Outcome) {
     let mut outcome = Outcome { studies: studies.len(), ..Outcome::default() };
     let figures: String = FIGURES.iter().map(|f| figure_section(f, studies, &mut outcome)).collect();
     let others: Vec<&StudyData> =
@@ -25,7 +26,7 @@ pub(super) fn page(studies: &[StudyData], problems: &[String]) -> (String, Outco
          <p class=\"lead\">Multi-fidelity Bayesian optimization with transferable max-value entropy search \
          (MFT-MES), run by the same core that runs on the microcontroller. The paper’s claims stand beside what came \
          out.</p>\n</header>\n<main>\n{}{}{}{figures}{others}</main>\n<footer>Foretune {}</footer>\n",
-        problem_section(problems, studies),
+        problem_section(unreadable, studies),
         glance(studies),
         HOW_TO_READ,
         env!("CARGO_PKG_VERSION"),
@@ -47,10 +48,15 @@ const HOW_TO_READ: &str = "<section class=\"reading\" id=\"reading\"><h2>How to 
     A claimed factor holds when our interval reaches it and at least half of the gain is certain, and does not \
     hold when our interval stays below it.</li>\n</ul></section>\n";
 
-fn problem_section(problems: &[String], studies: &[StudyData]) -> String {
-    let unfinished = studies.iter().flat_map(|s| &s.notes);
-    let lines: Vec<String> =
-        problems.iter().chain(unfinished).take(20).map(|p| format!("<li>{}</li>", text(p))).collect();
+fn problem_section(unreadable: &[Error], studies: &[StudyData]) -> String {
+    let unfinished = studies.iter().flat_map(|s| s.notes.iter().cloned());
+    let lines: Vec<String> = unreadable
+        .iter()
+        .map(Error::to_string)
+        .chain(unfinished)
+        .take(20)
+        .map(|p| format!("<li>{}</li>", text(&p)))
+        .collect();
     match lines.is_empty() {
         true => String::new(),
         false => format!(
@@ -70,8 +76,9 @@ fn glance(studies: &[StudyData]) -> String {
     let row = |figure: &Figure| {
         let found = of_figure(figure, studies);
         let run = |s: &&StudyData| {
-            let (experiments, tasks) = (s.finished().1 as u32, s.manifest.tasks);
-            format!("{}: {} of {tasks} tasks", text(&s.manifest.preset), counted(experiments, "experiment"))
+            let (experiments, tasks) = (s.finished().1, s.manifest.tasks as usize);
+            let (experiments, tasks) = (counted(experiments, "experiment"), counted(tasks, "task"));
+            format!("{}: {experiments} of {tasks}", text(&s.manifest.preset))
         };
         let runs: Vec<String> = found.iter().map(run).collect();
         let claims = |s: &&StudyData| {
@@ -224,6 +231,8 @@ fn chip(verdict: Verdict, worded: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::super::fixture::{all, study};
     use super::*;
 
@@ -254,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_page_is_well_formed() {
-        let (html, _) = page(&all(3), &["a < b".into()]);
+        let (html, _) = page(&all(3), &[Error::refused(Path::new("a < b"), "c & d")]);
         let body = &html[html.find("<body>").unwrap()..html.find("</html>").unwrap()];
         let body = body.replace("&nbsp;", "&#160;");
         let document = roxmltree::Document::parse(&body).unwrap();
@@ -272,7 +281,7 @@ mod tests {
         assert_eq!(html.matches("Not run yet").count(), 7);
         let (html, outcome) = page(&[], &[]);
         assert_eq!(html.matches("Not run yet").count(), 8);
-        assert_eq!(outcome, Outcome::default());
+        assert_eq!((outcome.studies, outcome.figures, outcome.verdicts), (0, 0, [0; 3]));
     }
 
     #[test]
@@ -309,7 +318,7 @@ mod tests {
         }
         let mut figure = data.clone();
         figure.manifest.study = "fig3".into();
-        let (html, _) = page(&[data, figure], &[hostile.into()]);
+        let (html, _) = page(&[data, figure], &[Error::refused(Path::new(hostile), hostile)]);
         assert!(!html.contains("<script"));
         let body = &html[html.find("<body>").unwrap()..html.find("</html>").unwrap()];
         roxmltree::Document::parse(&body.replace("&nbsp;", "&#160;")).unwrap();

@@ -1,14 +1,16 @@
 //! The numbers behind the charts, and the settings behind the numbers.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::html::{counted, duration, table, text};
+use super::html::{table, text};
 use super::{StudyData, select};
 use crate::plot::{decimals_for, fixed_number, short_number};
 use crate::results::stats::Estimate;
 use crate::results::{Metric, Point, Samples, Variant};
+use crate::words::{counted, spell};
 
 /// What each variant achieved, in one row each.
 pub(super) fn achieved(study: &StudyData) -> String {
@@ -17,29 +19,26 @@ pub(super) fn achieved(study: &StudyData) -> String {
         Metric::Ratio => "ratio",
     };
     let last = study.manifest.tasks;
-    let headings = [
-        "Method".to_string(),
-        format!("First task, best {metric}"),
-        format!("Task {last}, best {metric}"),
+    // The first task and the last, which may be the same.
+    let shown = if last == 1 { vec![1] } else { vec![1, last] };
+    let mut headings = vec!["Method".to_string()];
+    headings.extend(shown.iter().map(|task| format!("Task {task}, best {metric}")));
+    headings.extend([
         format!("All tasks, best {metric}"),
         format!("All tasks, recommended {metric}"),
         format!("All tasks, {metric} while tuning"),
         "Queries per task".to_string(),
-    ];
+    ]);
     let points = [Point::Best, Point::Recommended, Point::Tried].map(|p| study.samples(p));
     let row = |(i, variant): (usize, &Variant)| {
         let [best, recommended, tried] = &points;
         let rows = study.rows.iter().filter(|r| r.variant == i);
         let queries: Vec<f64> = rows.map(|r| f64::from(r.queries)).collect();
-        vec![
-            text(&variant.label),
-            estimate(best.estimate(i, 1)),
-            estimate(best.estimate(i, last)),
-            estimate(over_tasks(best, i, last)),
-            estimate(over_tasks(recommended, i, last)),
-            estimate(over_tasks(tried, i, last)),
-            Estimate::of(&queries).map_or("–".into(), |e| format!("{:.1}", e.mean)),
-        ]
+        let mut cells = vec![text(&variant.label)];
+        cells.extend(shown.iter().map(|task| estimate(best.estimate(i, *task))));
+        cells.extend([best, recommended, tried].map(|point| estimate(over_tasks(point, i, last))));
+        cells.push(Estimate::of(&queries).map_or("–".into(), |e| format!("{:.1}", e.mean)));
+        cells
     };
     table("numbers", &headings, &study.manifest.variants.iter().enumerate().map(row).collect::<Vec<_>>())
 }
@@ -68,13 +67,14 @@ fn estimate(estimate: Option<Estimate>) -> String {
 pub(super) fn facts(study: &StudyData) -> String {
     let m = &study.manifest;
     let (least, most) = study.finished();
+    let all = counted(m.experiments as usize, "experiment");
     let experiments = match least as u32 == m.experiments {
-        true => counted(m.experiments, "experiment"),
-        false if least == most => format!("{least} of {}", counted(m.experiments, "experiment")),
-        false => format!("{least} to {most} of {}", counted(m.experiments, "experiment")),
+        true => all,
+        false if least == most => format!("{least} of {all}"),
+        false => format!("{least} to {most} of {all}"),
     };
     let mut facts = vec![
-        format!("{experiments} of {} tasks", m.tasks),
+        format!("{experiments} of {}", counted(m.tasks as usize, "task")),
         format!("problem {}", m.problem),
         format!("seed {}", m.seed),
         format!("version {}", m.version),
@@ -82,9 +82,9 @@ pub(super) fn facts(study: &StudyData) -> String {
     if let Some(t) = study.timing {
         facts.push(format!(
             "took {} with {} on {}",
-            duration(t.wall_seconds),
-            counted(t.jobs, "job"),
-            counted(t.cores, "core")
+            spell(Duration::from_secs_f64(t.wall_seconds.clamp(0.0, 1e9))),
+            counted(t.jobs as usize, "job"),
+            counted(t.cores as usize, "core")
         ));
     }
     text(&facts.join(" · "))

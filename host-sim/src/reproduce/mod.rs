@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::plot::short_number;
 use crate::problems::Problem;
 use crate::runner::{Benchmark, Identity, Method, Plan, Variant};
-use crate::settings::{Preset, Setup, shortest};
+use crate::settings::{Assignment, Preset, Setup, shortest};
 
 pub use figures::{Beta, FIGURES, Figure, Line};
 
@@ -19,7 +19,7 @@ pub struct Request {
     /// What the settings start from.
     pub preset: Preset,
     /// Settings over the preset's.
-    pub assignments: Vec<(String, String)>,
+    pub assignments: Vec<Assignment>,
     /// Repetitions.
     pub experiments: u32,
     /// Tasks, if not the paper's number.
@@ -36,6 +36,15 @@ impl Figure {
         FIGURES.iter().find(|figure| figure.name == name)
     }
 
+    /// Whether the figure itself says what a setting is, so that setting it changes nothing.
+    pub fn fixes(&self, key: &str) -> bool {
+        match key {
+            "particles" | "c" => true,
+            "beta" => !self.lines.iter().any(|line| matches!(line.beta, Beta::Paper(_))),
+            _ => false,
+        }
+    }
+
     /// The study that makes the figure.
     ///
     /// # Errors
@@ -47,9 +56,7 @@ impl Figure {
             benchmark = benchmark.with_budget(budget)?;
         }
         let mut base = Setup::new(request.preset, benchmark.spec());
-        for (key, value) in &request.assignments {
-            base.set(key, value)?;
-        }
+        base.assign(&request.assignments)?;
         let variants = self.lines.iter().map(|line| self.variant(line, base, request)).collect();
         let identity = Identity {
             study: self.name.into(),
@@ -96,13 +103,13 @@ impl Figure {
 
 impl Request {
     fn sets(&self, key: &str) -> bool {
-        self.assignments.iter().any(|(k, _)| k == key)
+        self.assignments.iter().any(|a| a.key == key)
     }
 
     /// The command that makes a figure, with a settings file spelt out.
     fn command(&self, figure: &str) -> String {
         let mut text = format!("foretune reproduce {figure} --preset {}", self.preset.name());
-        for (key, value) in &self.assignments {
+        for Assignment { key, value, .. } in &self.assignments {
             text += &format!(" --set {key}={value}");
         }
         text += &format!(" --experiments {} --seed {}", self.experiments, self.seed);
@@ -146,7 +153,7 @@ mod tests {
         assert_eq!(paper, (0.8, "MFT-MES, β = 0.8 (1.6 printed)".into()));
         let ours = f64::from(foretune_core::Settings::DEFAULT.beta);
         assert!((beta(request(Preset::Default)).0 - ours).abs() < 1e-6);
-        let set = Request { assignments: vec![("beta".into(), "0.1".into())], ..request(Preset::Paper) };
+        let set = Request { assignments: vec!["beta=0.1".parse().unwrap()], ..request(Preset::Paper) };
         assert_eq!(beta(set).0, 0.1);
     }
 

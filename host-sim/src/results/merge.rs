@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::snapshot::write_atomically;
 use super::{Error, Study, Timing, UnitId};
+use crate::words::counted;
 
 /// Merges shards into a new folder, which equals the unsharded study byte for byte.
 ///
@@ -15,7 +16,8 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<Study, Error> {
     let Some(first) = shards.first() else { return Err(Error::refused(out, "no shards to merge")) };
     for other in &shards[1..] {
         if let Some(field) = first.manifest().first_difference(other.manifest()) {
-            let problem = format!("is of another study than {}: {field} differs", first.folder().display());
+            let problem =
+                format!("is of another study than {}: they differ in {field}", first.folder().display());
             return Err(Error::refused(other.folder(), problem));
         }
     }
@@ -57,7 +59,7 @@ fn owners(shards: &[Study]) -> Result<BTreeMap<UnitId, &Study>, Error> {
         manifest.units().filter(|u| !owners.contains_key(u)).map(|u| manifest.unit_name(u)).collect();
     if let [first, ..] = missing.as_slice() {
         let problem =
-            format!("the shards lack {} units of the study, the first of them {first}", missing.len());
+            format!("the shards lack {} of the study, the first is {first}", counted(missing.len(), "unit"));
         return Err(Error::refused(shards[0].folder(), problem));
     }
     Ok(owners)
@@ -161,7 +163,7 @@ mod tests {
 
         let stranger = folder.path().join("stranger");
         Study::create(&stranger, Manifest { seed: 1, ..manifest() }).unwrap();
-        refused(&[shards[0].clone(), stranger], "seed differs");
+        refused(&[shards[0].clone(), stranger], "differ in seed");
 
         let owner = Study::open(&shards[1]).unwrap();
         let path = if owner.unit_path(UNIT).exists() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::snapshot::{self, Snapshot, remove_if_there, remove_leftovers, write_atomically};
 use super::unit::unit_line;
 use super::{Error, Manifest, TaskSummary, Timing, Unit, UnitId, UnitWriter, summary};
+use crate::words::counted;
 
 /// A folder that holds the results of a study.
 #[derive(Clone, Debug)]
@@ -69,11 +70,12 @@ impl Study {
             ..found.clone()
         };
         if let Some(field) = grown.first_difference(&study.manifest) {
-            let problem = format!("holds another study (its {field} differ): choose another folder");
+            let problem = format!("holds a study that differs in its {field}: choose another folder");
             return Err(Error::refused(folder, problem));
         }
         if found.experiments > study.manifest.experiments {
-            let problem = format!("holds a study of {} experiments already", found.experiments);
+            let problem =
+                format!("holds a study of {} already", counted(found.experiments as usize, "experiment"));
             return Err(Error::refused(folder, problem));
         }
         remove_leftovers(folder)?;
@@ -174,16 +176,27 @@ impl Study {
         write_atomically(&self.summary_path(), summary::format(&rows, &self.manifest).as_bytes())
     }
 
-    /// The summary: from `tasks.csv` where there is one, else from the units as far as they are done.
+    /// The summary: from `tasks.csv` where there is one, else from the units as far as they are done. A damaged
+    /// `tasks.csv` is replaced by what the units say, if there are any and all of them are sound.
     pub fn load(&self) -> Result<Loaded, Error> {
         let path = self.summary_path();
         match fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.sum_up(),
             Err(e) => Err(Error::io("read", &path)(e)),
-            Ok(bytes) => {
-                Ok(Loaded { rows: summary::parse(&bytes, &self.manifest, &path)?, notes: Vec::new() })
-            }
+            Ok(bytes) => match summary::parse(&bytes, &self.manifest, &path) {
+                Ok(rows) => Ok(Loaded { rows, notes: Vec::new() }),
+                Err(damage) => self.rebuilt(damage),
+            },
         }
+    }
+
+    /// The summary from sound units in place of a damaged one.
+    fn rebuilt(&self, damage: Error) -> Result<Loaded, Error> {
+        let Loaded { rows, notes } = self.sum_up()?;
+        if rows.is_empty() || !notes.is_empty() {
+            return Err(damage);
+        }
+        Ok(Loaded { rows, notes: vec![format!("{damage}; its rows are taken from the units")] })
     }
 
     /// How long the study took, if that was recorded.
@@ -384,6 +397,23 @@ mod tests {
         assert_eq!(from_file.rows, from_units.rows);
         assert_eq!(from_file.rows.len(), 2 * 2 * 3);
         assert!(from_units.notes.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_summary_is_taken_from_sound_units_and_only_from_those() {
+        let folder = tempfile::tempdir().unwrap();
+        let study = whole_study(folder.path());
+        let sound = study.load().unwrap().rows;
+        let path = folder.path().join("tasks.csv");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replacen(",1,1,", ",1,2,", 1)).unwrap();
+        let loaded = study.load().unwrap();
+        assert_eq!(loaded.rows, sound);
+        assert!(loaded.notes[0].contains("tasks.csv, line "), "{:?}", loaded.notes);
+        fs::write(study.unit_path(UNIT), &unit_bytes()[..60]).unwrap();
+        assert!(study.load().unwrap_err().to_string().contains("tasks.csv, line "));
+        fs::remove_dir_all(folder.path().join("units")).unwrap();
+        assert!(study.load().unwrap_err().to_string().contains("tasks.csv, line "));
     }
 
     #[test]

@@ -21,7 +21,6 @@ pub use estimate::estimate;
 pub use method::Method;
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run, run_with};
-pub(crate) use progress::{say, spell};
 pub use seeds::{Noise, Seeds};
 pub use session::{Answered, Ended, play};
 pub use shapes::STACK;

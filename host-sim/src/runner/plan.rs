@@ -254,9 +254,9 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     }
     let cheapest = if variant.method.only_truth() { spec.fidelities.len() - 1 } else { 0 };
     let least = spec.fidelities[cheapest].cost;
-    if setup.core.initial == 0 && least > spec.budget {
+    if least > spec.budget {
         return Err(Error::usage(format!(
-            "nothing can be measured: no initial points, and a budget of {} where a query of {} costs {least}",
+            "the budget of {} buys nothing: the cheapest query of {} costs {least}",
             spec.budget, variant.method
         )));
     }

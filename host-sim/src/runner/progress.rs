@@ -1,7 +1,7 @@
 //! How far a study is and how long it will take: a live bar on a terminal, a line now and then elsewhere.
 
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::pool::Execution;
 use crate::error::Error;
 use crate::results::{Study, TaskSummary, UnitId};
+use crate::words::{say, spell};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
@@ -144,36 +145,4 @@ fn bar() -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
-}
-
-/// A line for people on the error output. That it cannot be read is no reason to stop.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// A duration in words, two units at most.
-pub(crate) fn spell(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    let minutes = (seconds / 60.0).round() as u64;
-    match minutes {
-        _ if seconds < 9.5 => format!("{seconds:.1} s"),
-        _ if seconds < 99.5 => format!("{seconds:.0} s"),
-        ..100 => format!("{minutes} min"),
-        100..2880 => format!("{} h {} min", minutes / 60, minutes % 60),
-        _ => format!("{} d {} h", minutes / 1440, minutes % 1440 / 60),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_spelt_for_people() {
-        for (seconds, text) in
-            [(0.4, "0.4 s"), (45.0, "45 s"), (130.0, "2 min"), (8000.0, "2 h 13 min"), (200_000.0, "2 d 7 h")]
-        {
-            assert_eq!(spell(Duration::from_secs_f64(seconds)), text);
-        }
-    }
 }

@@ -7,6 +7,7 @@ mod file;
 mod keys;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use foretune_core::{Method as CoreMethod, Scaling, Settings};
 use serde_json::Value;
@@ -76,6 +77,15 @@ impl Setup {
         known.apply(self, value).ok_or_else(bad)
     }
 
+    /// Makes assignments, one after the other.
+    ///
+    /// # Errors
+    /// As [`Self::set`], with the file and line of the assignment where it has one.
+    pub fn assign(&mut self, assignments: &[Assignment]) -> Result<(), Error> {
+        let mut one = |a: &Assignment| self.set(&a.key, &a.value).map_err(|error| a.located(error));
+        assignments.iter().try_for_each(&mut one)
+    }
+
     /// The core's settings for a method.
     ///
     /// # Errors
@@ -123,15 +133,37 @@ fn unknown(key: &str) -> Error {
     Error::usage(format!("unknown setting `{key}`: known are {}", names.join(", ")))
 }
 
-/// Splits `key=value`.
-///
-/// # Errors
-/// [`Error::Usage`] if there is no `=`.
-pub fn assignment(text: &str) -> Result<(String, String), Error> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
-    Ok((key.trim().to_string(), value.trim().to_string()))
+/// A key, the value that it is given, and where that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The setting's name.
+    pub key: String,
+    /// Its value as text.
+    pub value: String,
+    /// File and line; none on the command line.
+    pub place: Option<String>,
+}
+
+impl Assignment {
+    /// An error with the place of the assignment before it.
+    fn located(&self, error: Error) -> Error {
+        match &self.place {
+            Some(place) => Error::usage(format!("{place}: {error}")),
+            None => error,
+        }
+    }
+}
+
+impl FromStr for Assignment {
+    type Err = Error;
+
+    /// Splits `key=value`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
+        Ok(Self { key: key.trim().into(), value: value.trim().into(), place: None })
+    }
 }
 
 #[cfg(test)]
@@ -202,8 +234,9 @@ mod tests {
         }
         let error = setup(Preset::Default).set("betta", "1").unwrap_err().to_string();
         assert!(error.contains("`betta`") && error.contains("beta,"), "{error}");
-        assert!(assignment("beta").is_err());
-        assert_eq!(assignment(" beta = 1 ").unwrap(), ("beta".into(), "1".into()));
+        assert!("beta".parse::<Assignment>().is_err());
+        let given: Assignment = " beta = 1 ".parse().unwrap();
+        assert_eq!(given, Assignment { key: "beta".into(), value: "1".into(), place: None });
     }
 
     #[test]

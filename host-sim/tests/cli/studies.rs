@@ -163,3 +163,46 @@ fn settings_come_from_files_and_arguments_alike() {
     let row = |text: &str| text.lines().nth(1).unwrap().split_once(',').unwrap().1.to_string();
     assert_eq!(row(&swept.1), row(&from_file.1));
 }
+
+#[test]
+fn a_report_on_damaged_files_takes_the_units_or_fails_with_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let sound = run(path, "sound", &[]);
+    assert!(sound.contains("best tried, task 1 ") && sound.contains("best tried, task 3"), "{sound}");
+    run(path, "hurt", &[]);
+    succeed(path, &["report", "hurt", "--out", "whole.html"]);
+    let page = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+
+    let summary = path.join("hurt/tasks.csv");
+    let text = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, text.replacen("random,1,1", "random,1,2", 1)).unwrap();
+    let output = command(path, &["report", "hurt", "--out", "again.html"]).output().unwrap();
+    assert!(output.status.success());
+    assert!(stderr(&output).contains("hurt/tasks.csv, line "), "{}", stderr(&output));
+    let figures = |page: String| page[page.find("<svg").unwrap()..].to_string();
+    assert_eq!(figures(page("again.html")), figures(page("whole.html")), "the units say the same");
+
+    fs::remove_dir_all(path.join("hurt/units")).unwrap();
+    let error = fail(path, &["report", "hurt", "--out", "none.html"], 1);
+    assert!(error.contains("hurt/tasks.csv, line "), "{error}");
+
+    fs::write(path.join("hurt/study.json"), "{").unwrap();
+    let error = fail(path, &["report", "sound", "hurt", "--out", "both.html"], 1);
+    assert!(error.contains("hurt/study.json, line 1"), "{error}");
+    assert!(page("both.html").contains("hurt/study.json"), "the sound one is shown, the other named");
+}
+
+#[test]
+fn one_task_has_one_column_and_one_study_is_singular() {
+    let folder = tempfile::tempdir().unwrap();
+    let tiny = ["run", "gas", "-m", "random", "--tasks", "1", "--budget", "50", "--out", "one", "--quiet"];
+    let table = succeed(folder.path(), &tiny);
+    assert_eq!(table.matches("best tried, task 1").count(), 1, "{table}");
+    let said = succeed(folder.path(), &["report", "one"]);
+    assert!(said.contains("1 study, 0 figures"), "{said}");
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains("1 experiment of 1 task ") || page.contains("1 experiment of 1 task<"), "{page}");
+    let error = fail(folder.path(), &[&tiny[..], &["--seed", "7", "--resume"]].concat(), 1);
+    assert!(error.contains("differs in its seed"), "{error}");
+}

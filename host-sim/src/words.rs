@@ -1,0 +1,51 @@
+//! Words for people: lines on the error output, counts, time spans.
+
+use std::io::Write;
+use std::time::Duration;
+
+/// A line for people on the error output. That it cannot be read is no reason to stop.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// `1 study`, `2 studies`, `3 tasks`.
+pub fn counted(count: usize, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
+}
+
+/// A time span in words, two units at most.
+pub fn spell(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let minutes = (seconds / 60.0).round() as u64;
+    match minutes {
+        _ if seconds < 9.5 => format!("{seconds:.1} s"),
+        _ if seconds < 99.5 => format!("{seconds:.0} s"),
+        ..100 => format!("{minutes} min"),
+        100..2880 => format!("{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{} d {} h", minutes / 1440, minutes % 1440 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thing_is_not_several() {
+        let all = [(1, "study"), (0, "study"), (1, "task"), (2, "task")].map(|(n, noun)| counted(n, noun));
+        assert_eq!(all, ["1 study", "0 studies", "1 task", "2 tasks"]);
+    }
+
+    #[test]
+    fn durations_are_spelt_for_people() {
+        for (seconds, text) in
+            [(0.4, "0.4 s"), (45.0, "45 s"), (130.0, "2 min"), (8000.0, "2 h 13 min"), (200_000.0, "2 d 7 h")]
+        {
+            assert_eq!(spell(Duration::from_secs_f64(seconds)), text);
+        }
+    }
+}
