@@ -22,8 +22,8 @@ use crate::math;
 
 /// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
 ///
-/// Chosen from the table `tests/golden/conditioning.txt`, which
-/// `cargo test -p foretune-core --test golden -- --nocapture` prints: up to 128 observations, however long the
+/// Chosen from the table `tests/golden/conditioning.txt` of the repository, which
+/// `cargo test -p foretune-tests --test golden -- --nocapture` prints: up to 128 observations, however long the
 /// lengthscales, the mean stays within 5·10⁻³ deviations of the signal (and 0.2 of the posterior's) and the likelihood
 /// within 10⁻³ of itself. At 10⁻⁴ the mean can be off by more than the posterior's deviation. Rounding the kernel to
 /// `f32` costs that much by itself, so no better factorisation would help.

@@ -14,7 +14,7 @@ struct Long {
 const ALL: [Long; 3] = [
     Long { name: "storage", package: "foretune-firmware", filter: "app::tests::compact" },
     Long { name: "line", package: "foretune-link", filter: "a_very_long_bad_line" },
-    Long { name: "life", package: "foretune-core", filter: "a_life_of_a_thousand_tasks" },
+    Long { name: "life", package: "foretune-tests", filter: "a_life_of_a_thousand_tasks" },
 ];
 
 /// Runs the campaign of that name, or all without one; `None` if none is called so.

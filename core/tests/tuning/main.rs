@@ -2,7 +2,6 @@
 
 mod budget;
 mod capacities;
-mod digests;
 mod profiles;
 mod promises;
 mod refusals;

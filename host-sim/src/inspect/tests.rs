@@ -20,7 +20,7 @@ const GRADIENT: f64 = 1e-3;
 const SCORE: f64 = 1e-3;
 
 fn golden(name: &str) -> Value {
-    let path = format!("{}/../core/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 /// The program in a folder.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretune"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretune-tested"));
     command.current_dir(folder).args(arguments);
     command
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Path of a file of golden data.
 pub fn path(name: &str) -> String {
-    format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/golden/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A file of golden data.

@@ -1,12 +1,16 @@
 //! A seeded run of three tasks has the digest that is committed beside these tests.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p foretune-core --test tuning digests` writes them anew: whoever changes what the
+//! `UPDATE_GOLDEN=1 cargo test -p foretune-tests --test digests` writes them anew: whoever changes what the
 //! optimizer does sees it in the diff.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
+#[path = "../core/tests/tuning/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of the core, which need more of it")]
+mod support;
+
+use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 use foretune_core::snapshot::Crc;
 use foretune_core::{
     Bandwidth, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
@@ -80,7 +84,7 @@ fn seeded_runs_have_the_committed_digests() {
         let (queries, digest) = digest(problem, settings);
         writeln!(text, "{digest:08x} {queries:>3}  {name}").unwrap();
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("digests.txt");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, &text).unwrap();
     }

@@ -1,0 +1,8 @@
+//! Tests of more than one package, or of the whole; each package's own lie beside its code.
+//!
+//! | test | what it shows |
+//! |---|---|
+//! | `golden` | the core computes what an `f64` reference does, which lies beside it |
+//! | `digests` | seeded runs ask the same, bit for bit, as ever |
+//! | `life` | hundreds of tasks in one memory: as good and as quick at the end as at the start |
+//! | `command_line` | the program `foretune`: the same results however it was run, a clear word for every bad request |
