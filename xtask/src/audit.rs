@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use crate::shell::{root, run, target_dir};
-use crate::step::Trouble;
-use crate::tools::crates_io;
+use crate::error::Error;
+use crate::install::crates_io;
+use crate::shell::{plain_cargo, run, target_dir};
 
 struct Check {
     name: &'static str,
-    run: fn() -> Result<(), Trouble>,
+    run: fn() -> Result<(), Error>,
 }
 
 const CHECKS: [Check; 4] = [
@@ -21,45 +21,42 @@ const CHECKS: [Check; 4] = [
 /// This host, spelt out: what is built for it with a sanitizer is then kept apart from build scripts.
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// A kin of the boards' processor, with pointers of 32 bits, and without the assembly of `libm` that Miri cannot run.
-const KIN: &str = "armv7-unknown-linux-gnueabihf";
+/// A processor like the boards', with pointers of 32 bits, and without the assembly of `libm` that Miri cannot run.
+const LIKE_THE_BOARDS: &str = "armv7-unknown-linux-gnueabihf";
+
+/// The names of all checks.
+pub fn names() -> [&'static str; CHECKS.len()] {
+    CHECKS.map(|check| check.name)
+}
 
 /// All checks, or those named. Advisories need a network, so they are run only by name.
-pub fn audit(words: &[String]) -> bool {
-    if let Some(unknown) = words.iter().find(|word| CHECKS.iter().all(|check| check.name != **word)) {
-        eprintln!("no check is called `{unknown}`; there are {}", CHECKS.map(|check| check.name).join(", "));
-        return false;
-    }
-    let wanted = |check: &&Check| match words.is_empty() {
+pub fn audit(names: &[String]) -> Result<(), Error> {
+    let wanted = |check: &&Check| match names.is_empty() {
         true => check.name != "advisories",
-        false => words.iter().any(|word| word == check.name),
+        false => names.iter().any(|name| name == check.name),
     };
-    let result = CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)());
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
-    }
-    result.is_ok()
+    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)())
 }
 
 /// Licences, sources and banned packages, from what is on this machine.
-fn licences() -> Result<(), Trouble> {
+fn licences() -> Result<(), Error> {
     crates_io("cargo-deny", &[])?;
-    run(nothing_chosen().args(["deny", "--offline", "check", "licenses", "bans", "sources"]))
+    run(plain_cargo().args(["deny", "--offline", "check", "licenses", "bans", "sources"]))
 }
 
 /// Known holes in dependencies: fetches RustSec's database.
-fn advisories() -> Result<(), Trouble> {
+fn advisories() -> Result<(), Error> {
     crates_io("cargo-deny", &[])?;
-    run(nothing_chosen().args(["deny", "check", "advisories"]))
+    run(plain_cargo().args(["deny", "check", "advisories"]))
 }
 
 /// The unit tests of core, link and storage, interpreted: undefined behaviour in them or in what they use would show.
 /// The longest tests are left out (Miri is some hundred times slower than the processor).
-fn miri() -> Result<(), Trouble> {
+fn miri() -> Result<(), Error> {
     let test = |package: &str, filters: &[&str]| {
         let mut command = nightly("miri", "miri");
         command.env("PROPTEST_CASES", "2").env("MIRIFLAGS", "-Zmiri-disable-isolation");
-        command.args(["test", "--target", KIN, "--package", package, "--lib", "--"]);
+        command.args(["test", "--target", LIKE_THE_BOARDS, "--package", package, "--lib", "--"]);
         run(command.args(filters))
     };
     let skipped: Vec<_> = TOO_LONG.iter().flat_map(|name| ["--skip", *name]).collect();
@@ -83,7 +80,7 @@ const TOO_LONG: [&str; 10] = [
 ];
 
 /// The address sanitizer over link, firmware and simulator.
-fn addresses() -> Result<(), Trouble> {
+fn addresses() -> Result<(), Error> {
     let mut command = nightly("test", "addresses");
     // Some tests leak on purpose, to have bytes that live for ever.
     command.env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", "detect_leaks=0");
@@ -100,14 +97,7 @@ fn addresses() -> Result<(), Trouble> {
 
 /// `cargo +nightly <subcommand>`, building in a folder of its own.
 fn nightly(subcommand: &str, folder: &str) -> Command {
-    let mut command = nothing_chosen();
+    let mut command = plain_cargo();
     command.args(["+nightly", subcommand]).env("CARGO_TARGET_DIR", target_dir().join(folder));
-    command
-}
-
-/// Cargo by its name, so that a toolchain can be asked for although one is running us.
-fn nothing_chosen() -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(root()).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     command
 }

@@ -1,10 +1,10 @@
-//! The boards as the chores see them: how to build for one, emulate it, flash it, and what memory the chip has.
+//! The boards as these commands see them: how to build for one, emulate it, flash it, and what memory the chip has.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::error::Error;
 use crate::shell::{run, target_dir};
-use crate::step::Trouble;
 use crate::tools::Tools;
 
 /// A board that the firmware is built for.
@@ -84,15 +84,15 @@ pub const BOARDS: [Board; 3] = [
 ];
 
 /// The board of that name.
-pub fn find(name: &str) -> Result<&'static Board, Trouble> {
+pub fn find(name: &str) -> Result<&'static Board, Error> {
     let names = || BOARDS.map(|board| board.name).join(", ");
     let found = BOARDS.iter().find(|board| board.name == name);
-    found.ok_or_else(|| Trouble::failed(format!("no board is called `{name}`; there are {}", names())))
+    found.ok_or_else(|| Error::failed(format!("no board is called `{name}`; there are {}", names())))
 }
 
 impl Board {
     /// Builds a program of the firmware for this board; returns where its ELF file lies.
-    pub fn build(&self, tools: &Tools, program: &str) -> Result<PathBuf, Trouble> {
+    pub fn build(&self, tools: &Tools, program: &str) -> Result<PathBuf, Error> {
         self.build_with_steps(tools, program, None)
     }
 
@@ -102,7 +102,7 @@ impl Board {
         tools: &Tools,
         program: &str,
         steps: Option<&str>,
-    ) -> Result<PathBuf, Trouble> {
+    ) -> Result<PathBuf, Error> {
         let toolchain = tools.board_toolchain()?;
         let mut cargo = toolchain.cargo("build");
         let profile = profile(program);
@@ -116,6 +116,15 @@ impl Board {
         std::fs::create_dir_all(kept.parent().expect("a folder"))?;
         std::fs::copy(built, &kept)?;
         Ok(kept)
+    }
+
+    /// Builds an example of the firmware with one of Cargo's profiles; returns where its ELF file lies.
+    pub fn build_example(&self, tools: &Tools, example: &str, profile: &str) -> Result<PathBuf, Error> {
+        let toolchain = tools.board_toolchain()?;
+        let mut cargo = toolchain.cargo("build");
+        cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
+        run(cargo.args(["--example", example]))?;
+        Ok(toolchain.output().join(profile).join("examples").join(example))
     }
 
     /// QEMU's name for it, when there is one.

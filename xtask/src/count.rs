@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::process::Command;
 
-use crate::shell::{read, root, run};
-use crate::step::{Trouble, Verdict};
+use crate::board::find;
+use crate::error::Error;
+use crate::qemu;
+use crate::shell::root;
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 const BOARD: &str = "mps2-an500";
@@ -29,19 +30,14 @@ const PROGRAMS: [(&str, &str, &str); 3] = [
 type Counts = BTreeMap<(String, String, u64), u64>;
 
 /// `cargo xtask count [--write]`: prints the table, and with `--write` keeps it.
-pub fn count(words: &[String]) -> bool {
+pub fn count(write: bool) -> Result<(), Error> {
     let tools = Tools::default();
-    let result = match words.iter().any(|word| word == "--write") {
-        true => measure(&tools).and_then(|counts| {
-            println!("\n{}", table_of(&counts));
-            Ok(std::fs::write(root().join(TABLE), format!("{HEADING}{}", table_of(&counts)))?)
-        }),
-        false => check(&tools).map(drop),
-    };
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
+    if !write {
+        return check(&tools).map(drop);
     }
-    result.is_ok()
+    let counts = measure(&tools)?;
+    println!("\n{}", table_of(&counts));
+    Ok(std::fs::write(root().join(TABLE), format!("{HEADING}{}", table_of(&counts)))?)
 }
 
 /// The step: no count has grown beyond what the table says.
@@ -53,38 +49,23 @@ pub fn check(tools: &Tools) -> Verdict {
 }
 
 /// Runs all programs.
-fn measure(tools: &Tools) -> Result<Counts, Trouble> {
+fn measure(tools: &Tools) -> Result<Counts, Error> {
     let mut counts = Counts::new();
     for (program, profile, name) in PROGRAMS {
-        let elf = build(tools, program, profile)?;
-        let said = emulate(tools, &elf)?;
+        let board = find(BOARD)?;
+        let elf = board.build_example(tools, program, profile)?;
+        let said = qemu::output(tools, board, &elf, 900, &["-icount", "shift=0"])?;
         if said.lines().last() != Some("done") {
-            return Err(Trouble::failed(format!("{program} did not come to its end: {said}")));
+            return Err(Error::failed(format!("{program} did not come to its end: {said}")));
         }
         for line in said.lines() {
             if let [what, t, instructions] = line.split(' ').collect::<Vec<_>>()[..] {
-                let number = |word: &str| word.parse().map_err(|_| Trouble::failed(format!("`{line}`?")));
+                let number = |word: &str| word.parse().map_err(|_| Error::failed(format!("`{line}`?")));
                 counts.insert((name.into(), what.into(), number(t)?), number(instructions)?);
             }
         }
     }
     Ok(counts)
-}
-
-fn build(tools: &Tools, program: &str, profile: &str) -> Result<PathBuf, Trouble> {
-    let toolchain = tools.board_toolchain()?;
-    let mut cargo = toolchain.cargo("build");
-    cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", BOARD]);
-    run(cargo.args(["--example", program]))?;
-    Ok(toolchain.output().join(profile).join("examples").join(program))
-}
-
-fn emulate(tools: &Tools, elf: &PathBuf) -> Result<String, Trouble> {
-    let mut emulator = Command::new("timeout");
-    emulator.arg("900").arg(tools.qemu()?).args(["-machine", BOARD, "-display", "none", "-monitor", "none"]);
-    emulator.args(["-icount", "shift=0", "-serial", "none"]);
-    emulator.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
-    read(&mut emulator).ok_or_else(|| Trouble::failed(format!("{} did not end with success", elf.display())))
 }
 
 const HEADING: &str = "\
@@ -156,24 +137,28 @@ fn parse(text: &str) -> Counts {
         .collect()
 }
 
-/// What has grown beyond the tolerance, or is not in the table, is trouble.
+/// What has grown beyond the tolerance, or is not in the table, is an error.
 fn compare(kept: &Counts, now: &Counts) -> Verdict {
     let mut less = 0;
     for (key @ (profile, what, t), &count) in now {
         let name = format!("{profile} {what} at {t}");
         let Some(&before) = kept.get(key) else {
-            return Err(Trouble::failed(format!("{name} is not in {TABLE}: cargo xtask count --write")));
+            return Err(Error::failed(format!("{name} is not in {TABLE}: cargo xtask count --write")));
         };
         let (before, count) = (before as f64, count as f64);
         if count > before * (1.0 + TOLERANCE) {
             let growth = 100.0 * (count / before - 1.0);
-            return Err(Trouble::failed(format!(
+            return Err(Error::failed(format!(
                 "{name} takes {growth:.1} % more instructions; if that is wanted: cargo xtask count --write"
             )));
         }
         less += u32::from(count < before * (1.0 - TOLERANCE));
     }
-    Ok(if less > 0 { format!("{less} counts have shrunk: write the table anew") } else { String::new() })
+    Ok(if less > 0 {
+        format!("less than in the table: {less}; cargo xtask count --write")
+    } else {
+        String::new()
+    })
 }
 
 #[cfg(test)]
@@ -190,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn growth_beyond_the_tolerance_is_trouble() {
+    fn growth_beyond_the_tolerance_is_an_error() {
         assert!(compare(&counts(1000), &counts(1049)).is_ok());
         assert!(compare(&counts(1000), &counts(1051)).unwrap_err().why().contains("5.1 %"));
         assert!(compare(&Counts::new(), &counts(1)).unwrap_err().why().contains("not in"));
-        assert!(compare(&counts(1000), &counts(900)).unwrap().contains("1 counts"));
+        assert!(compare(&counts(1000), &counts(900)).unwrap().contains("less than in the table: 1;"));
     }
 
     #[test]

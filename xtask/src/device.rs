@@ -4,24 +4,16 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::board::{BOARDS, Reach, find as find_board};
+use crate::error::Error;
 use crate::qemu::Device;
 use crate::shell::{find, run, target_dir};
-use crate::step::Trouble;
 use crate::tools::Tools;
 
 /// A day: an emulated board runs until it ends or is interrupted.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// `cargo xtask emulate <board> <program>`: its serial line on a local port, its flash kept from run to run.
-pub fn emulate(words: &[String]) -> bool {
-    let [board, program] = words else {
-        eprintln!("usage: cargo xtask emulate <board> <program>");
-        return false;
-    };
-    report(start(board, program))
-}
-
-fn start(board: &str, program: &str) -> Result<(), Trouble> {
+pub fn emulate(board: &str, program: &str) -> Result<(), Error> {
     let tools = Tools::default();
     let board = find_board(board)?;
     let elf = board.build(&tools, program)?;
@@ -33,31 +25,20 @@ fn start(board: &str, program: &str) -> Result<(), Trouble> {
     println!("its flash is {}; delete that for a new device", device.flash().display());
     match running.wait(DAY)?.0 {
         0 => Ok(()),
-        code => Err(Trouble::failed(format!("the program ended with exit code {code}"))),
+        code => Err(Error::failed(format!("the program ended with exit code {code}"))),
     }
 }
 
-/// `cargo xtask flash [program]`: builds for the real board, flashes it and shows its log.
-pub fn flash(words: &[String]) -> bool {
-    let program = words.first().map_or("selftest", String::as_str);
-    report(flash_program(program))
-}
-
-fn flash_program(program: &str) -> Result<(), Trouble> {
+/// `cargo xtask flash <program>`: builds for the real board, flashes it and shows its log.
+pub fn flash(program: &str) -> Result<(), Error> {
     let probed = BOARDS.iter().find_map(|board| match board.reach {
         Reach::Probed(chip) => Some((board, chip)),
         Reach::Emulated(_) => None,
     });
     let (board, chip) = probed.expect("there is a real board");
-    let elf = board.build(&Tools::default(), program)?;
+    // Looked for first: the build takes minutes.
     let probe = find("probe-rs")
-        .ok_or_else(|| Trouble::missing("probe-rs is missing: cargo install probe-rs-tools --locked"))?;
+        .ok_or_else(|| Error::missing("probe-rs is missing: cargo install probe-rs-tools --locked"))?;
+    let elf = board.build(&Tools::default(), program)?;
     run(Command::new(probe).args(["run", "--chip", chip]).arg(elf))
-}
-
-fn report(result: Result<(), Trouble>) -> bool {
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
-    }
-    result.is_ok()
 }

@@ -8,7 +8,7 @@ use object::elf::{PT_LOAD, SHF_ALLOC};
 use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags};
 
-use crate::step::Trouble;
+use crate::error::Error;
 
 /// A linked program.
 #[derive(Debug, Default)]
@@ -34,9 +34,9 @@ pub struct Section {
 
 impl Elf {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, Trouble> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path)?;
-        Self::parse(&bytes).map_err(|error| Trouble::failed(format!("{}: {error}", path.display())))
+        Self::parse(&bytes).map_err(|error| Error::failed(format!("{}: {error}", path.display())))
     }
 
     fn parse(bytes: &[u8]) -> object::Result<Self> {
@@ -72,13 +72,13 @@ impl Elf {
     }
 
     /// The address of a symbol that the layout defines.
-    pub fn symbol(&self, name: &str) -> Result<u64, Trouble> {
+    pub fn symbol(&self, name: &str) -> Result<u64, Error> {
         let found = self.symbols.get(name).copied();
-        found.ok_or_else(|| Trouble::failed(format!("the layout defines no `{name}`")))
+        found.ok_or_else(|| Error::failed(format!("the layout defines no `{name}`")))
     }
 
     /// The addresses between two symbols.
-    pub fn between(&self, start: &str, end: &str) -> Result<Range<u64>, Trouble> {
+    pub fn between(&self, start: &str, end: &str) -> Result<Range<u64>, Error> {
         Ok(self.symbol(start)?..self.symbol(end)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The fuzz targets: a fixed number of inputs as a step, libFuzzer as a chore.
+//! The fuzz targets: a fixed number of inputs as a step, libFuzzer as a command.
 //!
 //! The targets are plain functions in `fuzz/`, a workspace of its own. The step needs no more than the compiler in use;
 //! `cargo xtask fuzz` wants `cargo-fuzz`, a nightly compiler and a C++ one, and looks for new paths with the address
@@ -6,15 +6,17 @@
 
 use std::process::Command;
 
-use crate::shell::{cargo, root, run, target_dir};
-use crate::step::{Trouble, Verdict};
-use crate::tools::{Tools, crates_io};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::error::Error;
+use crate::install::crates_io;
+use crate::shell::{cargo, plain_cargo, root, run, target_dir};
+use crate::step::Verdict;
+use crate::tools::Tools;
 
 /// All targets.
 const TARGETS: [&str; 6] = ["optimizer", "snapshot", "storage", "link", "inspect", "settings"];
-
-/// Seconds per target, unless told.
-const SECONDS: &str = "100";
 
 fn cargo_in_fuzz() -> Command {
     let mut cargo = cargo();
@@ -31,29 +33,28 @@ pub fn check(tools: &Tools) -> Verdict {
     Ok(String::new())
 }
 
-/// `cargo xtask fuzz [seconds] [target ...]`: libFuzzer on all targets, or those named.
-pub fn fuzz(words: &[String]) -> bool {
-    let (seconds, named) = match words.split_first() {
-        Some((first, rest)) if first.parse::<u32>().is_ok() => (first.as_str(), rest),
-        _ => (SECONDS, words),
-    };
-    if let Some(unknown) = named.iter().find(|name| !TARGETS.contains(&name.as_str())) {
-        eprintln!("no target is called `{unknown}`; there are {}", TARGETS.join(", "));
-        return false;
-    }
-    let chosen = TARGETS.iter().filter(|target| named.is_empty() || named.iter().any(|name| name == *target));
-    let result = crates_io("cargo-fuzz", &[])
-        .and_then(|_| chosen.into_iter().try_for_each(|target| search(target, seconds)));
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
-    }
-    result.is_ok()
+/// What libFuzzer is asked to do.
+#[derive(Debug, Args)]
+pub struct FuzzArguments {
+    /// Targets, instead of all.
+    #[arg(value_name = "TARGET", value_parser = PossibleValuesParser::new(TARGETS))]
+    targets: Vec<String>,
+    /// How long to look at each target.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    seconds: u32,
+}
+
+/// `cargo xtask fuzz`: libFuzzer on all targets, or those named.
+pub fn fuzz(arguments: &FuzzArguments) -> Result<(), Error> {
+    let FuzzArguments { targets, seconds } = arguments;
+    crates_io("cargo-fuzz", &[])?;
+    let chosen = TARGETS.iter().filter(|target| targets.is_empty() || targets.iter().any(|t| t == *target));
+    chosen.into_iter().try_for_each(|target| search(target, *seconds))
 }
 
 /// Has libFuzzer look for a while; what it finds lies in `fuzz/artifacts/`, what it learnt in `fuzz/corpus/`.
-fn search(target: &str, seconds: &str) -> Result<(), Trouble> {
-    let mut command = Command::new("cargo");
-    command.current_dir(root()).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+fn search(target: &str, seconds: u32) -> Result<(), Error> {
+    let mut command = plain_cargo();
     command.args(["+nightly", "fuzz", "run", "--features", "libfuzzer", target, "--"]);
     run(command.args([
         &format!("-max_total_time={seconds}"),

@@ -4,29 +4,40 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::board::{Board, find};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::board::{Board, emulated, find};
+use crate::error::Error;
 use crate::qemu::{Device, INSTRUCTIONS_PER_TICK};
 use crate::shell::{cargo, run, target_dir};
 use crate::size::stack_budget;
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// A run: which program on which board, and what it tunes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Plan {
     /// The board.
+    #[arg(long, value_name = "BOARD", default_value = "mps2-an500", value_parser = PossibleValuesParser::new(emulated().map(|board| board.name)))]
     pub board: String,
-    /// The program.
+    /// The profile.
+    #[arg(long, value_name = "PROFILE", default_value = "compact", value_parser = ["compact", "deep"])]
     pub profile: String,
     /// Number of tasks.
+    #[arg(long, value_name = "N", default_value_t = 3)]
     pub tasks: u32,
     /// What a task's queries may cost; the ten initial ones are free.
+    #[arg(long, value_name = "COST", default_value_t = 200)]
     pub budget: u32,
     /// Learning steps at the end of a task, if other than the profile's own.
+    #[arg(long, value_name = "N")]
     pub steps: Option<u32>,
     /// Count instructions: slower, but the longest slice of work comes out in instructions.
+    #[arg(long)]
     pub count: bool,
     /// Let knowledge travel: trained on the host, loaded into the device, read from it and continued on the host.
+    #[arg(long)]
     pub travel: bool,
 }
 
@@ -44,39 +55,8 @@ impl Plan {
         }
     }
 
-    /// Reads `--board`, `--profile`, `--tasks`, `--budget`, `--steps`, `--count`, `--travel`.
-    fn parse(words: &[String]) -> Result<Self, Trouble> {
-        let mut plan = Plan::new("mps2-an500", "compact", 3, 200);
-        let mut words = words.iter();
-        while let Some(option) = words.next() {
-            match option.as_str() {
-                "--count" => {
-                    plan.count = true;
-                    continue;
-                }
-                "--travel" => {
-                    plan.travel = true;
-                    continue;
-                }
-                _ => {}
-            }
-            let value =
-                words.next().ok_or_else(|| Trouble::failed(format!("`{option}` wants a value")))?.clone();
-            let number = || value.parse().map_err(|_| Trouble::failed(format!("`{value}` is no number")));
-            match option.as_str() {
-                "--board" => plan.board = value,
-                "--profile" => plan.profile = value,
-                "--tasks" => plan.tasks = number()?,
-                "--budget" => plan.budget = number()?,
-                "--steps" => plan.steps = Some(number()?),
-                other => return Err(Trouble::failed(format!("there is no option `{other}`"))),
-            }
-        }
-        Ok(plan)
-    }
-
     /// Builds the program.
-    pub fn build(&self, tools: &Tools) -> Result<PathBuf, Trouble> {
+    pub fn build(&self, tools: &Tools) -> Result<PathBuf, Error> {
         let steps = self.steps.map(|steps| steps.to_string());
         find(&self.board)?.build_with_steps(tools, &self.profile, steps.as_deref())
     }
@@ -90,18 +70,12 @@ impl Plan {
     }
 }
 
-/// `cargo xtask hil [options]`.
-pub fn hil(words: &[String]) -> bool {
+/// `cargo xtask hil`.
+pub fn hil(plan: &Plan) -> Result<(), Error> {
     let tools = Tools::default();
-    let result = Plan::parse(words).and_then(|plan| {
-        let station = station()?;
-        play(&tools, &plan, &station)
-    });
-    match &result {
-        Ok(remark) => println!("{remark}"),
-        Err(trouble) => eprintln!("{}", trouble.why()),
-    }
-    result.is_ok()
+    let station = station()?;
+    println!("{}", play(&tools, plan, &station)?);
+    Ok(())
 }
 
 /// The step: both profiles on the boards that can hold them.
@@ -117,7 +91,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
 }
 
 /// Builds the base station.
-pub fn station() -> Result<PathBuf, Trouble> {
+pub fn station() -> Result<PathBuf, Error> {
     run(cargo().args(["build", "--package", "host-sim", "--bin", "foretune"]))?;
     Ok(target_dir().join("debug/foretune"))
 }
@@ -143,12 +117,12 @@ fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
 /// What the device says of its stack and its longest slice.
 fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let largest = |before: &str| log.iter().filter_map(|line| number_after(line, before)).max();
-    let missing = || Trouble::failed("the device's log says nothing of its stack".to_owned());
+    let missing = || Error::failed("the device's log says nothing of its stack".to_owned());
     let stack = largest("used: ").ok_or_else(missing)?;
     let slice = largest("longest slice ").ok_or_else(missing)?;
     let granted = stack_budget(board.name, &plan.profile);
     if granted.is_some_and(|granted| stack > granted) {
-        return Err(Trouble::failed(format!("a stack of {stack} bytes, but the budget grants {granted:?}")));
+        return Err(Error::failed(format!("a stack of {stack} bytes, but the budget grants {granted:?}")));
     }
     let slice = match plan.count {
         true => format!(", longest slice {} instructions", slice * INSTRUCTIONS_PER_TICK),
@@ -164,22 +138,24 @@ fn number_after(line: &str, before: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        plan: Plan,
     }
 
     #[test]
-    fn options_are_read_and_nonsense_is_refused() {
-        let plan = Plan::parse(&words("--board mps2-an386 --tasks 5 --steps 7 --count")).unwrap();
+    fn options_become_arguments_of_the_station() {
+        let words = "hil --board mps2-an386 --tasks 5 --steps 7 --count";
+        let plan = Program::parse_from(words.split_whitespace()).plan;
         let wanted =
             Plan { tasks: 5, steps: Some(7), count: true, ..Plan::new("mps2-an386", "compact", 3, 200) };
         assert_eq!(plan, wanted);
         assert!(plan.arguments(99).join(" ").ends_with("--tasks 5 --budget 200 --steps 7"));
-        for nonsense in ["--bored x", "--tasks", "--tasks many"] {
-            assert!(Plan::parse(&words(nonsense)).is_err(), "{nonsense}");
-        }
     }
 
     #[test]

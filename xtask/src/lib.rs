@@ -1,14 +1,15 @@
-//! Project chores: tests, emulated boards, sizes. `cargo xtask help` lists them.
+//! Commands of the project: tests, emulated boards, sizes. `cargo xtask help` lists them.
 
 pub mod audit;
 pub mod board;
-pub mod campaign;
 pub mod count;
 pub mod device;
+pub mod disturbed;
 pub mod elf;
+pub mod error;
 pub mod fuzz;
 pub mod hil;
-pub mod long;
+pub mod install;
 pub mod map;
 pub mod minimal;
 pub mod panics;

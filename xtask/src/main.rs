@@ -1,114 +1,162 @@
-//! `cargo xtask <chore>`: finds the chore and runs it.
+//! `cargo xtask <command>`: reads the command line and runs the command.
 
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand};
 use xtask::board::BOARDS;
+use xtask::error::Error;
+use xtask::{audit, count, device, fuzz, hil, map, panics, size, soak, test};
 
-struct Chore {
-    name: &'static str,
-    usage: &'static str,
-    about: &'static str,
-    run: fn(&[String]) -> bool,
+/// Commands of the project: tests, emulated and real boards, sizes, soak tests.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 120)]
+#[command(arg_required_else_help = true, after_help = lists())]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
 }
 
-/// All chores. A new one is a line here and a module beside this file.
-const CHORES: &[Chore] = &[
-    Chore {
-        name: "test",
-        usage: "test [step ...]",
-        about: "runs every test (or the named steps), installing what is missing; fails in CI if a step cannot run",
-        run: xtask::test::test,
+/// All commands. A new one is a variant here, a line in [`run`] and a module beside this file.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run every test, or the named steps; installs what is missing, and fails in CI if a step cannot run.
+    #[command(after_help = steps())]
+    Test {
+        /// Steps to run, instead of all.
+        #[arg(value_name = "STEP", value_parser = names(test::STEPS.iter().map(|step| step.name)), hide_possible_values = true)]
+        steps: Vec<String>,
     },
-    Chore {
-        name: "hil",
-        usage: "hil [--board B] [--profile P] [--tasks N] [--budget N] [--steps N] [--count] [--travel]",
-        about: "the tuner on an emulated board with `foretune hil` as its base station, compared bit for bit with this host",
-        run: xtask::hil::hil,
+    /// Run the tuner on an emulated board with `foretune hil` as its base station; compare bit for bit with this host.
+    Hil(hil::Plan),
+    /// Run the long tests: property tests on fresh seeds, storage, line and life on this host, disturbed boards.
+    Soak(soak::SoakArguments),
+    /// Run libFuzzer on every fuzz target, or on those named; needs a nightly compiler.
+    Fuzz(fuzz::FuzzArguments),
+    /// Run what needs more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler.
+    Audit {
+        /// Checks to run, instead of all but `advisories`, which needs a network.
+        #[arg(value_name = "CHECK", value_parser = names(audit::names()))]
+        checks: Vec<String>,
     },
-    Chore {
-        name: "campaign",
-        usage: "campaign [storage | line | life | board]",
-        about: "the long tests: storage, line and life on this host, then power failures and bad lines on emulated boards",
-        run: xtask::campaign::campaign,
+    /// Run a program of the firmware in the emulator: its log here, its serial line on a local port.
+    Emulate {
+        /// The board.
+        #[arg(value_parser = boards())]
+        board: String,
+        /// The program: compact, deep or selftest.
+        program: String,
     },
-    Chore {
-        name: "soak",
-        usage: "soak properties [--seeds N]",
-        about: "the property tests of the workspace on fresh seeds, 50 unless told; says which seed failed",
-        run: xtask::soak::soak,
+    /// Build for the real board, flash it with probe-rs and show its log.
+    Flash {
+        /// The program: compact, deep or selftest.
+        program: String,
     },
-    Chore {
-        name: "fuzz",
-        usage: "fuzz [seconds] [target ...]",
-        about: "libFuzzer on every fuzz target (or those named), 100 seconds each; wants a nightly compiler",
-        run: xtask::fuzz::fuzz,
+    /// Print what the programs take on the boards, against their budgets.
+    Size {
+        /// Keep the table in firmware/sizes.md.
+        #[arg(long)]
+        write: bool,
     },
-    Chore {
-        name: "audit",
-        usage: "audit [licences | advisories | miri | addresses]",
-        about: "what wants more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler",
-        run: xtask::audit::audit,
+    /// Count instructions on the emulated Cortex-M7, against the table in firmware/instructions.md.
+    Count {
+        /// Renew the table.
+        #[arg(long)]
+        write: bool,
     },
-    Chore {
-        name: "emulate",
-        usage: "emulate <board> <program>",
-        about: "runs a program of the firmware in the emulator, its log here, its serial line on a local port",
-        run: xtask::device::emulate,
+    /// List every place in the released firmware that could panic.
+    Panics {
+        /// Keep their numbers in firmware/panics.md.
+        #[arg(long)]
+        write: bool,
     },
-    Chore {
-        name: "flash",
-        usage: "flash [program]",
-        about: "builds for the real board, flashes it with probe-rs and shows its log",
-        run: xtask::device::flash,
+    /// Print a program's memory map, checked against the chip's.
+    Map {
+        /// The board.
+        #[arg(value_parser = boards())]
+        board: String,
+        /// The program: compact, deep or selftest.
+        program: String,
     },
-    Chore {
-        name: "size",
-        usage: "size [--write]",
-        about: "what the programs take on the boards, against their budgets; --write keeps the table in firmware/sizes.md",
-        run: xtask::size::size,
-    },
-    Chore {
-        name: "count",
-        usage: "count [--write]",
-        about: "instructions on the emulated Cortex-M7, against the table in firmware/instructions.md; --write renews it",
-        run: xtask::count::count,
-    },
-    Chore {
-        name: "panics",
-        usage: "panics [--write]",
-        about: "every place in the released firmware that could panic; --write keeps their numbers in firmware/panics.md",
-        run: xtask::panics::panics,
-    },
-    Chore {
-        name: "map",
-        usage: "map <board> <program>",
-        about: "a program's memory map, checked against the chip's",
-        run: xtask::map::map,
-    },
-    Chore { name: "help", usage: "help", about: "says all this", run: help },
-];
+}
+
+fn names(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser {
+    PossibleValuesParser::new(names)
+}
+
+fn boards() -> PossibleValuesParser {
+    names(BOARDS.map(|board| board.name))
+}
+
+fn lists() -> String {
+    format!("Boards: {}\n\n{}", BOARDS.map(|board| board.name).join(", "), steps())
+}
+
+fn steps() -> String {
+    format!("Steps of `test`:\n{}", test::list())
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let (name, rest) = words.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
-    let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
-        eprintln!("no chore is called `{name}`\n");
-        help(&[]);
-        return ExitCode::FAILURE;
-    };
-    match (chore.run)(rest) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.why());
+            ExitCode::FAILURE
+        }
     }
 }
 
-fn help(_: &[String]) -> bool {
-    println!("cargo xtask <chore>\n");
-    for chore in CHORES {
-        println!("  {:<27} {}", chore.usage, chore.about);
+fn run(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Test { steps } => test::test(&steps),
+        Command::Hil(plan) => hil::hil(&plan),
+        Command::Soak(arguments) => soak::soak(&arguments),
+        Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
+        Command::Audit { checks } => audit::audit(&checks),
+        Command::Emulate { board, program } => device::emulate(&board, &program),
+        Command::Flash { program } => device::flash(&program),
+        Command::Size { write } => size::size(write),
+        Command::Count { write } => count::count(write),
+        Command::Panics { write } => panics::panics(write),
+        Command::Map { board, program } => map::map(&board, &program),
     }
-    println!("\nBoards: {}", BOARDS.map(|board| board.name).join(", "));
-    println!("\nSteps of `test`:");
-    xtask::test::list();
-    true
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_its_help_and_refuses_what_it_does_not_know() {
+        for command in Arguments::command().get_subcommands() {
+            let parse = |word: &str| Arguments::try_parse_from(["xtask", command.get_name(), word]);
+            assert!(!parse("--help").unwrap_err().use_stderr(), "{}", command.get_name());
+            let error = parse("--wirte").unwrap_err();
+            assert!(error.use_stderr() && error.to_string().contains("--wirte"), "{error}");
+        }
+        assert!(!Arguments::try_parse_from(["xtask", "--help"]).unwrap_err().use_stderr());
+    }
+
+    #[test]
+    fn unknown_words_are_refused_with_the_known_ones() {
+        for (words, known) in [
+            (&["test", "hosts"][..], "host"),
+            (&["audit", "license"], "licences"),
+            (&["fuzz", "links"], "link"),
+            (&["soak", "boards"], "board"),
+            (&["map", "toaster", "compact"], "mps2-an386"),
+            (&["hil", "--board", "toaster"], "mps2-an386"),
+            (&["hil", "--tasks", "many"], "many"),
+        ] {
+            let error = Arguments::try_parse_from(["xtask"].iter().chain(words)).unwrap_err().to_string();
+            assert!(error.contains(known), "{words:?}: {error}");
+        }
+    }
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::board::{Board, Kind, find};
 use crate::elf::Elf;
+use crate::error::Error;
 use crate::size::{BUDGETS, Budget};
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// Bytes that the flash erases together: storage must start and end at such a border.
@@ -14,21 +15,13 @@ const SECTOR: u64 = 8192;
 const PROCESSOR_VECTORS: usize = 16;
 
 /// `cargo xtask map <board> <program>`: builds, checks and prints.
-pub fn map(words: &[String]) -> bool {
-    let [board, program] = words else {
-        eprintln!("usage: cargo xtask map <board> <program>");
-        return false;
-    };
-    let checked = find(board).and_then(|board| {
-        let elf = Elf::read(&board.build(&Tools::default(), program)?)?;
-        print(&elf);
-        check(board, &elf)
-    });
-    match checked {
-        Ok(()) => println!("fits {board}"),
-        Err(ref trouble) => eprintln!("{}", trouble.why()),
-    }
-    checked.is_ok()
+pub fn map(board: &str, program: &str) -> Result<(), Error> {
+    let board = find(board)?;
+    let elf = Elf::read(&board.build(&Tools::default(), program)?)?;
+    print(&elf);
+    check(board, &elf)?;
+    println!("fits {}", board.name);
+    Ok(())
 }
 
 /// The step: every program that has a budget.
@@ -36,7 +29,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
     for Budget { board, program, .. } in BUDGETS {
         let elf = Elf::read(&find(board)?.build(tools, program)?)?;
         check(find(board)?, &elf)
-            .map_err(|trouble| Trouble::failed(format!("{program} on {board}: {}", trouble.why())))?;
+            .map_err(|error| Error::failed(format!("{program} on {board}: {}", error.why())))?;
     }
     Ok(String::new())
 }
@@ -56,7 +49,7 @@ fn print(elf: &Elf) {
 }
 
 /// Everything that must hold of a program on a board.
-pub fn check(board: &Board, elf: &Elf) -> Result<(), Trouble> {
+pub fn check(board: &Board, elf: &Elf) -> Result<(), Error> {
     let stack = elf.between("_stack_end", "_stack_start")?;
     let storage = elf.between("_storage_start", "_storage_end")?;
     let last_words = elf.symbol("_last_words")?;
@@ -72,7 +65,7 @@ pub fn check(board: &Board, elf: &Elf) -> Result<(), Trouble> {
     inside(board, Kind::Ram, "the stack", &stack)?;
     inside(board, Kind::Storage, "the storage", &storage)?;
     if storage.start % SECTOR != 0 || storage.end % SECTOR != 0 || storage.is_empty() {
-        return Err(Trouble::failed(format!("the storage {} is not whole sectors", show(&storage))));
+        return Err(Error::failed(format!("the storage {} is not whole sectors", show(&storage))));
     }
     let mut spans: Vec<_> =
         elf.sections.iter().map(|section| (section.name.as_str(), &section.span)).collect();
@@ -82,31 +75,31 @@ pub fn check(board: &Board, elf: &Elf) -> Result<(), Trouble> {
 }
 
 /// Which sections are variables; any section that we do not know is worth a look by somebody.
-fn is_ram(section: &str) -> Result<bool, Trouble> {
+fn is_ram(section: &str) -> Result<bool, Error> {
     match section {
         ".vector_table" | ".text" | ".rodata" | ".gnu.sgstubs" => Ok(false),
         ".data" | ".bss" | ".uninit" => Ok(true),
-        other => Err(Trouble::failed(format!("no rule says where section {other} belongs"))),
+        other => Err(Error::failed(format!("no rule says where section {other} belongs"))),
     }
 }
 
 /// `span` must lie in one piece of the chip's memory of that kind.
-fn inside(board: &Board, kind: Kind, what: &str, span: &Range<u64>) -> Result<(), Trouble> {
+fn inside(board: &Board, kind: Kind, what: &str, span: &Range<u64>) -> Result<(), Error> {
     let holds = |memory: &&crate::board::Memory| {
         memory.kind == kind && memory.span.start <= span.start && span.end <= memory.span.end
     };
     match board.memory.iter().find(holds) {
         Some(_) => Ok(()),
-        None => Err(Trouble::failed(format!("{what} at {} is not inside any {kind:?} memory", show(span)))),
+        None => Err(Error::failed(format!("{what} at {} is not inside any {kind:?} memory", show(span)))),
     }
 }
 
 /// No two may overlap.
-fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Trouble> {
+fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Error> {
     for (index, (one, a)) in spans.iter().enumerate() {
         for (other, b) in &spans[index + 1..] {
             if a.start < b.end && b.start < a.end {
-                return Err(Trouble::failed(format!("{one} at {} overlaps {other} at {}", show(a), show(b))));
+                return Err(Error::failed(format!("{one} at {} overlaps {other} at {}", show(a), show(b))));
             }
         }
     }
@@ -114,9 +107,9 @@ fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Trouble> {
 }
 
 /// The vector table opens the flash, begins with the stack and the reset handler, and has an entry per interrupt.
-fn vectors(board: &Board, elf: &Elf, stack: &Range<u64>) -> Result<(), Trouble> {
-    let table = elf.section(".vector_table").ok_or_else(|| Trouble::failed("there is no vector table"))?;
-    let text = elf.section(".text").ok_or_else(|| Trouble::failed("there is no code"))?;
+fn vectors(board: &Board, elf: &Elf, stack: &Range<u64>) -> Result<(), Error> {
+    let table = elf.section(".vector_table").ok_or_else(|| Error::failed("there is no vector table"))?;
+    let text = elf.section(".text").ok_or_else(|| Error::failed("there is no code"))?;
     let code =
         board.memory.iter().find(|memory| memory.kind == Kind::Code).expect("every chip has code memory");
     let entries: Vec<u64> = table
@@ -126,21 +119,21 @@ fn vectors(board: &Board, elf: &Elf, stack: &Range<u64>) -> Result<(), Trouble> 
         .collect();
     let wanted = PROCESSOR_VECTORS + board.interrupts;
     match () {
-        _ if table.span.start != code.span.start => Err(Trouble::failed(format!(
+        _ if table.span.start != code.span.start => Err(Error::failed(format!(
             "the vector table is at {}, not where the chip starts",
             show(&table.span)
         ))),
         _ if entries.len() < wanted => {
-            Err(Trouble::failed(format!("{} vectors, but the chip has {wanted}", entries.len())))
+            Err(Error::failed(format!("{} vectors, but the chip has {wanted}", entries.len())))
         }
         _ if entries[0] != stack.end || !entries[0].is_multiple_of(8) => {
-            Err(Trouble::failed(format!("the first vector {:#010x} is not the stack's top", entries[0])))
+            Err(Error::failed(format!("the first vector {:#010x} is not the stack's top", entries[0])))
         }
         _ => entries[1..].iter().filter(|&&entry| entry != 0).try_for_each(|&entry| {
             // The lowest bit says Thumb, the only instruction set there is.
             match entry % 2 == 1 && text.span.contains(&(entry - 1)) {
                 true => Ok(()),
-                false => Err(Trouble::failed(format!("the vector {entry:#010x} does not point to code"))),
+                false => Err(Error::failed(format!("the vector {entry:#010x} does not point to code"))),
             }
         }),
     }

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::board::find;
 use crate::elf::Elf;
+use crate::error::Error;
 use crate::shell::root;
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::toolchain::BoardToolchain;
 use crate::tools::Tools;
 
@@ -50,41 +51,36 @@ pub fn check(tools: &Tools) -> Verdict {
         let allowed = known.get(file).map_or(0, |row| if same_compiler { row.sites } else { usize::MAX });
         if *sites > allowed {
             let lines: Vec<_> = places.iter().filter(|place| place.0 == *file).map(|place| place.1).collect();
-            return Err(Trouble::failed(format!(
+            return Err(Error::failed(format!(
                 "{file} has {sites} places that can panic, {allowed} are accounted for in {TABLE}; lines {lines:?}. \
                  If none of them can happen, say why there: cargo xtask panics --write"
             )));
         }
     }
     if let Some((file, _)) = known.iter().find(|(_, row)| row.why.is_empty()) {
-        return Err(Trouble::failed(format!("{TABLE} does not say why nothing in {file} can panic")));
+        return Err(Error::failed(format!("{TABLE} does not say why nothing in {file} can panic")));
     }
     Ok(format!("{} places in {} files, each accounted for", places.len(), counts.len()))
 }
 
 /// `cargo xtask panics [--write]`: lists them; with `--write` brings the counts of the table up to date, keeping the
 /// reasons.
-pub fn panics(words: &[String]) -> bool {
-    let result = all_places(&Tools::default()).and_then(|places| {
-        places.iter().for_each(|(file, line, column)| println!("{file}:{line}:{column}"));
-        let mut rows = read_table().unwrap_or_default();
-        let counts = count(&places);
-        rows.retain(|file, _| counts.contains_key(file));
-        for (file, sites) in counts {
-            rows.entry(file).or_default().sites = sites;
-        }
-        if words.iter().any(|word| word == "--write") {
-            std::fs::write(root().join(TABLE), text_of(&rows))?;
-        }
-        Ok(())
-    });
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
+pub fn panics(write: bool) -> Result<(), Error> {
+    let places = all_places(&Tools::default())?;
+    places.iter().for_each(|(file, line, column)| println!("{file}:{line}:{column}"));
+    let mut rows = read_table().unwrap_or_default();
+    let counts = count(&places);
+    rows.retain(|file, _| counts.contains_key(file));
+    for (file, sites) in counts {
+        rows.entry(file).or_default().sites = sites;
     }
-    result.is_ok()
+    if write {
+        std::fs::write(root().join(TABLE), text_of(&rows))?;
+    }
+    Ok(())
 }
 
-fn all_places(tools: &Tools) -> Result<BTreeSet<Place>, Trouble> {
+fn all_places(tools: &Tools) -> Result<BTreeSet<Place>, Error> {
     let mut places = BTreeSet::new();
     for program in PROGRAMS {
         let elf = Elf::read(&find(BOARD)?.build(tools, program)?)?;
@@ -104,10 +100,10 @@ fn count(places: &BTreeSet<Place>) -> BTreeMap<String, usize> {
 }
 
 /// No way to panic but those that are known.
-fn check_ways(elf: &Elf) -> Result<(), Trouble> {
+fn check_ways(elf: &Elf) -> Result<(), Error> {
     let ways = elf.symbols.keys().filter_map(|symbol| way(symbol));
     match ways.into_iter().find(|way| !WAYS.contains(&way.as_str())) {
-        Some(new) => Err(Trouble::failed(format!("a new way to panic is linked in: `{new}`"))),
+        Some(new) => Err(Error::failed(format!("a new way to panic is linked in: `{new}`"))),
         None => Ok(()),
     }
 }
@@ -189,7 +185,7 @@ struct Row {
     why: String,
 }
 
-fn read_table() -> Result<BTreeMap<String, Row>, Trouble> {
+fn read_table() -> Result<BTreeMap<String, Row>, Error> {
     Ok(parse(&std::fs::read_to_string(root().join(TABLE))?))
 }
 

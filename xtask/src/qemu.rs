@@ -5,7 +5,7 @@
 //! any instant; [`Device::cut`] makes one exact: power fails at the N-th piece of a change to the flash.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), xtask::step::Trouble> {
+//! # fn main() -> Result<(), xtask::error::Error> {
 //! use xtask::{board, qemu::Device, tools::Tools};
 //! let tools = Tools::default();
 //! let board = board::find("mps2-an386")?;
@@ -29,7 +29,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::board::Board;
-use crate::step::Trouble;
+use crate::error::Error;
+use crate::shell::read;
 use crate::tools::Tools;
 
 /// The exit code of a device whose power failed where [`Device::cut`] said.
@@ -61,9 +62,9 @@ pub struct Device {
 
 impl Device {
     /// A device with the flash that lies in `folder` (an erased one when there is none yet).
-    pub fn new(tools: &Tools, board: &Board, elf: &Path, folder: &Path) -> Result<Self, Trouble> {
+    pub fn new(tools: &Tools, board: &Board, elf: &Path, folder: &Path) -> Result<Self, Error> {
         let machine =
-            board.machine().ok_or_else(|| Trouble::failed(format!("{} is not emulated", board.name)))?;
+            board.machine().ok_or_else(|| Error::failed(format!("{} is not emulated", board.name)))?;
         Ok(Device {
             qemu: tools.qemu()?,
             decoder: tools.defmt_print()?,
@@ -77,7 +78,7 @@ impl Device {
     }
 
     /// Switches it on.
-    pub fn start(&self) -> Result<Running, Trouble> {
+    pub fn start(&self) -> Result<Running, Error> {
         let port = free_port()?;
         let mut process = self.command(port).spawn()?;
         let frames = process.stdout.take().expect("standard output is a pipe");
@@ -109,8 +110,25 @@ impl Device {
     }
 }
 
+/// What a program without a serial line prints until it ends by itself; one that does not is ended after `seconds`.
+/// `options` are the emulator's own.
+pub fn output(
+    tools: &Tools,
+    board: &Board,
+    elf: &Path,
+    seconds: u32,
+    options: &[&str],
+) -> Result<String, Error> {
+    let machine = board.machine().ok_or_else(|| Error::failed(format!("{} is not emulated", board.name)))?;
+    let mut emulator = Command::new("timeout");
+    emulator.arg(seconds.to_string()).arg(tools.qemu()?).args(["-machine", machine]).args(options);
+    emulator.args(["-display", "none", "-monitor", "none", "-serial", "none"]);
+    emulator.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
+    read(&mut emulator).ok_or_else(|| Error::failed(format!("{} did not end with success", elf.display())))
+}
+
 /// A port that nobody listens on at the moment.
-fn free_port() -> Result<u16, Trouble> {
+fn free_port() -> Result<u16, Error> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
@@ -124,7 +142,7 @@ pub struct Running {
 
 impl Running {
     /// Connects to the serial line. Reads give up after 30 s, so that a silent device is an error and not a wait.
-    pub fn connect(&self) -> Result<TcpStream, Trouble> {
+    pub fn connect(&self) -> Result<TcpStream, Error> {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             match TcpStream::connect(("127.0.0.1", self.port)) {
@@ -134,7 +152,7 @@ impl Running {
                     return Ok(line);
                 }
                 Err(error) if Instant::now() > deadline => {
-                    return Err(Trouble::failed(format!("serial line: {error}")));
+                    return Err(Error::failed(format!("serial line: {error}")));
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
@@ -142,24 +160,24 @@ impl Running {
     }
 
     /// Power failure: the device is gone between two instructions. Returns its log.
-    pub fn kill(mut self) -> Result<Vec<String>, Trouble> {
+    pub fn kill(mut self) -> Result<Vec<String>, Error> {
         self.process.kill()?;
         self.process.wait()?;
         Ok(self.finish_log())
     }
 
     /// Waits until the program ends by itself; its exit code and its log. One that does not end in time is killed.
-    pub fn wait(mut self, limit: Duration) -> Result<(i32, Vec<String>), Trouble> {
+    pub fn wait(mut self, limit: Duration) -> Result<(i32, Vec<String>), Error> {
         let deadline = Instant::now() + limit;
         loop {
             if let Some(status) = self.process.try_wait()? {
                 let code = status
                     .code()
-                    .ok_or_else(|| Trouble::failed(format!("the emulator ended with {status}")))?;
+                    .ok_or_else(|| Error::failed(format!("the emulator ended with {status}")))?;
                 return Ok((code, self.finish_log()));
             }
             if Instant::now() > deadline {
-                return Err(Trouble::failed(format!(
+                return Err(Error::failed(format!(
                     "the device was still running after {} s",
                     limit.as_secs()
                 )));
@@ -199,7 +217,7 @@ struct Log {
 }
 
 impl Log {
-    fn decode(decoder: &Path, elf: &Path, frames: ChildStdout, show: bool) -> Result<Self, Trouble> {
+    fn decode(decoder: &Path, elf: &Path, frames: ChildStdout, show: bool) -> Result<Self, Error> {
         let mut decoder = Command::new(decoder)
             .arg("-e")
             .arg(elf)

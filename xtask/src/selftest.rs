@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::board::{Board, emulated};
+use crate::error::Error;
 use crate::qemu::{CUT, Device, INSTRUCTIONS_PER_TICK, Running};
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// The program's commands, as its source lists them.
@@ -35,7 +36,7 @@ pub fn selftest(tools: &Tools) -> Verdict {
     Ok(remarks.join("; "))
 }
 
-fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Trouble> {
+fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Error> {
     let folder = tempfile::tempdir()?;
     let device = Device::new(tools, board, elf, folder.path())?;
     let stack = line_and_clock(&device, board)?;
@@ -46,7 +47,7 @@ fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Trouble>
 }
 
 /// Echo, instruction count, stack mark, log, exit.
-fn line_and_clock(device: &Device, board: &Board) -> Result<String, Trouble> {
+fn line_and_clock(device: &Device, board: &Board) -> Result<String, Error> {
     let counting = Device { count_instructions: true, ..device.clone() };
     let mut session = Session::open(&counting)?;
     session.echo(4096)?;
@@ -68,7 +69,7 @@ fn line_and_clock(device: &Device, board: &Board) -> Result<String, Trouble> {
 }
 
 /// Every way to fail is noticed, logged, survived and remembered.
-fn faults(device: &Device) -> Result<(), Trouble> {
+fn faults(device: &Device) -> Result<(), Error> {
     let mut session = Session::open(device)?;
     session.send(command::RESTART)?;
     expect("fault after a plain restart", session.report()?.get("fault"), "None")?;
@@ -102,7 +103,7 @@ mod pieces {
 }
 
 /// A cut at each piece of the fourth record leaves three records and, in the middle of a word, a torn one.
-fn exact_power_cuts(device: &Device) -> Result<(), Trouble> {
+fn exact_power_cuts(device: &Device) -> Result<(), Error> {
     let size = std::fs::metadata(device.flash())?.len() as u32 * 16 / 17;
     let erases = (size / 8192 - 1) * pieces::ERASE;
     for piece in 0..=pieces::RECORD {
@@ -127,7 +128,7 @@ fn exact_power_cuts(device: &Device) -> Result<(), Trouble> {
 }
 
 /// A kill at any moment leaves whole records and at most one torn behind them; a restart finds the same.
-fn random_power_cuts(device: &Device) -> Result<(), Trouble> {
+fn random_power_cuts(device: &Device) -> Result<(), Error> {
     for milliseconds in [3, 10, 25, 60] {
         let mut session = Session::open(device)?;
         session.report()?;
@@ -151,18 +152,18 @@ struct Session {
 }
 
 impl Session {
-    fn open(device: &Device) -> Result<Self, Trouble> {
+    fn open(device: &Device) -> Result<Self, Error> {
         let running = device.start()?;
         let line = BufReader::new(running.connect()?);
         Ok(Session { running, line })
     }
 
-    fn send(&mut self, byte: u8) -> Result<(), Trouble> {
+    fn send(&mut self, byte: u8) -> Result<(), Error> {
         Ok(self.line.get_mut().write_all(&[byte])?)
     }
 
     /// Asks until an answer comes: a device that is restarting loses what it was sent.
-    fn report(&mut self) -> Result<HashMap<String, String>, Trouble> {
+    fn report(&mut self) -> Result<HashMap<String, String>, Error> {
         self.line.get_ref().set_read_timeout(Some(Duration::from_millis(500)))?;
         for _ in 0..60 {
             self.send(command::REPORT)?;
@@ -172,18 +173,18 @@ impl Session {
                 return Ok(parse(&line));
             }
         }
-        Err(Trouble::failed(format!("no report from the device; its log: {:?}", self.running.log())))
+        Err(Error::failed(format!("no report from the device; its log: {:?}", self.running.log())))
     }
 
     /// Reads away the answers to earlier questions.
-    fn drain(&mut self) -> Result<(), Trouble> {
+    fn drain(&mut self) -> Result<(), Error> {
         self.line.get_ref().set_read_timeout(Some(Duration::from_millis(100)))?;
         while self.line.read_until(b'\n', &mut Vec::new()).is_ok_and(|count| count > 0) {}
         Ok(())
     }
 
     /// Sends bytes in blocks that the device's buffer can hold, and wants them back.
-    fn echo(&mut self, bytes: usize) -> Result<(), Trouble> {
+    fn echo(&mut self, bytes: usize) -> Result<(), Error> {
         self.line.get_ref().set_read_timeout(Some(Duration::from_secs(30)))?;
         let text: Vec<u8> = (b' '..=b'~').cycle().take(bytes).collect();
         for block in text.chunks(512) {
@@ -202,16 +203,16 @@ fn parse(line: &str) -> HashMap<String, String> {
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
-fn number(report: &HashMap<String, String>, key: &str) -> Result<u64, Trouble> {
+fn number(report: &HashMap<String, String>, key: &str) -> Result<u64, Error> {
     let value = report.get(key).and_then(|value| value.parse().ok());
-    value.ok_or_else(|| Trouble::failed(format!("no number `{key}` in {report:?}")))
+    value.ok_or_else(|| Error::failed(format!("no number `{key}` in {report:?}")))
 }
 
-fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Trouble> {
-    if holds { Ok(()) } else { Err(Trouble::failed(otherwise())) }
+fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::failed(otherwise())) }
 }
 
-fn expect(what: &str, found: Option<&String>, wanted: &str) -> Result<(), Trouble> {
+fn expect(what: &str, found: Option<&String>, wanted: &str) -> Result<(), Error> {
     check(found.is_some_and(|found| found == wanted), || format!("{what}: {found:?} instead of {wanted}"))
 }
 

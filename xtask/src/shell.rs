@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::step::Trouble;
+use crate::error::Error;
 
 /// The repository's root: where cargo was asked to run this, or where this was compiled.
 pub fn root() -> PathBuf {
@@ -25,6 +25,13 @@ pub fn target_dir() -> PathBuf {
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    command
+}
+
+/// Cargo by its name, so that a toolchain can be asked for although one is running us.
+pub fn plain_cargo() -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(root()).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     command
 }
 
@@ -65,20 +72,20 @@ pub fn typed(command: &Command) -> String {
 }
 
 /// Runs a command, its output in the terminal; anything but success is a failed step.
-pub fn run(command: &mut Command) -> Result<(), Trouble> {
+pub fn run(command: &mut Command) -> Result<(), Error> {
     println!("$ {}", typed(command));
-    let status = command.status().map_err(|error| Trouble::failed(format!("{}: {error}", typed(command))))?;
+    let status = command.status().map_err(|error| Error::failed(format!("{}: {error}", typed(command))))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Trouble::failed(format!("`{}` ended with {status}", typed(command)))),
+        false => Err(Error::failed(format!("`{}` ended with {status}", typed(command)))),
     }
 }
 
 /// Like [`run`], but kills the command when it takes longer than `limit`.
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Trouble> {
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Error> {
     println!("$ {}  (at most {} s)", typed(command), limit.as_secs());
     let words = typed(command);
-    let failed = |why: String| Trouble::failed(format!("`{words}` {why}"));
+    let failed = |why: String| Error::failed(format!("`{words}` {why}"));
     let mut child = command.stdin(Stdio::null()).spawn().map_err(|error| failed(error.to_string()))?;
     let deadline = Instant::now() + limit;
     loop {

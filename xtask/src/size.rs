@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use crate::board::find;
 use crate::elf::Elf;
+use crate::error::Error;
 use crate::shell::root;
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// What a program may take on a board.
@@ -42,21 +43,15 @@ pub fn stack_budget(board: &str, program: &str) -> Option<u64> {
 const TABLE: &str = "firmware/sizes.md";
 
 /// `cargo xtask size [--write]`: prints the table, and with `--write` keeps it in `firmware/sizes.md`.
-pub fn size(words: &[String]) -> bool {
+pub fn size(write: bool) -> Result<(), Error> {
     let tools = Tools::default();
-    let table = BUDGETS.iter().map(|budget| measure(&tools, budget)).collect::<Result<Vec<_>, _>>();
-    let result = table.and_then(|sizes| {
-        let table = table_of(&sizes);
-        println!("\n{table}");
-        if words.iter().any(|word| word == "--write") {
-            std::fs::write(root().join(TABLE), format!("{HEADING}{table}"))?;
-        }
-        sizes.iter().try_for_each(Size::check)
-    });
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
+    let sizes = BUDGETS.iter().map(|budget| measure(&tools, budget)).collect::<Result<Vec<_>, _>>()?;
+    let table = table_of(&sizes);
+    println!("\n{table}");
+    if write {
+        std::fs::write(root().join(TABLE), format!("{HEADING}{table}"))?;
     }
-    result.is_ok()
+    sizes.iter().try_for_each(Size::check)
 }
 
 /// The step: every program within its budget.
@@ -85,7 +80,7 @@ struct Size {
     stack: u64,
 }
 
-fn measure(tools: &Tools, budget: &'static Budget) -> Result<Size, Trouble> {
+fn measure(tools: &Tools, budget: &'static Budget) -> Result<Size, Error> {
     let elf = Elf::read(&find(budget.board)?.build(tools, budget.program)?)?;
     let section = |name| elf.section(name).map_or(0, |section| section.span.end - section.span.start);
     let stack = elf.between("_stack_end", "_stack_start")?;
@@ -105,10 +100,10 @@ impl Size {
         self.data + self.bss + self.uninit + self.budget.stack * 1024
     }
 
-    fn check(&self) -> Result<(), Trouble> {
+    fn check(&self) -> Result<(), Error> {
         let Budget { board, program, flash, ram, stack } = self.budget;
         let over = |what: &str, taken: u64, granted: u64| {
-            Trouble::failed(format!(
+            Error::failed(format!(
                 "{program} on {board}: {what} of {taken} bytes, but the budget is {granted}"
             ))
         };
@@ -159,10 +154,10 @@ mod tests {
 
     #[test]
     fn one_byte_more_is_too_much() {
-        let trouble = |size: Size| size.check().unwrap_err().why().to_owned();
-        assert!(trouble(Size { flash: (96 << 10) + 1, ..size() }).contains("flash"));
-        assert!(trouble(Size { data: 1, ..size() }).contains("memory"));
-        assert!(trouble(Size { stack: (8 << 10) - 1, ..size() }).contains("stack"));
+        let error = |size: Size| size.check().unwrap_err().why().to_owned();
+        assert!(error(Size { flash: (96 << 10) + 1, ..size() }).contains("flash"));
+        assert!(error(Size { data: 1, ..size() }).contains("memory"));
+        assert!(error(Size { stack: (8 << 10) - 1, ..size() }).contains("stack"));
     }
 
     #[test]

@@ -1,15 +1,16 @@
-//! `cargo xtask soak properties`: the property tests of the whole workspace, on seeds that nobody has seen.
+//! `cargo xtask soak`: the long tests. Property tests on fresh seeds, storage, line and a life of a thousand tasks on this
+//! host, disturbed emulated boards.
 //!
 //! `cargo test` takes the seed in `.cargo/config.toml`, so that it does not pass on some days and fail on others. What a
 //! fresh seed finds is fixed, and kept as a test of its own.
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::shell::{cargo, run};
-use crate::step::Trouble;
+use clap::Args;
 
-/// Seeds, unless told.
-const SEEDS: u32 = 50;
+use crate::disturbed;
+use crate::error::Error;
+use crate::shell::{cargo, run};
 
 /// Where property tests are: the arguments of `cargo test`. A test below finds what is missing.
 const PROPERTIES: [(&str, &[&str]); 3] = [
@@ -18,23 +19,47 @@ const PROPERTIES: [(&str, &[&str]); 3] = [
     ("link/tests/messages.rs", &["--package", "foretune-link", "--test", "messages"]),
 ];
 
-/// `cargo xtask soak properties [--seeds N]`.
-pub fn soak(words: &[String]) -> bool {
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    let result = match words[..] {
-        ["properties"] => properties(SEEDS),
-        ["properties", "--seeds", count] if count.parse::<u32>().is_ok_and(|count| count > 0) => {
-            properties(count.parse().expect("a number, as was just seen"))
-        }
-        _ => Err(Trouble::failed("cargo xtask soak properties [--seeds N]; N is at least 1")),
-    };
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
-    }
-    result.is_ok()
+/// A soak test: its name, and what it does.
+struct Soak {
+    name: &'static str,
+    run: fn(&SoakArguments) -> Result<(), Error>,
 }
 
-fn properties(seeds: u32) -> Result<(), Trouble> {
+/// All soak tests.
+const SOAKS: [Soak; 5] = [
+    Soak { name: "properties", run: |arguments| properties(arguments.seeds) },
+    Soak { name: "storage", run: |_| ignored("foretune-firmware", "app::tests::compact") },
+    Soak { name: "line", run: |_| ignored("foretune-link", "a_very_long_bad_line") },
+    Soak { name: "life", run: |_| ignored("foretune-tests", "a_life_of_a_thousand_tasks") },
+    Soak { name: "board", run: |_| disturbed::soak() },
+];
+
+/// Which soak tests, and how long.
+#[derive(Debug, Args)]
+pub struct SoakArguments {
+    /// Soak tests to run, instead of all.
+    #[arg(value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(SOAKS.map(|soak| soak.name)))]
+    names: Vec<String>,
+    /// Fresh seeds for the property tests.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    seeds: u32,
+}
+
+/// `cargo xtask soak [name ...]`: all of them, or those named.
+pub fn soak(arguments: &SoakArguments) -> Result<(), Error> {
+    let names = &arguments.names;
+    let chosen = SOAKS.iter().filter(|soak| names.is_empty() || names.iter().any(|name| name == soak.name));
+    chosen.into_iter().try_for_each(|soak| (soak.run)(arguments))
+}
+
+/// Tests that are ignored otherwise, in release mode, their figures printed.
+fn ignored(package: &str, filter: &str) -> Result<(), Error> {
+    let mut test = cargo();
+    test.args(["test", "--release", "--package", package, filter]);
+    run(test.args(["--", "--ignored", "--nocapture"]))
+}
+
+fn properties(seeds: u32) -> Result<(), Error> {
     for number in 1..=seeds {
         let seed = RandomState::new().hash_one(number);
         println!("seed {number} of {seeds}: {seed}");
@@ -46,11 +71,11 @@ fn properties(seeds: u32) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn one(seed: u64, arguments: &[&str]) -> Result<(), Trouble> {
+fn one(seed: u64, arguments: &[&str]) -> Result<(), Error> {
     let seed = seed.to_string();
     run(cargo().env("PROPTEST_RNG_SEED", &seed).args(["test", "--quiet"]).args(arguments)).map_err(|_| {
         let again = format!("PROPTEST_RNG_SEED={seed} cargo test {}", arguments.join(" "));
-        Trouble::failed(format!("seed {seed} failed. Once more: {again}"))
+        Error::failed(format!("seed {seed} failed. Once more: {again}"))
     })
 }
 

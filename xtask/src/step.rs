@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::tools::Tools;
 
 /// One thing that `cargo xtask test` does.
@@ -16,41 +17,7 @@ pub struct Step {
 }
 
 /// A remark for the summary (often empty), or why it did not pass.
-pub type Verdict = Result<String, Trouble>;
-
-/// Why a step did not pass.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// It ran and found something wrong.
-    Failed(String),
-    /// It could not run: what is missing, and the one command that helps.
-    Missing(String),
-}
-
-impl Trouble {
-    /// A failure, worded by the caller.
-    pub fn failed(why: impl Into<String>) -> Self {
-        Trouble::Failed(why.into())
-    }
-
-    /// Something that is missing, worded by the caller.
-    pub fn missing(why: impl Into<String>) -> Self {
-        Trouble::Missing(why.into())
-    }
-
-    /// The words alone.
-    pub fn why(&self) -> &str {
-        match self {
-            Trouble::Failed(why) | Trouble::Missing(why) => why,
-        }
-    }
-}
-
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Self {
-        Trouble::Failed(error.to_string())
-    }
-}
+pub type Verdict = Result<String, Error>;
 
 /// What came of a step.
 #[derive(Debug)]
@@ -87,8 +54,8 @@ impl Report {
     pub fn is_good(&self, strict: bool) -> bool {
         self.findings.iter().all(|finding| match finding.verdict {
             Ok(_) => true,
-            Err(Trouble::Failed(_)) => false,
-            Err(Trouble::Missing(_)) => !strict,
+            Err(Error::Failed(_)) => false,
+            Err(Error::Missing(_)) => !strict,
         })
     }
 
@@ -99,8 +66,8 @@ impl Report {
         for Finding { name, verdict, took } in &self.findings {
             let (word, remark) = match verdict {
                 Ok(remark) => ("ok", remark.as_str()),
-                Err(Trouble::Failed(why)) => ("FAILED", why.as_str()),
-                Err(Trouble::Missing(why)) => ("NOT RUN", why.as_str()),
+                Err(Error::Failed(why)) => ("FAILED", why.as_str()),
+                Err(Error::Missing(why)) => ("NOT RUN", why.as_str()),
             };
             let line = format!("{name:<width$}  {word:<7} {:>6.1} s  {remark}", took.as_secs_f32());
             writeln!(table, "{}", line.trim_end()).expect("writing to a string");
@@ -109,11 +76,11 @@ impl Report {
     }
 
     /// The last line: how many ran, how many of them failed, how many could not run.
-    pub fn tally(&self) -> String {
+    pub fn summary(&self) -> String {
         let count = |test: fn(&Verdict) -> bool| self.findings.iter().filter(|f| test(&f.verdict)).count();
         let passed = count(|v| v.is_ok());
-        let failed = count(|v| matches!(v, Err(Trouble::Failed(_))));
-        let missing = count(|v| matches!(v, Err(Trouble::Missing(_))));
+        let failed = count(|v| matches!(v, Err(Error::Failed(_))));
+        let missing = count(|v| matches!(v, Err(Error::Missing(_))));
         format!("{passed} passed, {failed} failed, {missing} could not run")
     }
 }
@@ -132,24 +99,24 @@ mod tests {
 
     #[test]
     fn a_failure_is_bad_everywhere() {
-        let report = report([Ok(String::new()), Err(Trouble::failed("wrong"))]);
+        let report = report([Ok(String::new()), Err(Error::failed("wrong"))]);
         assert!(!report.is_good(false));
         assert!(!report.is_good(true));
     }
 
     #[test]
     fn a_step_that_could_not_run_is_bad_only_when_strict() {
-        let report = report([Ok(String::new()), Err(Trouble::missing("no emulator"))]);
+        let report = report([Ok(String::new()), Err(Error::missing("no emulator"))]);
         assert!(report.is_good(false));
         assert!(!report.is_good(true));
     }
 
     #[test]
     fn the_table_says_what_could_not_run_and_why() {
-        let report = report([Ok("fine".into()), Err(Trouble::missing("no emulator"))]);
+        let report = report([Ok("fine".into()), Err(Error::missing("no emulator"))]);
         let table = report.table();
         assert!(table.contains("ok") && table.contains("fine"), "{table}");
         assert!(table.contains("NOT RUN") && table.contains("no emulator"), "{table}");
-        assert_eq!(report.tally(), "1 passed, 0 failed, 1 could not run");
+        assert_eq!(report.summary(), "1 passed, 0 failed, 1 could not run");
     }
 }

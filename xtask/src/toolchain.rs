@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::error::Error;
+use crate::install::{debian, install};
 use crate::shell::{cargo, find, read, root, run_within, target_dir, tool_path};
-use crate::step::Trouble;
-use crate::tools::{debian, install};
 
 /// The boards' processor: Cortex-M4F and Cortex-M7.
 pub const TARGET: &str = "thumbv7em-none-eabihf";
@@ -45,7 +45,7 @@ impl fmt::Display for BoardToolchain {
 
 impl BoardToolchain {
     /// Looks for one; installs what is missing.
-    pub fn find_or_install() -> Result<Self, Trouble> {
+    pub fn find_or_install() -> Result<Self, Error> {
         let forced = std::env::var(CHOICE).is_ok_and(|choice| choice == "debian");
         if !forced && (has_target() || add_target()) {
             return Ok(BoardToolchain::Rustup);
@@ -53,12 +53,12 @@ impl BoardToolchain {
         Self::debian()
     }
 
-    fn debian() -> Result<Self, Trouble> {
+    fn debian() -> Result<Self, Error> {
         if !has_debian_sources() {
             install(&DEBIAN_PACKAGES)?;
         }
         if !has_debian_sources() {
-            return Err(Trouble::missing(format!("no compiler for {TARGET}: rustup target add {TARGET}")));
+            return Err(Error::missing(format!("no compiler for {TARGET}: rustup target add {TARGET}")));
         }
         let linker = debian("ld.lld", &["lld"])?;
         let linker_folder = target_dir().join("debian-linker");

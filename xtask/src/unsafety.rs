@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::error::Error;
 use crate::shell::root;
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// Packages, by their folders.
@@ -20,7 +21,7 @@ pub fn check(_: &Tools) -> Verdict {
             let name = path.strip_prefix(root()).unwrap_or(path).to_string_lossy().into_owned();
             let found = uses(&std::fs::read_to_string(path)?);
             if found > 0 && !name.starts_with(ALLOWED) {
-                return Err(Trouble::failed(format!("{name} has {found} `unsafe`")));
+                return Err(Error::failed(format!("{name} has {found} `unsafe`")));
             }
             count += found;
             Ok(())
@@ -30,7 +31,7 @@ pub fn check(_: &Tools) -> Verdict {
 }
 
 /// All source files below a folder, but for what was built.
-fn walk(folder: &Path, look: &mut dyn FnMut(&Path) -> Result<(), Trouble>) -> Result<(), Trouble> {
+fn walk(folder: &Path, look: &mut dyn FnMut(&Path) -> Result<(), Error>) -> Result<(), Error> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() && !path.ends_with("target") {

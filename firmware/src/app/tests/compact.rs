@@ -1,7 +1,7 @@
 //! A life of three tasks of the compact profile itself, on a flash with the real chip's words and sectors.
 //!
 //! Power fails at every single write and erase of it; bits rot; erases are counted. The tasks of the ordinary tests are
-//! shorter than a real one only by their budgets; `cargo xtask campaign storage` runs the tests that are ignored here.
+//! shorter than a real one only by their budgets; `cargo xtask soak storage` runs the tests that are ignored here.
 
 use std::boxed::Box;
 use std::vec::Vec;

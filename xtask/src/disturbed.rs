@@ -1,4 +1,4 @@
-//! Campaigns against the compact profile: power failures and a bad line, while `foretune hil` must not notice.
+//! The compact profile disturbed: power failures and a bad line, while `foretune hil` must not notice.
 //!
 //! The base station tunes some small tasks through a [`Proxy`], measurements failing now and then. Meanwhile the device
 //! loses power or the station's program is killed; at the end, every query and recommendation must be what the core
@@ -10,14 +10,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::board::{Board, emulated, find};
+use crate::error::Error;
 use crate::hil::{Plan, station};
-use crate::long;
 use crate::proxy::{Proxy, Random};
 use crate::qemu::{CUT, Device, Running};
-use crate::step::{Trouble, Verdict};
+use crate::step::Verdict;
 use crate::tools::Tools;
 
-/// How long a campaign may take after its last disturbance, and a device between two of them.
+/// How long a run may take after its last disturbance, and a device between two of them.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Something that goes wrong.
@@ -33,21 +33,21 @@ enum Disturbance {
 
 /// The step for power failures: cuts at chosen pieces, then kills at random instants.
 pub fn power(tools: &Tools) -> Verdict {
-    let table = Table::lay(tools, "mps2-an386")?;
+    let rig = Rig::build(tools, "mps2-an386")?;
     // A start that goes on with a task first copies its journal, some 200 pieces, then appends with 12 pieces each; the
     // end of the task writes a slot, some 100. Steps of a prime number of pieces meet every part of these in turn.
     let cuts: Vec<_> = (0..48).map(|i| Disturbance::Cut(1 + 37 * i % 500)).collect();
-    let exact = table.play(20, 0, 1, &cuts)?;
+    let exact = rig.play(20, 0, 1, &cuts)?;
     let mut random = Random::new(7);
     let kills: Vec<_> = (0..30).map(|_| Disturbance::Kill(50 + random.below(900))).collect();
-    let killed = table.play(20, 0, 2, &kills)?;
+    let killed = rig.play(20, 0, 2, &kills)?;
     Ok(format!("{exact} cuts at chosen pieces, {killed} kills at random instants"))
 }
 
 /// The step for the line: noise both ways, station and device restarted.
 pub fn line(tools: &Tools) -> Verdict {
-    let table = Table::lay(tools, "mps2-an386")?;
-    let struck = table.play(12, 150, 3, &mixed(16, 3))?;
+    let rig = Rig::build(tools, "mps2-an386")?;
+    let struck = rig.play(12, 150, 3, &mixed(16, 3))?;
     Ok(format!("one byte in 150 spoilt, {struck} restarts of station and device"))
 }
 
@@ -61,36 +61,17 @@ fn mixed(count: u32, seed: u64) -> Vec<Disturbance> {
     (0..count).map(&mut next).collect()
 }
 
-/// `cargo xtask campaign`: the long version. Every piece of a whole task on a new device, and many random runs.
-///
-/// Before them, or on their own by name, the campaigns on this host: `storage` and `line`.
-pub fn campaign(words: &[String]) -> bool {
+/// The soak test: every piece of a whole task on a new device, and many random runs, on every emulated board.
+pub fn soak() -> Result<(), Error> {
     let tools = Tools::default();
-    let named = words.first().map(String::as_str);
-    if let Some(result) = long::on_host(named) {
-        if let Err(trouble) = &result {
-            eprintln!("{}", trouble.why());
-        }
-        if result.is_err() || named.is_some() {
-            return result.is_ok();
-        }
-    }
-    let boards: Vec<_> = match words {
-        [] => emulated().collect(),
-        [name, ..] => find(name).into_iter().collect(),
-    };
-    let result = boards.iter().try_for_each(|board| all(&tools, board));
-    if let Err(trouble) = &result {
-        eprintln!("{}", trouble.why());
-    }
-    result.is_ok() && !boards.is_empty()
+    emulated().try_for_each(|board| all(&tools, board))
 }
 
-fn all(tools: &Tools, board: &Board) -> Result<(), Trouble> {
-    let table = Table::lay(tools, board.name)?;
+fn all(tools: &Tools, board: &Board) -> Result<(), Error> {
+    let rig = Rig::build(tools, board.name)?;
     for piece in 0.. {
         // A plan of one may come to nothing: then that piece was never reached.
-        if table.play(1, 0, 1, &[Disturbance::Cut(piece)])? == 0 {
+        if rig.play(1, 0, 1, &[Disturbance::Cut(piece)])? == 0 {
             println!("{}: {piece} pieces, a cut at each", board.name);
             break;
         }
@@ -99,29 +80,29 @@ fn all(tools: &Tools, board: &Board) -> Result<(), Trouble> {
         let mut random = Random::new(seed);
         let kills: Vec<_> = (0..25).map(|_| Disturbance::Kill(20 + random.below(3000))).collect();
         let cuts: Vec<_> = (0..25).map(|_| Disturbance::Cut(random.below(600))).collect();
-        let kills = table.play(20, 0, seed, &kills)?;
-        let cuts = table.play(20, 0, seed, &cuts)?;
-        let restarts = table.play(12, 100 + 20 * seed as u32, seed, &mixed(16, seed))?;
+        let kills = rig.play(20, 0, seed, &kills)?;
+        let cuts = rig.play(20, 0, seed, &cuts)?;
+        let restarts = rig.play(12, 100 + 20 * seed as u32, seed, &mixed(16, seed))?;
         println!("{} seed {seed}: {kills} kills, {cuts} cuts, {restarts} restarts on a bad line", board.name);
     }
     Ok(())
 }
 
-/// What campaigns need, built once.
-struct Table {
+/// What all runs need, built once.
+struct Rig {
     device: Device,
     station: PathBuf,
 }
 
-impl Table {
-    fn lay(tools: &Tools, board: &str) -> Result<Self, Trouble> {
+impl Rig {
+    fn build(tools: &Tools, board: &str) -> Result<Self, Error> {
         let board = find(board)?;
         let elf = board.build(tools, "compact")?;
-        Ok(Table { device: Device::new(tools, board, &elf, Path::new("."))?, station: station()? })
+        Ok(Rig { device: Device::new(tools, board, &elf, Path::new("."))?, station: station()? })
     }
 
     /// Tunes so many tasks on a new device while these disturbances strike one after the other; how many did.
-    fn play(&self, tasks: u32, one_in: u32, seed: u64, plan: &[Disturbance]) -> Result<usize, Trouble> {
+    fn play(&self, tasks: u32, one_in: u32, seed: u64, plan: &[Disturbance]) -> Result<usize, Error> {
         let folder = tempfile::tempdir()?;
         let device = Device { folder: folder.path().to_path_buf(), ..self.device.clone() };
         let mut game = Game {
@@ -142,7 +123,7 @@ impl Table {
         }
         game.finish()?;
         if struck < plan.len() / 2 {
-            return Err(Trouble::failed(format!("only {struck} of {} disturbances struck", plan.len())));
+            return Err(Error::failed(format!("only {struck} of {} disturbances struck", plan.len())));
         }
         Ok(struck)
     }
@@ -161,7 +142,7 @@ struct Game<'a> {
 
 impl Game<'_> {
     /// Lets something go wrong; false if the tasks ended before it could.
-    fn strike(&mut self, disturbance: Disturbance) -> Result<bool, Trouble> {
+    fn strike(&mut self, disturbance: Disturbance) -> Result<bool, Error> {
         if let Disturbance::Cut(piece) = disturbance {
             // Power came back long ago; it goes again, to come back with a cut in store.
             self.running = None;
@@ -186,14 +167,14 @@ impl Game<'_> {
         Ok(true)
     }
 
-    fn wait_for_cut(&mut self) -> Result<bool, Trouble> {
+    fn wait_for_cut(&mut self) -> Result<bool, Error> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if self.running.as_mut().is_some_and(|running| !running.is_running()) {
                 let (code, log) = self.running.take().expect("it was there").wait(PATIENCE)?;
                 return match code {
                     CUT => Ok(true),
-                    code => Err(Trouble::failed(format!("the device ended with {code}: {log:?}"))),
+                    code => Err(Error::failed(format!("the device ended with {code}: {log:?}"))),
                 };
             }
             if self.has_ended()? {
@@ -205,7 +186,7 @@ impl Game<'_> {
     }
 
     /// Switches on what is off.
-    fn start(&mut self) -> Result<(), Trouble> {
+    fn start(&mut self) -> Result<(), Error> {
         if self.running.is_none() {
             let running = self.device.start()?;
             self.proxy.lead_to(running.port);
@@ -218,16 +199,16 @@ impl Game<'_> {
     }
 
     /// Whether the station is done, and content.
-    fn has_ended(&mut self) -> Result<bool, Trouble> {
+    fn has_ended(&mut self) -> Result<bool, Error> {
         let Some(playing) = &mut self.playing else { return Ok(false) };
         match playing.child.try_wait()? {
             None => Ok(false),
             Some(status) if status.success() => Ok(true),
-            Some(status) => Err(Trouble::failed(format!("foretune ended with {status}:\n{}", self.said()))),
+            Some(status) => Err(Error::failed(format!("foretune ended with {status}:\n{}", self.said()))),
         }
     }
 
-    fn finish(&mut self) -> Result<(), Trouble> {
+    fn finish(&mut self) -> Result<(), Error> {
         self.start()?;
         let deadline = Instant::now() + PATIENCE;
         while !self.has_ended()? {
@@ -239,10 +220,10 @@ impl Game<'_> {
         Ok(())
     }
 
-    fn stuck(&self) -> Trouble {
+    fn stuck(&self) -> Error {
         let log = self.running.as_ref().map(Running::log).unwrap_or_default();
         let tail = &log[log.len().saturating_sub(5)..];
-        Trouble::failed(format!("nothing moves any more; device: {tail:?}; station:\n{}", self.said()))
+        Error::failed(format!("nothing moves any more; device: {tail:?}; station:\n{}", self.said()))
     }
 
     fn talk(&self) -> PathBuf {
@@ -263,7 +244,7 @@ struct Station {
 }
 
 impl Station {
-    fn start(program: &Path, port: u16, game: &Game<'_>) -> Result<Self, Trouble> {
+    fn start(program: &Path, port: u16, game: &Game<'_>) -> Result<Self, Error> {
         let mut log = File::options().create(true).append(true).open(game.talk())?;
         use std::io::Write;
         writeln!(log, "-- the station starts")?;

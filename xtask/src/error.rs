@@ -1,0 +1,35 @@
+//! Why a command or a step of the tests did not succeed.
+
+/// It ran and found something wrong, or it could not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// It ran and found something wrong.
+    Failed(String),
+    /// It could not run: what is missing, and the one command that helps.
+    Missing(String),
+}
+
+impl Error {
+    /// A failure, worded by the caller.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Error::Failed(why.into())
+    }
+
+    /// Something that is missing, worded by the caller.
+    pub fn missing(why: impl Into<String>) -> Self {
+        Error::Missing(why.into())
+    }
+
+    /// The words alone.
+    pub fn why(&self) -> &str {
+        match self {
+            Error::Failed(why) | Error::Missing(why) => why,
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Failed(error.to_string())
+    }
+}
