@@ -126,7 +126,7 @@ fn example(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         manifest.variants[variant].label,
         stations.join(", "),
         fixed_number(row.truth, 1),
-        fixed_number(task.optimum, 1)
+        fixed_number(task.terms.optimum, 1)
     )?;
     Ok(())
 }

@@ -100,6 +100,10 @@ pub fn study(name: &str, experiments: u32) -> StudyData {
                 recommended: optimum - 1.25 * lost,
                 optimum,
                 mean_tried: Some(optimum - 2.2 * lost),
+                meanwhile: None,
+                below: None,
+                worst: None,
+                deployed: None,
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Kind, Manifest, Resumed, Row, Study, UnitId, UnitWriter, Variant};
+use super::{FORMAT, Kind, Manifest, Resumed, Row, Study, Terms, UnitId, UnitWriter, Variant};
 
 /// The unit that [`unit_bytes`] belongs to.
 pub const UNIT: UnitId = UnitId { variant: 1, experiment: 2 };
@@ -16,7 +16,7 @@ pub fn manifest() -> Manifest {
         settings: [("beta".to_string(), beta.into()), ("particles".to_string(), 10.into())].into(),
     };
     Manifest {
-        format: 1,
+        format: FORMAT,
         study: "fixture".into(),
         preset: "paper".into(),
         problem: "hartmann6".into(),
@@ -39,6 +39,7 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
         kind,
         fidelity: if kind == Kind::Recommend { 4 } else { i as u32 % 4 + 1 },
         cost: if matches!(kind, Kind::Carried | Kind::Search) { 10.0 + 5.0 * (i % 4) as f64 } else { 0.0 },
+        time: (kind != Kind::Recommend).then(|| 10.0 + 5.0 * (i % 4) as f64),
         x: vec![value(i + 9).abs(), value(i + 5) / 3.0],
         y: (kind != Kind::Recommend).then(|| value(i) + 0.01),
         truth: value(i),
@@ -48,7 +49,8 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
 
 /// Writes a made-up task.
 pub fn write_task(writer: &mut UnitWriter, unit: UnitId, task: u32) {
-    let mut open = writer.begin_task(1.5 + f64::from(task)).unwrap();
+    let terms = Terms { optimum: 1.5 + f64::from(task), deployed: Some(0.5), floor: Some(0.25) };
+    let mut open = writer.begin_task(terms).unwrap();
     for row in rows(unit, task) {
         open.push(row).unwrap();
     }

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::Error;
 
-/// The version of the on-disk format that this program reads and writes.
-pub const FORMAT: u32 = 1;
+/// The version of the on-disk format that this program writes; it reads all up to this one.
+pub const FORMAT: u32 = 2;
 
 /// What a study consists of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,8 +74,11 @@ pub struct UnitId {
 impl Manifest {
     /// The manifest itself when every field makes sense, else what is wrong.
     pub fn checked(self) -> Result<Self, String> {
-        if self.format != FORMAT {
-            return Err(format!("format {} is not the format {FORMAT} that this program knows", self.format));
+        if !(1..=FORMAT).contains(&self.format) {
+            return Err(format!(
+                "format {} is not one of 1 to {FORMAT} that this program knows",
+                self.format
+            ));
         }
         if self.study.is_empty() || self.problem.is_empty() {
             return Err("the study and its problem need a name".into());
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn newer_formats_are_refused_as_newer() {
-        let text = manifest().to_json().replace("\"format\": 1", "\"format\": 9, \"novel\": 1");
+        let text = manifest().to_json().replace(&format!("\"format\": {FORMAT}"), "\"format\": 9, \"novel\": 1");
         let error = Manifest::from_json(&text, Path::new("s")).unwrap_err().to_string();
         assert!(error.contains("newer"), "{error}");
     }

@@ -28,7 +28,7 @@ mod writer;
 pub use error::Error;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};
 pub use merge::merge;
-pub use row::{Kind, Row};
+pub use row::{Kind, Row, Terms};
 pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;
 pub use study::{Loaded, Resumed, Study};

@@ -4,8 +4,15 @@ use std::fmt;
 
 use super::{Manifest, UnitId};
 
+/// The columns of a unit's file of format 1.
+const COLUMNS: &str = "variant,experiment,task,round,kind,fidelity,cost,x,y,truth,optimum";
+/// The columns that format 2 has behind those of format 1.
+const COLUMNS_2: &str = "time,deployed,floor";
+
 /// The columns of a unit's file.
-pub(super) const COLUMNS: &str = "variant,experiment,task,round,kind,fidelity,cost,x,y,truth,optimum";
+pub(super) fn columns(format: u32) -> String {
+    if format < 2 { COLUMNS.into() } else { format!("{COLUMNS},{COLUMNS_2}") }
+}
 
 /// Why a point was evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +54,10 @@ pub struct Row {
     pub kind: Kind,
     /// Fidelity, from 1; the last one is the truth's.
     pub fidelity: u32,
-    /// What was charged to the budget: 0 for initial points and recommendations.
+    /// What was charged to the budget: 0 for free initial points and recommendations.
     pub cost: f64,
+    /// What the trial took, charged or not, in the unit of the budget; none for a recommendation, and in format 1.
+    pub time: Option<f64>,
     /// The setting, in the problem's natural units.
     pub x: Vec<f64>,
     /// The noisy observation; none for a recommendation.
@@ -67,6 +76,9 @@ impl Row {
         if !(self.cost.is_finite() && self.cost >= 0.0) {
             return Some(format!("cost {} is not a finite number of at least 0", self.cost));
         }
+        if self.time.is_some_and(|time| !(time.is_finite() && time >= 0.0)) {
+            return Some("time is not a finite number of at least 0".into());
+        }
         if self.x.is_empty() || !self.x.iter().all(finite) {
             return Some("x is empty or not finite".into());
         }
@@ -79,9 +91,30 @@ impl Row {
     }
 }
 
+/// What is the same in all rows of a task, and known to a simulator alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// The true optimum.
+    pub optimum: f64,
+    /// The true value of the point in use at the task's start, if the task started from one.
+    pub deployed: Option<f64>,
+    /// The value that trials should not fall below, if there is one.
+    pub floor: Option<f64>,
+}
+
+impl Terms {
+    /// What makes the terms impossible, if anything does.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        let known = [Some(self.optimum), self.deployed, self.floor];
+        let finite = known.iter().flatten().all(|value| value.is_finite());
+        (!finite).then_some("the task's optimum, point in use or floor is not finite")
+    }
+}
+
 /// Where a row stands in its file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place<'a> {
+    pub format: u32,
     pub variant: &'a str,
     pub experiment: u32,
     pub task: u32,
@@ -90,15 +123,16 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     pub fn first(manifest: &'a Manifest, unit: UnitId) -> Self {
-        Self { variant: &manifest.variants[unit.variant].key, experiment: unit.experiment, task: 1, round: 1 }
+        let variant = &manifest.variants[unit.variant].key;
+        Self { format: manifest.format, variant, experiment: unit.experiment, task: 1, round: 1 }
     }
 }
 
 /// The row as a line of the file, with its newline.
-pub(super) fn format_row(place: Place<'_>, row: &Row, optimum: f64) -> String {
+pub(super) fn format_row(place: Place<'_>, row: &Row, terms: &Terms) -> String {
     let x: Vec<String> = row.x.iter().map(|&v| number(v)).collect();
-    format!(
-        "{},{},{},{},{},{},{},{},{},{},{}\n",
+    let mut line = format!(
+        "{},{},{},{},{},{},{},{},{},{},{}",
         place.variant,
         place.experiment,
         place.task,
@@ -107,16 +141,22 @@ pub(super) fn format_row(place: Place<'_>, row: &Row, optimum: f64) -> String {
         row.fidelity,
         number(row.cost),
         x.join(" "),
-        row.y.map(number).unwrap_or_default(),
+        optional(row.y),
         number(row.truth),
-        number(optimum),
-    )
+        number(terms.optimum),
+    );
+    if place.format >= 2 {
+        let behind = [row.time, terms.deployed, terms.floor].map(optional);
+        line += &format!(",{}", behind.join(","));
+    }
+    line + "\n"
 }
 
-/// Reads a line (without its newline) that must stand at `place`; returns the row and the task's optimum.
-pub(super) fn parse_row(line: &str, place: Place<'_>) -> Result<(Row, f64), String> {
+/// Reads a line (without its newline) that must stand at `place`; returns the row and the task's terms.
+pub(super) fn parse_row(line: &str, place: Place<'_>) -> Result<(Row, Terms), String> {
     let fields: Vec<&str> = line.split(',').collect();
-    let columns: Vec<&str> = COLUMNS.split(',').collect();
+    let columns = columns(place.format);
+    let columns: Vec<&str> = columns.split(',').collect();
     if fields.len() != columns.len() {
         return Err(format!("{} fields where {} belong", fields.len(), columns.len()));
     }
@@ -133,11 +173,27 @@ pub(super) fn parse_row(line: &str, place: Place<'_>) -> Result<(Row, f64), Stri
         fidelity: fields[5].parse().map_err(|_| format!("fidelity {} is not a number", quoted(fields[5])))?,
         cost: parse_number("cost", fields[6])?,
         x: fields[7].split(' ').map(|v| parse_number("x", v)).collect::<Result<_, _>>()?,
-        y: if fields[8].is_empty() { None } else { Some(parse_number("y", fields[8])?) },
+        time: parse_optional("time", fields.get(11))?,
+        y: parse_optional("y", fields.get(8))?,
         truth: parse_number("truth", fields[9])?,
     };
     row.fault().map_or(Ok(()), Err)?;
-    Ok((row, parse_number("optimum", fields[10])?))
+    let terms = Terms {
+        optimum: parse_number("optimum", fields[10])?,
+        deployed: parse_optional("deployed", fields.get(12))?,
+        floor: parse_optional("floor", fields.get(13))?,
+    };
+    Ok((row, terms))
+}
+
+/// The shortest text of a number that may be missing.
+pub(super) fn optional(v: Option<f64>) -> String {
+    v.map(number).unwrap_or_default()
+}
+
+/// Reads a finite number from a field that may be empty or missing.
+pub(super) fn parse_optional(column: &str, field: Option<&&str>) -> Result<Option<f64>, String> {
+    field.filter(|text| !text.is_empty()).map(|text| parse_number(column, text)).transpose()
 }
 
 /// The shortest text that reads back as the same number.
@@ -161,13 +217,15 @@ pub(super) fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'_> = Place { variant: "a", experiment: 2, task: 3, round: 4 };
+    const PLACE: Place<'_> = Place { format: 2, variant: "a", experiment: 2, task: 3, round: 4 };
+    const TERMS: Terms = Terms { optimum: 3.5, deployed: Some(1.25), floor: Some(1.125) };
 
     fn row() -> Row {
         Row {
             kind: Kind::Search,
             fidelity: 2,
             cost: 15.0,
+            time: Some(15.0),
             x: vec![0.1, -3e-9],
             y: Some(1.5),
             truth: 1.0 / 3.0,
@@ -176,11 +234,23 @@ mod tests {
 
     #[test]
     fn rows_round_trip_bit_for_bit() {
-        let recommended = Row { kind: Kind::Recommend, y: None, cost: 0.0, ..row() };
+        let recommended = Row { kind: Kind::Recommend, y: None, cost: 0.0, time: None, ..row() };
         for row in [row(), recommended] {
-            let line = format_row(PLACE, &row, 3.5);
-            assert_eq!(parse_row(line.trim_end_matches('\n'), PLACE), Ok((row, 3.5)));
+            for terms in [TERMS, Terms { deployed: None, floor: None, ..TERMS }] {
+                let line = format_row(PLACE, &row, &terms);
+                assert_eq!(parse_row(line.trim_end_matches('\n'), PLACE), Ok((row.clone(), terms)));
+            }
         }
+    }
+
+    #[test]
+    fn rows_of_format_1_are_read_without_what_it_lacks() {
+        let place = Place { format: 1, ..PLACE };
+        let line = format_row(place, &row(), &TERMS);
+        assert_eq!(line, "a,2,3,4,search,2,15,0.1 -3e-9,1.5,0.3333333333333333,3.5\n");
+        let terms = Terms { optimum: 3.5, ..Terms::default() };
+        assert_eq!(parse_row(line.trim_end(), place), Ok((Row { time: None, ..row() }, terms)));
+        assert!(parse_row(line.trim_end(), PLACE).unwrap_err().contains("fields"));
     }
 
     #[test]
@@ -194,7 +264,7 @@ mod tests {
 
     #[test]
     fn each_bad_field_is_named() {
-        let good = format_row(PLACE, &row(), 3.5);
+        let good = format_row(PLACE, &row(), &TERMS);
         let cases = [
             ("a,2,3,4", "b,2,3,4", "variant"),
             ("a,2,3,4", "a,1,3,4", "experiment"),
@@ -205,6 +275,9 @@ mod tests {
             (",1.5,", ",,", "observation"),
             (",1.5,", ",x,", "y"),
             (",3.5", ",inf", "optimum"),
+            ("3.5,15", "3.5,-15", "time"),
+            (",1.25", ",NaN", "deployed"),
+            (",1.125", ",x", "floor"),
             ("0.1 ", "0.1  ", "x"),
             (",3.5", "", "fields"),
         ];

@@ -153,6 +153,10 @@ mod tests {
             recommended: best - 1.0,
             optimum: 4.0,
             mean_tried: None,
+            meanwhile: None,
+            below: None,
+            worst: None,
+            deployed: None,
         }
     }
 

@@ -10,14 +10,14 @@
 //!
 //! The lines with `#` are compared with what they should be, sign by sign, so that no altered byte passes.
 
-use super::row::{COLUMNS, Place, format_row, parse_row, quoted};
-use super::{Kind, Manifest, Row, TaskSummary, UnitId};
+use super::row::{Place, columns, format_row, parse_row, quoted};
+use super::{Kind, Manifest, Row, TaskSummary, Terms, UnitId};
 
 /// A finished task as it stands in a unit's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The task's true optimum.
-    pub optimum: f64,
+    /// What is the same in all rows.
+    pub terms: Terms,
     /// All queries in order, then the recommendation.
     pub rows: Vec<Row>,
 }
@@ -52,7 +52,7 @@ pub(super) fn unit_line(manifest: &Manifest, unit: UnitId) -> String {
 
 /// Everything before the first row.
 pub(super) fn header(manifest: &Manifest, unit: UnitId) -> String {
-    format!("{}{COLUMNS}\n", unit_line(manifest, unit))
+    format!("{}{}\n", unit_line(manifest, unit), columns(manifest.format))
 }
 
 /// The line that closes a task.
@@ -149,7 +149,8 @@ impl<'a> Reader<'a> {
             return Err(Problem { foreign: true, ..self.problem(what) });
         }
         let line = self.next_line()?;
-        if line != COLUMNS { Err(self.problem("the columns are not the expected ones")) } else { Ok(()) }
+        let known = line == columns(self.manifest.format);
+        if known { Ok(()) } else { Err(self.problem("the columns are not the expected ones")) }
     }
 
     /// Reads a task whose first line was already taken from `start`.
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         if number > self.manifest.tasks {
             return Err(self.problem(format!("more than the study's {} tasks", self.manifest.tasks)));
         }
-        let mut task = Task { optimum: f64::NAN, rows: Vec::new() };
+        let mut task = Task { terms: Terms::default(), rows: Vec::new() };
         let (mut line, mut rows_end) = (first, start);
         while !line.starts_with('#') {
             self.row(line, number, &mut task)?;
@@ -183,21 +184,21 @@ impl<'a> Reader<'a> {
     fn row(&mut self, line: &str, number: u32, task: &mut Task) -> Result<(), Problem> {
         let round = task.rows.len() + 1;
         let place = Place { task: number, round, ..Place::first(self.manifest, self.unit) };
-        let (row, optimum) = parse_row(line, place).map_err(|what| self.problem(what))?;
+        let (row, terms) = parse_row(line, place).map_err(|what| self.problem(what))?;
         if task.rows.last().is_some_and(|r| r.kind == Kind::Recommend) {
             return Err(self.problem("a row after the task's recommendation"));
         }
-        if round > 1 && optimum != task.optimum {
-            return Err(self.problem("the optimum changes within the task"));
+        if round > 1 && terms != task.terms {
+            return Err(self.problem("optimum, point in use or floor changes within the task"));
         }
         if *self.dimension.get_or_insert(row.x.len()) != row.x.len() {
             return Err(self.problem("x has another number of values than before"));
         }
         // Not only equal numbers but equal text: a file that was edited and saved by a spreadsheet is not ours.
-        if format_row(place, &row, optimum).trim_end() != line {
+        if format_row(place, &row, &terms).trim_end() != line {
             return Err(self.problem("the numbers are not in their shortest form"));
         }
-        task.optimum = optimum;
+        task.terms = terms;
         task.rows.push(row);
         Ok(())
     }

@@ -11,7 +11,7 @@ use crc32fast::Hasher;
 
 use super::row::{Place, format_row};
 use super::unit::{end_line, header, task_fault, task_line, unit_line};
-use super::{Error, Kind, Manifest, Row, Task, TaskSummary, UnitId, snapshot};
+use super::{Error, Kind, Manifest, Row, Task, TaskSummary, Terms, UnitId, snapshot};
 
 /// Appends tasks to a unit's file.
 #[derive(Debug)]
@@ -21,6 +21,7 @@ pub struct UnitWriter {
     snapshot_path: PathBuf,
     unit: UnitId,
     unit_line: String,
+    format: u32,
     key: String,
     all_tasks: u32,
     dimension: Option<usize>,
@@ -63,6 +64,7 @@ impl UnitWriter {
             snapshot_path: snapshot_path.to_owned(),
             unit,
             unit_line: unit_line(manifest, unit),
+            format: manifest.format,
             key: manifest.variants[unit.variant].key.clone(),
             all_tasks: manifest.tasks,
             dimension: tasks.first().map(|t| t.rows[0].x.len()),
@@ -87,17 +89,17 @@ impl UnitWriter {
         self.closed.tasks + 1
     }
 
-    /// Begins the next task, whose true optimum is known to the simulator.
-    pub fn begin_task(&mut self, optimum: f64) -> Result<TaskWriter<'_>, Error> {
+    /// Begins the next task, whose terms are known to the simulator.
+    pub fn begin_task(&mut self, terms: Terms) -> Result<TaskWriter<'_>, Error> {
         if self.closed.tasks == self.all_tasks {
             return Err(Error::refused(&self.path, format!("all {} tasks are written", self.all_tasks)));
         }
-        if !optimum.is_finite() {
-            return Err(Error::refused(&self.path, "the task's optimum is not finite"));
+        if let Some(fault) = terms.fault() {
+            return Err(Error::refused(&self.path, fault));
         }
         self.cut_back()?;
         let after = self.closed.clone();
-        let task = Task { optimum, rows: Vec::new() };
+        let task = Task { terms, rows: Vec::new() };
         Ok(TaskWriter { unit: self, task, crc: Hasher::new(), after })
     }
 
@@ -152,8 +154,9 @@ impl TaskWriter<'_> {
             return Err(Error::refused(&self.unit.path, fault));
         }
         let (task, round) = (self.unit.next_task(), self.task.rows.len() + 1);
-        let place = Place { variant: &self.unit.key, experiment: self.unit.unit.experiment, task, round };
-        let line = format_row(place, &row, self.task.optimum);
+        let UnitWriter { format, ref key, unit: UnitId { experiment, .. }, .. } = *self.unit;
+        let place = Place { format, variant: key, experiment, task, round };
+        let line = format_row(place, &row, &self.task.terms);
         self.unit.append(&line)?;
         self.crc.update(line.as_bytes());
         self.after.add(&line);
@@ -194,6 +197,8 @@ mod tests {
     use super::super::fixture::{UNIT, manifest, rows, unit_bytes, write_task};
     use super::*;
 
+    const TERMS: Terms = Terms { optimum: 9.0, deployed: None, floor: None };
+
     fn writer(folder: &Path) -> UnitWriter {
         let (path, state) = (folder.join("u.csv"), folder.join("u.snapshot"));
         UnitWriter::open((&path, &state, &manifest()), UNIT, &[], &[]).unwrap()
@@ -204,12 +209,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(folder.path());
         for task in 1..=manifest().tasks {
-            let mut abandoned = writer.begin_task(9.0).unwrap();
+            let mut abandoned = writer.begin_task(TERMS).unwrap();
             abandoned.push(rows(UNIT, 1)[0].clone()).unwrap();
             assert!(abandoned.close().is_err(), "a task without a recommendation does not close");
             write_task(&mut writer, UNIT, task);
         }
-        let mut extra = writer.begin_task(1.0).unwrap_err().to_string();
+        let mut extra = writer.begin_task(TERMS).unwrap_err().to_string();
         extra.make_ascii_lowercase();
         assert!(extra.contains("all 3 tasks"), "{extra}");
         writer.finish().unwrap();
@@ -222,10 +227,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(folder.path());
         let good = rows(UNIT, 1);
-        let mut task = writer.begin_task(1.0).unwrap();
+        let mut task = writer.begin_task(TERMS).unwrap();
         for bad in [
             Row { truth: f64::NAN, ..good[0].clone() },
             Row { cost: f64::INFINITY, ..good[0].clone() },
+            Row { time: Some(-1.0), ..good[0].clone() },
             Row { x: vec![], ..good[0].clone() },
             Row { y: None, ..good[0].clone() },
             Row { fidelity: 0, ..good[0].clone() },
@@ -237,7 +243,8 @@ mod tests {
         }
         assert!(task.push(rows(UNIT, 1)[0].clone()).is_err(), "nothing follows the recommendation");
         assert_eq!(task.close().unwrap().task, 1);
-        assert!(writer.begin_task(f64::NAN).is_err());
+        assert!(writer.begin_task(Terms { optimum: f64::NAN, ..TERMS }).is_err());
+        assert!(writer.begin_task(Terms { floor: Some(f64::NAN), ..TERMS }).is_err());
         assert!(writer.finish().unwrap_err().to_string().contains("only 1 of 3"));
     }
 
@@ -255,7 +262,7 @@ mod tests {
     fn a_full_disk_is_an_error_with_the_path() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(folder.path());
-        let mut task = writer.begin_task(1.0).unwrap();
+        let mut task = writer.begin_task(TERMS).unwrap();
         task.unit.file = File::options().write(true).open("/dev/full").unwrap();
         let error = task.push(rows(UNIT, 1)[0].clone()).unwrap_err().to_string();
         assert!(error.contains("u.csv") && error.contains("space"), "{error}");

@@ -18,6 +18,8 @@ pub struct Answered {
     pub setting: Vec<f64>,
     /// What was charged.
     pub cost: f64,
+    /// What it took, charged or not, in the unit of the budget.
+    pub time: f64,
     /// The observation, as the optimizer was told.
     pub y: f32,
     /// The noise-free value at the truth's fidelity.
@@ -35,6 +37,7 @@ impl Answered {
             },
             fidelity: self.proposal.fidelity as u32 + 1,
             cost: self.cost,
+            time: Some(self.time),
             x: self.setting,
             y: Some(crate::settings::shortest(self.y)),
             truth: self.truth,
@@ -64,6 +67,7 @@ impl Ended {
             kind: results::Kind::Recommend,
             fidelity: fidelities as u32,
             cost: 0.0,
+            time: None,
             x: self.setting.clone(),
             y: None,
             truth: self.truth,
@@ -105,6 +109,6 @@ pub fn play(
         tuner.tell(y)?;
         let cost = if proposal.kind == Kind::Initial { 0.0 } else { fidelity.cost };
         let truth = task.value(truth, &setting);
-        each(Answered { proposal, setting, cost, y, truth })?;
+        each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth })?;
     }
 }

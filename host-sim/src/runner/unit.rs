@@ -5,7 +5,7 @@ use super::seeds::Noise;
 use super::session::play;
 use super::tuner::Tuner;
 use crate::error::Error;
-use crate::results::{Resumed, Study, TaskSummary, UnitId, UnitWriter};
+use crate::results::{Resumed, Study, TaskSummary, Terms, UnitId, UnitWriter};
 
 /// Who watches a unit at work, and may stop it.
 pub trait Watcher {
@@ -61,7 +61,8 @@ fn task(
     let (benchmark, seeds) = (plan.benchmark(), plan.seeds(unit.experiment));
     let spec = benchmark.spec();
     let task = benchmark.tasks(seeds.tasks).task(number as usize - 1);
-    let mut rows = writer.begin_task(plan.optimum(unit.experiment, number, &*task))?;
+    let optimum = plan.optimum(unit.experiment, number, &*task);
+    let mut rows = writer.begin_task(Terms { optimum, ..Terms::default() })?;
     let mut spent = 0.0;
     let ended = play(
         tuner,
