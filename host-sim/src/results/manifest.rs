@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn newer_formats_are_refused_as_newer() {
-        let text = manifest().to_json().replace(&format!("\"format\": {FORMAT}"), "\"format\": 9, \"novel\": 1");
+        let text =
+            manifest().to_json().replace(&format!("\"format\": {FORMAT}"), "\"format\": 9, \"novel\": 1");
         let error = Manifest::from_json(&text, Path::new("s")).unwrap_err().to_string();
         assert!(error.contains("newer"), "{error}");
     }
