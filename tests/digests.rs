@@ -10,11 +10,11 @@ use std::path::Path;
 #[allow(dead_code, reason = "shared with the tests of the core, which need more of it")]
 mod support;
 
-use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 use foretune_core::snapshot::Crc;
 use foretune_core::{
     Bandwidth, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
 };
+use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 
 /// Every method with both maps, and some other settings.
 fn runs() -> Vec<(String, Problem<'static>, Settings)> {

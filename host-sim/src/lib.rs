@@ -16,4 +16,5 @@ pub mod runner;
 pub mod settings;
 pub mod theory;
 pub mod trace;
+pub mod tune;
 pub mod words;

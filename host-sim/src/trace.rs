@@ -111,7 +111,7 @@ pub fn trace(
     let mut tracer = Tracer::new();
     plan.with_tuner(0, experiment, |tuner| {
         for number in 1..=plan.manifest().tasks {
-            let task = benchmark.tasks(seeds.tasks).task(number as usize - 1);
+            let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
             let mut noise = Noise::new(seeds.noise, number);
             let mut answered = |a: crate::runner::Answered| each(&tracer.query(number, &a.proposal, a.y));
             let ended =

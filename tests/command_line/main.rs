@@ -4,6 +4,8 @@ mod bad_input;
 mod demo;
 mod figures;
 mod inspect;
+mod pages;
 mod program;
 mod studies;
 mod traces;
+mod tune;

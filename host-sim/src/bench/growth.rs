@@ -141,7 +141,7 @@ pub fn chart(all: &[Curves]) -> String {
     };
     let chart = LineChart {
         name: "Time of a step of learning and of a search against the size of the problem".into(),
-        x: Axis { title: "value".into(), scale: ScaleKind::Log, ..Axis::default() },
+        x: Axis { title: "number of what is named above".into(), scale: ScaleKind::Log, ..Axis::default() },
         y: Axis { title: "milliseconds".into(), scale: ScaleKind::Log, ..Axis::default() },
         panels: Knob::ALL.into_iter().map(panel).collect(),
     };

@@ -133,7 +133,7 @@ pub const PRICES: &str =
 fn time(subject: &Subject, observations: usize, seed: u64, patience: Duration) -> Result<Timing, Error> {
     let benchmark = Benchmark::new(subject.problem);
     let seeds = Seeds::new(seed, 1);
-    let task = benchmark.tasks(seeds.tasks).task(0);
+    let task = benchmark.tasks(seeds.tasks)?.task(0);
     let mut noise = Noise::new(seeds.noise, 1);
     let mut answer = |unit: &[f32], fidelity: usize| {
         let exact = task.value(fidelity, &benchmark.space().natural(unit));

@@ -12,9 +12,11 @@ mod merge;
 mod report;
 mod reproduce;
 mod run;
+mod serve;
 mod table;
 mod theory;
 mod trace;
+mod tune;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,13 +29,14 @@ use crate::hil;
 use crate::runner::STACK;
 use crate::words::say;
 
-pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments};
+pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments, shown};
 pub(crate) use interrupt::stop_flag;
 pub(crate) use table::Table;
 
 const EXAMPLES: &str = "\
 Examples:
   foretune                                   one minute of tuning a simulated cellular system
+  foretune tune p.toml --command './measure {x}'   what your own command measures, described in p.toml
   foretune run rrm --tasks 5                 five tasks of power control with MFT-MES, results in runs/rrm
   foretune reproduce fig5 --experiments 20   a figure of the paper, made anew
   foretune hil --port /dev/ttyACM0           base station and radio environment to a board
@@ -56,6 +59,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::DemoArguments),
+    Tune(tune::TuneArguments),
+    Serve(serve::ServeArguments),
     Run(run::RunArguments),
     Reproduce(reproduce::ReproduceArguments),
     Merge(merge::MergeArguments),
@@ -126,6 +131,8 @@ fn one_line(message: &str) -> String {
 
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
+        Some(Command::Tune(arguments)) => tune::run(&arguments, out),
+        Some(Command::Serve(arguments)) => serve::run(&arguments, out),
         Some(Command::Run(arguments)) => run::run(&arguments, out),
         Some(Command::Reproduce(arguments)) => reproduce::reproduce(&arguments, out),
         Some(Command::Demo(arguments)) => demo::run(&arguments, out),

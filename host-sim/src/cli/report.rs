@@ -2,10 +2,14 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 
 use super::arguments::shown;
+use super::stop_flag;
 use crate::error::Error;
 use crate::report;
 use crate::results;
@@ -20,7 +24,13 @@ pub(crate) struct ReportArguments {
     /// The page, or, with a name that ends in .svg, a picture of one study's curves.
     #[arg(long, short, value_name = "FILE", default_value = "report.html", value_parser = page_or_picture)]
     out: PathBuf,
+    /// Renew the page while a study runs, until it is finished; an open page loads itself again.
+    #[arg(long)]
+    watch: bool,
 }
+
+/// Seconds between two looks at a running study.
+const RENEWAL: u32 = 5;
 
 fn page_or_picture(name: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(name);
@@ -28,7 +38,8 @@ fn page_or_picture(name: &str) -> Result<PathBuf, String> {
 }
 
 pub(super) fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Error> {
-    let outcome = report::write(&arguments.folders, &arguments.out)?;
+    let outcome =
+        if arguments.watch { watch(arguments)? } else { report::write(&arguments.folders, &arguments.out)? };
     outcome.notes.iter().for_each(|note| say(&format!("note: {note}")));
     if arguments.out.extension().is_some_and(|name| name == "svg") {
         writeln!(out, "{}: a picture of the study", shown(&arguments.out))?;
@@ -50,4 +61,20 @@ fn missing(mut unreadable: Vec<results::Error>) -> Result<(), Error> {
     let Some(last) = unreadable.pop() else { return Ok(()) };
     unreadable.iter().for_each(|error| say(&format!("foretune: {error}")));
     Err(last.into())
+}
+
+/// Writes the page again and again; once nothing is missing any more, for good.
+fn watch(arguments: &ReportArguments) -> Result<report::Outcome, Error> {
+    loop {
+        let outcome = report::write_live(&arguments.folders, &arguments.out, Some(RENEWAL))?;
+        if !outcome.running {
+            return Ok(report::write(&arguments.folders, &arguments.out)?);
+        }
+        for _ in 0..10 * RENEWAL {
+            if stop_flag().load(Ordering::Relaxed) {
+                return Ok(report::write(&arguments.folders, &arguments.out)?);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -11,8 +12,9 @@ use crate::error::Error;
 use crate::plot::{fixed_number, short_number};
 use crate::problems::Problem;
 use crate::results::{Metric, Point, Samples, Study, stats};
-use crate::runner::{self, Benchmark, Identity, Method, Plan, Variant};
+use crate::runner::{self, Bench, Benchmark, Identity, Method, Plan, Variant};
 use crate::settings::{Assignment, KEYS, Preset, Setup};
+use crate::tune;
 use crate::words::say;
 
 /// Run one problem with one method or several and keep every query.
@@ -21,8 +23,15 @@ use crate::words::say;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(crate) struct RunArguments {
-    #[arg(help = crate::problems::help())]
-    problem: Problem,
+    #[arg(help = crate::problems::help() + "; or, with --command, the file of a problem of your own")]
+    problem: String,
+    /// What measures a problem of your own, as for `foretune tune`; {seed} and {experiment} stand for those. Its values
+    /// take the place of regrets. One measurement at a time, unless --jobs says otherwise.
+    #[arg(long, value_name = "COMMAND")]
+    command: Option<String>,
+    /// A measurement by the command that takes longer has failed.
+    #[arg(long, value_name = "SECONDS", value_parser = super::tune::seconds, requires = "command")]
+    timeout: Option<Duration>,
     /// Methods to compare: mf-mes, continual, mft-mes, separation, separation-myopic, two-phase, random, lattice.
     #[arg(long, short, value_name = "NAME,…", value_delimiter = ',', default_value = "mft-mes")]
     method: Vec<Method>,
@@ -57,6 +66,7 @@ Examples:
   foretune run rrm --method mf-mes,continual,mft-mes --tasks 10 --experiments 4
   foretune run gas --set beta=0.75 --set information=paper --out runs/gas-paper-rule
   foretune run hartmann6 --sweep beta=0,0.3,0.6,1.2 --tasks 10 --out runs/beta
+  foretune run problem.toml --command './measure {x} {seed}' --method random,mf-mes,mft-mes --tasks 5
   foretune run hartmann6 --preset paper --settings mine.toml --shard 1/4 --out shard-1
 All settings: foretune run --help";
 
@@ -79,10 +89,14 @@ fn long_help() -> String {
 
 pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Error> {
     let plan = plan(arguments)?;
-    let default = || PathBuf::from("runs").join(arguments.problem.to_string().replace([':', '=', ','], "-"));
+    let name = Path::new(&arguments.problem).file_stem().unwrap_or_default().to_string_lossy();
+    let default = || PathBuf::from("runs").join(name.replace([':', '=', ','], "-"));
     let folder = arguments.out.clone().unwrap_or_else(default);
-    let study =
-        runner::run(&plan, &folder, arguments.execution.execution(), stop_flag()).map_err(explained)?;
+    let mut execution = arguments.execution.execution();
+    if arguments.command.is_some() && arguments.execution.jobs.is_none() {
+        execution.jobs = 1;
+    }
+    let study = runner::run(&plan, &folder, execution, stop_flag()).map_err(explained)?;
     if arguments.execution.shard.is_none() {
         outcome(&study, out)?;
     }
@@ -121,7 +135,7 @@ pub(super) fn whereabouts(
 }
 
 fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
-    let mut benchmark = Benchmark::new(arguments.problem);
+    let mut benchmark = benchmark(arguments)?;
     if let Some(budget) = arguments.budget {
         benchmark = benchmark.with_budget(budget)?;
     }
@@ -130,6 +144,9 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     }
     let assignments = assignments(arguments)?;
     let variants = variants(arguments, &benchmark, &assignments)?;
+    if benchmark.bench().is_some() && arguments.foreign_task.is_some() {
+        return Err(Error::usage("--foreign-task is for built-in problems: a command has its own tasks"));
+    }
     let tasks = arguments.size.tasks.unwrap_or(benchmark.spec().tasks as u32);
     if let Some(foreign) = arguments.foreign_task.filter(|foreign| *foreign > tasks) {
         return Err(Error::usage(format!("--foreign-task is {foreign}, but the last task is {tasks}")));
@@ -178,6 +195,36 @@ fn names(methods: &[Method]) -> String {
     names.join(", ")
 }
 
+/// A built-in problem, or one of the user's own with a command.
+fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
+    let Some(command) = &arguments.command else {
+        let problem: Problem =
+            arguments.problem.parse().map_err(|error: crate::problems::ProblemError| {
+                let hint = if Path::new(&arguments.problem).exists() {
+                    "; a problem file wants --command"
+                } else {
+                    ""
+                };
+                Error::usage(format!("{error}{hint}"))
+            })?;
+        return Ok(Benchmark::new(problem));
+    };
+    let target = tune::read(Path::new(&arguments.problem))?;
+    target.check_live()?;
+    let noise = |rung: &tune::Rung| {
+        let unknown = || {
+            Error::usage(format!(
+                "{}: fidelity `{}` has no noise, which a study needs",
+                arguments.problem, rung.name
+            ))
+        };
+        rung.noise.ok_or_else(unknown)
+    };
+    let noise: Vec<f64> = target.fidelities.iter().map(noise).collect::<Result<_, _>>()?;
+    let command = tune::Command::new(command, &target, arguments.timeout)?;
+    Ok(Benchmark::measured(Bench { target, command }, &noise))
+}
+
 fn variants(
     arguments: &RunArguments,
     benchmark: &Benchmark,
@@ -215,8 +262,14 @@ fn variants(
 /// The command that runs the whole study, with a settings file spelt out.
 fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> String {
     let mut words: Vec<String> = ["foretune", "run"].map(String::from).to_vec();
-    words.push(arguments.problem.to_string());
+    words.push(shell_word(&arguments.problem));
     let mut option = |name: &str, value: String| words.push(format!("{name} {}", shell_word(&value)));
+    if let Some(command) = &arguments.command {
+        option("--command", command.clone());
+    }
+    if let Some(timeout) = arguments.timeout {
+        option("--timeout", timeout.as_secs_f64().to_string());
+    }
     option("--method", names(&arguments.method).replace(", ", ","));
     option("--preset", Preset::from(arguments.preset).name().into());
     for Assignment { key, value, .. } in assignments {
@@ -244,10 +297,11 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
 pub(super) fn outcome(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let manifest = study.manifest();
     let loaded = study.load()?;
-    let metric = Metric::of_problem(&manifest.problem);
+    let metric = Metric::of(manifest);
     let measure = match metric {
         Metric::Regret => "simple regret (0 is perfect)",
         Metric::Ratio => "share of the optimum (1 is perfect)",
+        Metric::Value => "value (more is better; that of a problem to be minimised has its sign turned)",
     };
     let [best, recommended, tried] = [Point::Best, Point::Recommended, Point::Tried]
         .map(|point| Samples::new(manifest, &loaded.rows, metric, point));

@@ -125,7 +125,7 @@ fn example(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         unit.tasks.len(),
         manifest.variants[variant].label,
         stations.join(", "),
-        fixed_number(row.truth, 1),
+        fixed_number(row.truth.unwrap_or(f64::NAN), 1),
         fixed_number(task.terms.optimum, 1)
     )?;
     Ok(())

@@ -59,6 +59,20 @@ pub enum DimensionSpec {
 }
 
 impl DimensionSpec {
+    /// What the input is called.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Interval { name, .. } | Self::Levels { name, .. } => name,
+        }
+    }
+
+    /// Its unit, empty if it has none.
+    pub fn unit(&self) -> &str {
+        match self {
+            Self::Interval { unit, .. } | Self::Levels { unit, .. } => unit,
+        }
+    }
+
     /// Lowest and highest value.
     pub fn range(&self) -> (f64, f64) {
         match self {

@@ -120,19 +120,20 @@ fn best_row(rows: &[HeatRow], task: usize, samples: &Samples) -> Option<usize> {
     (0..gains.len()).max_by(|&a, &b| gains[a].total_cmp(&gains[b]))
 }
 
-fn sample(x: f64, estimate: Estimate) -> Option<Sample> {
+pub(super) fn sample(x: f64, estimate: Estimate) -> Option<Sample> {
     let Estimate { mean, .. } = estimate;
     mean.is_finite().then(|| Sample { x, mean, low: estimate.low(), high: estimate.high() })
 }
 
-fn measure(metric: Metric) -> &'static str {
+pub(super) fn measure(metric: Metric) -> &'static str {
     match metric {
         Metric::Regret => "Simple regret",
         Metric::Ratio => "Optimality ratio",
+        Metric::Value => "Value",
     }
 }
 
-fn y_axis(metric: Metric) -> Axis {
+pub(super) fn y_axis(metric: Metric) -> Axis {
     match metric {
         Metric::Regret => Axis {
             title: "simple regret (logarithmic; lower is better)".into(),
@@ -144,6 +145,7 @@ fn y_axis(metric: Metric) -> Axis {
             limits: (Some(0.0), Some(1.0)),
             ..Axis::default()
         },
+        Metric::Value => Axis { title: "value (higher is better)".into(), ..Axis::default() },
     }
 }
 
@@ -165,7 +167,7 @@ fn method_style(method: &str) -> Style {
 
 /// Styles by method; fewer particles than another variant of the method are drawn light. Where that does not tell all
 /// variants apart, each gets a colour of its own.
-fn styles(variants: &[Variant]) -> Vec<Style> {
+pub(super) fn styles(variants: &[Variant]) -> Vec<Style> {
     let particles = |v: &Variant| v.number("particles").unwrap_or(0.0);
     let style = |v: &Variant| {
         let most = variants.iter().filter(|o| o.method == v.method).map(particles).fold(0.0, f64::max);

@@ -65,7 +65,7 @@ pub(super) const FIGURES: [Figure; 8] = [
         "fig6",
         6,
         "Radio resource management: the effect of β",
-        "Optimality ratio against β after 20 and after 40 tasks, with 10 particles.",
+        "Optimality ratio against β after 20 and after 40 tasks (after half and all of them where there are fewer), with 10 particles.",
         View::Slices(Sweep::Beta, [20, 40]),
     ),
     figure(

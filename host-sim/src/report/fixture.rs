@@ -121,7 +121,14 @@ pub fn study(name: &str, experiments: u32) -> StudyData {
         variants,
     };
     let timing = Some(Timing { wall_seconds: 5025.0, work_seconds: 9800.0, jobs: 2, cores: 2, runs: 1 });
-    StudyData { name: format!("{name}-fixture"), manifest, rows, notes: Vec::new(), timing }
+    StudyData {
+        name: format!("{name}-fixture"),
+        manifest,
+        rows,
+        notes: Vec::new(),
+        timing,
+        trails: Vec::new(),
+    }
 }
 
 /// A made-up study of every figure, the first also with another preset, and one that is no figure.

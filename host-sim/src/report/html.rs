@@ -3,18 +3,18 @@
 use crate::plot::escape;
 
 /// Text made safe.
-pub(super) fn text(content: &str) -> String {
+pub(crate) fn text(content: &str) -> String {
     escape(content)
 }
 
 /// Prose made safe, without line breaks inside `7 %` and `n = 20`.
-pub(super) fn prose(content: &str) -> String {
+pub(crate) fn prose(content: &str) -> String {
     text(&content.replace(" %", "\u{a0}%").replace(" = ", "\u{a0}=\u{a0}"))
 }
 
 /// A table with a heading row; cells are HTML already. On a narrow screen a table of words becomes a list, in which
 /// every cell is preceded by its heading, and a table of numbers scrolls sideways.
-pub(super) fn table(class: &str, headings: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(class: &str, headings: &[String], rows: &[Vec<String>]) -> String {
     let head: String = headings.iter().map(|h| format!("<th scope=\"col\">{}</th>", text(h))).collect();
     let cell =
         |(heading, cell): (&String, &String)| format!("<td data-label=\"{}\">{cell}</td>", text(heading));
@@ -29,7 +29,7 @@ pub(super) fn table(class: &str, headings: &[String], rows: &[Vec<String>]) -> S
 }
 
 /// A chart in two layouts, of which the style sheet shows the one that fits the screen.
-pub(super) fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> String {
+pub(crate) fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> String {
     let (wide, narrow) = (draw(wide), draw(narrow));
     format!(
         "<div class=\"chart\"><div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div></div>\n"
@@ -37,12 +37,19 @@ pub(super) fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> Str
 }
 
 /// The page around the content.
-pub(super) fn document(title: &str, content: &str) -> String {
+pub(crate) fn document(title: &str, content: &str) -> String {
+    live_document(title, content, None)
+}
+
+/// The page around the content; it loads itself again after so many seconds.
+pub(crate) fn live_document(title: &str, content: &str, reload: Option<u32>) -> String {
+    let reload = reload.map(|after| format!("<meta http-equiv=\"refresh\" content=\"{after}\">\n"));
+    let reload = reload.unwrap_or_default();
     let (title, inks, style) = (text(title), crate::plot::theme::css(), include_str!("page.css"));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n{reload}\
          <style>\n{inks}{style}</style>\n</head>\n<body>\n{content}</body>\n</html>\n"
     )
 }

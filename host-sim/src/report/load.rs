@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::results::{Error, Loaded, Manifest, Metric, Point, Samples, Study, TaskSummary, Timing};
+use super::figures::FIGURES;
+use crate::results::{
+    Error, Kind, Loaded, Manifest, Metric, Point, Samples, Study, Task, TaskSummary, Timing,
+};
 
 /// A study with its summary in memory.
 #[derive(Clone, Debug)]
@@ -18,6 +21,41 @@ pub struct StudyData {
     pub notes: Vec<String>,
     /// How long it took, if recorded.
     pub timing: Option<Timing>,
+    /// How every task went, query by query; only of studies that are no figure of the paper.
+    pub trails: Vec<Trail>,
+}
+
+/// How one task went.
+#[derive(Clone, Debug)]
+pub struct Trail {
+    /// Index of the variant.
+    pub variant: usize,
+    /// Task, from 1.
+    pub task: u32,
+    /// What was spent, and the best true value tried by then; a step at every query.
+    pub steps: Vec<(f64, f64)>,
+    /// Charged queries at every fidelity.
+    pub counts: Vec<u32>,
+    /// The true optimum.
+    pub optimum: f64,
+}
+
+impl Trail {
+    fn of(variant: usize, task: u32, rows: &Task) -> Self {
+        let truth = rows.rows.last().map_or(0, |row| row.fidelity as usize);
+        let (mut spent, mut best) = (0.0, f64::NEG_INFINITY);
+        let mut trail =
+            Self { variant, task, steps: Vec::new(), counts: vec![0; truth], optimum: rows.terms.optimum };
+        for row in rows.rows.iter().filter(|row| row.kind != Kind::Recommend) {
+            spent += row.cost;
+            best = row.truth.map_or(best, |truth| best.max(truth));
+            trail.steps.push((spent, best));
+            if let Some(count) = trail.counts.get_mut(row.fidelity as usize - 1).filter(|_| row.cost > 0.0) {
+                *count += 1;
+            }
+        }
+        trail
+    }
 }
 
 impl StudyData {
@@ -30,12 +68,14 @@ impl StudyData {
             notes.push(error.to_string());
             None
         });
-        Ok(Self { name, manifest: study.manifest().clone(), rows, notes, timing })
+        let manifest = study.manifest().clone();
+        let trails = if is_figure(&manifest) { Vec::new() } else { trails(&study)? };
+        Ok(Self { name, manifest, rows, notes, timing, trails })
     }
 
     /// How success is measured: as the paper does for the problem.
     pub fn metric(&self) -> Metric {
-        Metric::of_problem(&self.manifest.problem)
+        Metric::of(&self.manifest)
     }
 
     /// The measured values.
@@ -50,6 +90,21 @@ impl StudyData {
         let counts: Vec<usize> = (0..self.manifest.variants.len()).map(count).collect();
         (counts.iter().copied().min().unwrap_or(0), counts.iter().copied().max().unwrap_or(0))
     }
+}
+
+/// Whether a study is one of the paper's figures.
+pub(super) fn is_figure(manifest: &Manifest) -> bool {
+    FIGURES.iter().any(|figure| figure.study == manifest.study)
+}
+
+/// All closed tasks of all units that are there; results may have been kept without them.
+fn trails(study: &Study) -> Result<Vec<Trail>, Error> {
+    let mut trails = Vec::new();
+    for unit in study.manifest().units() {
+        let Some(found) = study.read_unit(unit)? else { continue };
+        trails.extend(found.tasks.iter().zip(1..).map(|(task, n)| Trail::of(unit.variant, n, task)));
+    }
+    Ok(trails)
 }
 
 /// Reads all studies in the folders, or in the folders directly below them. A study that cannot be read does not hide

@@ -1,14 +1,16 @@
 //! One self-contained HTML page from the results of any number of studies.
 //!
 //! Studies named `fig3` to `fig10` become the paper's figures, with its claims ([`claims`]) judged on our numbers
-//! ([`verdict`]); all others are shown after them. Figures that were not run say so. The page depends on the results
+//! ([`verdict`]), and figures that were not run say so; all other studies are shown after them ([`own`]). Without any of
+//! the paper's studies, the page begins with the others and has nothing of the paper. The page depends on the results
 //! alone, so that the same results give the same page.
 
 mod charts;
 pub mod claims;
 mod figures;
-mod html;
+pub(crate) mod html;
 mod load;
+mod own;
 mod page;
 mod select;
 mod tables;
@@ -17,7 +19,7 @@ pub mod verdict;
 use std::path::{Path, PathBuf};
 
 use crate::plot::Theme;
-use crate::results::Error;
+use crate::results::{Error, write_atomically};
 
 #[cfg(test)]
 mod fixture;
@@ -34,6 +36,8 @@ pub struct Outcome {
     pub figures: usize,
     /// Claims of the paper that hold, do not hold, and are undecided, over all studies.
     pub verdicts: [usize; 3],
+    /// Whether a study lacks tasks.
+    pub running: bool,
     /// What is unfinished or was repaired in the studies shown, one line each.
     pub notes: Vec<String>,
     /// Studies that could not be read, and are missing.
@@ -73,13 +77,18 @@ const PICTURE: f64 = 960.0;
 /// A name of another kind; folders without studies; no study that can be read; more than one for a picture; a file that
 /// cannot be written.
 pub fn write(folders: &[PathBuf], out: &Path) -> Result<Outcome, Error> {
+    write_live(folders, out, None)
+}
+
+/// As [`write`], for studies that are still running: the page loads itself again after so many seconds.
+pub fn write_live(folders: &[PathBuf], out: &Path, reload: Option<u32>) -> Result<Outcome, Error> {
     let form = Form::of(out)?;
     let (studies, mut unreadable) = load::load(folders)?;
     if studies.is_empty() && !unreadable.is_empty() {
         return Err(unreadable.remove(0));
     }
     let (text, outcome) = match (form, studies.as_slice()) {
-        (Form::Page, _) => page::page(&studies, &unreadable),
+        (Form::Page, _) => page::page(&studies, &unreadable, reload),
         (Form::Picture, [one]) => {
             let picture = charts::lines(one).svg(PICTURE, Theme::Standalone);
             (picture, Outcome { studies: 1, ..Outcome::default() })
@@ -89,9 +98,10 @@ pub fn write(folders: &[PathBuf], out: &Path) -> Result<Outcome, Error> {
             return Err(Error::refused(out, problem));
         }
     };
-    std::fs::write(out, text).map_err(Error::io("write", out))?;
+    write_atomically(out, text.as_bytes())?;
+    let running = studies.iter().any(|study| study.finished().0 < study.manifest.experiments as usize);
     let notes = studies.iter().flat_map(|study| study.notes.iter().cloned()).collect();
-    Ok(Outcome { notes, unreadable, ..outcome })
+    Ok(Outcome { running, notes, unreadable, ..outcome })
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! The page: what was found at a glance, then every figure with its claims, then everything else.
 
+use std::collections::BTreeSet;
+
 use super::charts::{self, POINTS};
 use super::claims::{Claim, of_study};
 use super::figures::{FIGURES, Figure, View};
-use super::html::{chart, document, prose, table, text};
+use super::html::{chart, live_document, prose, table, text};
+use super::load::is_figure;
+use super::own;
 use super::verdict::{Finding, Verdict, judge};
 use super::{Outcome, StudyData, Sweep, tables};
 use crate::plot::Theme;
@@ -15,8 +19,11 @@ const HALF: f64 = 530.0;
 const NARROW: f64 = 360.0;
 
 /// The page on the studies, and on what could not be read.
-pub(super) fn page(studies: &[StudyData], unreadable: &[Error]) -> (String, Outcome) {
+pub(super) fn page(studies: &[StudyData], unreadable: &[Error], reload: Option<u32>) -> (String, Outcome) {
     let mut outcome = Outcome { studies: studies.len(), ..Outcome::default() };
+    if !studies.is_empty() && !studies.iter().any(|study| is_figure(&study.manifest)) {
+        return (own_page(studies, unreadable, reload), outcome);
+    }
     let figures: String = FIGURES.iter().map(|f| figure_section(f, studies, &mut outcome)).collect();
     let others: Vec<&StudyData> =
         studies.iter().filter(|s| FIGURES.iter().all(|f| f.study != s.manifest.study)).collect();
@@ -31,7 +38,30 @@ pub(super) fn page(studies: &[StudyData], unreadable: &[Error]) -> (String, Outc
         HOW_TO_READ,
         env!("CARGO_PKG_VERSION"),
     );
-    (document("Foretune report", &content), outcome)
+    (live_document("Foretune report", &content, reload), outcome)
+}
+
+/// The page on studies of which none is the paper's.
+fn own_page(studies: &[StudyData], unreadable: &[Error], reload: Option<u32>) -> String {
+    let mut names: Vec<&str> = studies.iter().map(|study| study.manifest.problem.as_str()).collect();
+    names.dedup();
+    let labels: BTreeSet<&str> = studies
+        .iter()
+        .flat_map(|study| &study.manifest.variants)
+        .map(|variant| variant.label.as_str())
+        .collect();
+    let labels: Vec<&str> = labels.into_iter().collect();
+    let sections: String = studies.iter().map(other_section).collect();
+    let content = format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"lead\">Tuned by {}.</p>\n</header>\n<main>\n{}{sections}{}</main>\n\
+         <footer>Foretune {}</footer>\n",
+        text(&names.join(", ")),
+        text(&labels.join(", ")),
+        problem_section(unreadable, studies),
+        own::READING,
+        env!("CARGO_PKG_VERSION"),
+    );
+    live_document(&format!("Foretune: {}", names.join(", ")), &content, reload)
 }
 
 const HOW_TO_READ: &str = "<section class=\"reading\" id=\"reading\"><h2>How to read this</h2><ul>\n\
@@ -120,17 +150,12 @@ fn figure_section(figure: &Figure, studies: &[StudyData], outcome: &mut Outcome)
     )
 }
 
-/// A study that is no figure of the paper: its curves, and where a setting is varied, its surface.
+/// A study that is no figure of the paper; where a setting is varied, with its surface.
 fn other_section(study: &StudyData) -> String {
     let swept = |s: Sweep| s.members(&study.manifest).len() >= 3;
     let sweep = [Sweep::Beta, Sweep::Share].into_iter().find(|&s| swept(s));
     let surface = sweep.map(|s| charts_of(study, View::Surface(s))).unwrap_or_default();
-    format!(
-        "<section class=\"figure\" id=\"study-{}\">\n<h2><span class=\"tag\">Study</span> {}</h2>\n{}{surface}</section>\n",
-        text(&study.name),
-        text(&study.manifest.study),
-        study_part(study, View::Lines),
-    )
+    own::section(study, &surface)
 }
 
 fn study_part(study: &StudyData, view: View) -> String {
@@ -234,12 +259,13 @@ mod tests {
     use std::path::Path;
 
     use super::super::fixture::{all, study};
+    use super::super::load;
     use super::*;
 
     #[test]
     fn all_figures_are_there_with_their_charts() {
         let studies = all(5);
-        let (html, outcome) = page(&studies, &[]);
+        let (html, outcome) = page(&studies, &[], None);
         assert_eq!((outcome.studies, outcome.figures), (10, 8));
         for figure in FIGURES {
             let start = html.find(&format!("<section class=\"figure\" id=\"{}\"", figure.study)).unwrap();
@@ -253,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_page_needs_nothing_from_elsewhere() {
-        let (html, _) = page(&all(3), &[]);
+        let (html, _) = page(&all(3), &[], None);
         for outside in ["src=", "@import", "url(", "<link", "<script"] {
             assert!(!html.contains(outside), "{outside}");
         }
@@ -263,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_page_is_well_formed() {
-        let (html, _) = page(&all(3), &[Error::refused(Path::new("a < b"), "c & d")]);
+        let (html, _) = page(&all(3), &[Error::refused(Path::new("a < b"), "c & d")], None);
         let body = &html[html.find("<body>").unwrap()..html.find("</html>").unwrap()];
         let body = body.replace("&nbsp;", "&#160;");
         let document = roxmltree::Document::parse(&body).unwrap();
@@ -276,12 +302,44 @@ mod tests {
 
     #[test]
     fn missing_figures_say_so() {
-        let (html, outcome) = page(&[study("fig5", 3)], &[]);
+        let (html, outcome) = page(&[study("fig5", 3)], &[], None);
         assert_eq!((outcome.studies, outcome.figures), (1, 1));
         assert_eq!(html.matches("Not run yet").count(), 7);
-        let (html, outcome) = page(&[], &[]);
+        let (html, outcome) = page(&[], &[], None);
         assert_eq!(html.matches("Not run yet").count(), 8);
         assert_eq!((outcome.studies, outcome.figures, outcome.verdicts), (0, 0, [0; 3]));
+    }
+
+    #[test]
+    fn a_study_of_one_s_own_has_nothing_of_the_paper_s_figures() {
+        let mut own = study("fig3", 4);
+        own.manifest.study = "run".into();
+        own.manifest.problem = "pump".into();
+        let trail = |variant, task| load::Trail {
+            variant,
+            task,
+            steps: vec![(0.0, 1.0), (10.0, 2.0), (35.0, 3.0)],
+            counts: vec![3, 1],
+            optimum: 3.5,
+        };
+        own.trails = (0..own.manifest.variants.len()).flat_map(|v| [trail(v, 1), trail(v, 10)]).collect();
+        let (html, outcome) = page(&[own], &[], Some(5));
+        assert_eq!((outcome.studies, outcome.figures), (1, 0));
+        assert!(html.contains("<h1>pump</h1>") && html.contains("http-equiv=\"refresh\" content=\"5\""));
+        for absent in ["Fig.", "Not run yet", "The paper says", "NaN"] {
+            assert!(!html.contains(absent), "{absent}");
+        }
+        for there in [
+            "cost within the task",
+            "Paired differences",
+            "Shares of fidelities",
+            "75 %",
+            "fidelity 2, the truth",
+        ] {
+            assert!(html.contains(there), "{there}");
+        }
+        let body = &html[html.find("<body>").unwrap()..html.find("</html>").unwrap()];
+        roxmltree::Document::parse(&body.replace("&nbsp;", "&#160;")).unwrap();
     }
 
     #[test]
@@ -293,12 +351,12 @@ mod tests {
                 .retain(|r| !(r.task as usize + r.variant + r.experiment as usize).is_multiple_of(2 + i % 4));
             study.notes.push("units/x-1.csv, line 3: the file is cut off".into());
         }
-        let (html, _) = page(&studies, &[]);
+        let (html, _) = page(&studies, &[], None);
         assert!(html.contains("the file is cut off") && !html.contains("NaN"));
         for study in &mut studies {
             study.rows.clear();
         }
-        assert!(!page(&studies, &[]).0.contains("NaN"));
+        assert!(!page(&studies, &[], None).0.contains("NaN"));
     }
 
     #[test]
@@ -318,7 +376,7 @@ mod tests {
         }
         let mut figure = data.clone();
         figure.manifest.study = "fig3".into();
-        let (html, _) = page(&[data, figure], &[Error::refused(Path::new(hostile), hostile)]);
+        let (html, _) = page(&[data, figure], &[Error::refused(Path::new(hostile), hostile)], None);
         assert!(!html.contains("<script"));
         let body = &html[html.find("<body>").unwrap()..html.find("</html>").unwrap()];
         roxmltree::Document::parse(&body.replace("&nbsp;", "&#160;")).unwrap();
@@ -336,6 +394,6 @@ mod tests {
         std::fs::write(folder.join("lines.svg"), one_panel.svg(760.0, Theme::Standalone)).unwrap();
         std::fs::write(folder.join("map.svg"), map.svg(640.0, Theme::Standalone)).unwrap();
         studies.retain(|s| s.manifest.study != "fig9");
-        std::fs::write(folder.join("page.html"), page(&studies, &[]).0).unwrap();
+        std::fs::write(folder.join("page.html"), page(&studies, &[], None).0).unwrap();
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn achieved(study: &StudyData) -> String {
     let metric = match study.metric() {
         Metric::Regret => "regret",
         Metric::Ratio => "ratio",
+        Metric::Value => "value",
     };
     let last = study.manifest.tasks;
     // The first task and the last, which may be the same.
@@ -52,7 +53,7 @@ fn over_tasks(samples: &Samples, variant: usize, last: u32) -> Option<Estimate> 
     Estimate::of(&(0..samples.experiments()).filter_map(mean).collect::<Vec<_>>())
 }
 
-fn estimate(estimate: Option<Estimate>) -> String {
+pub(super) fn estimate(estimate: Option<Estimate>) -> String {
     match estimate {
         None => "–".into(),
         Some(Estimate { mean, half_width: None, .. }) => short_number(mean),

@@ -42,7 +42,7 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
         time: (kind != Kind::Recommend).then(|| 10.0 + 5.0 * (i % 4) as f64),
         x: vec![value(i + 9).abs(), value(i + 5) / 3.0],
         y: (kind != Kind::Recommend).then(|| value(i) + 0.01),
-        truth: value(i),
+        truth: Some(value(i)),
     };
     kinds.into_iter().enumerate().map(row).collect()
 }

@@ -31,6 +31,7 @@ pub use merge::merge;
 pub use row::{Kind, Row, Terms};
 pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;
+pub(crate) use snapshot::write_atomically;
 pub use study::{Loaded, Resumed, Study};
 pub use summary::TaskSummary;
 pub use timing::Timing;

@@ -62,8 +62,8 @@ pub struct Row {
     pub x: Vec<f64>,
     /// The noisy observation; none for a recommendation.
     pub y: Option<f64>,
-    /// The noise-free value at the last fidelity.
-    pub truth: f64,
+    /// The noise-free value at the last fidelity; none if nobody knows it.
+    pub truth: Option<f64>,
 }
 
 impl Row {
@@ -82,7 +82,7 @@ impl Row {
         if self.x.is_empty() || !self.x.iter().all(finite) {
             return Some("x is empty or not finite".into());
         }
-        if !finite(&self.truth) || !self.y.iter().all(finite) {
+        if !self.truth.iter().chain(&self.y).all(finite) {
             return Some("y or truth is not finite".into());
         }
         let recommends = self.kind == Kind::Recommend;
@@ -142,7 +142,7 @@ pub(super) fn format_row(place: Place<'_>, row: &Row, terms: &Terms) -> String {
         number(row.cost),
         x.join(" "),
         optional(row.y),
-        number(row.truth),
+        optional(row.truth),
         number(terms.optimum),
     );
     if place.format >= 2 {
@@ -175,7 +175,7 @@ pub(super) fn parse_row(line: &str, place: Place<'_>) -> Result<(Row, Terms), St
         x: fields[7].split(' ').map(|v| parse_number("x", v)).collect::<Result<_, _>>()?,
         time: parse_optional("time", fields.get(11))?,
         y: parse_optional("y", fields.get(8))?,
-        truth: parse_number("truth", fields[9])?,
+        truth: parse_optional("truth", fields.get(9))?,
     };
     row.fault().map_or(Ok(()), Err)?;
     let terms = Terms {
@@ -228,14 +228,15 @@ mod tests {
             time: Some(15.0),
             x: vec![0.1, -3e-9],
             y: Some(1.5),
-            truth: 1.0 / 3.0,
+            truth: Some(1.0 / 3.0),
         }
     }
 
     #[test]
     fn rows_round_trip_bit_for_bit() {
         let recommended = Row { kind: Kind::Recommend, y: None, cost: 0.0, time: None, ..row() };
-        for row in [row(), recommended] {
+        let unknown = Row { truth: None, ..row() };
+        for row in [row(), recommended, unknown] {
             for terms in [TERMS, Terms { deployed: None, floor: None, ..TERMS }] {
                 let line = format_row(PLACE, &row, &terms);
                 assert_eq!(parse_row(line.trim_end_matches('\n'), PLACE), Ok((row.clone(), terms)));

@@ -12,26 +12,34 @@ pub enum Metric {
     Regret,
     /// Optimality ratio, Eq. (54): value over optimum; more is better.
     Ratio,
+    /// The value itself, where no optimum is known; more is better.
+    Value,
 }
 
 impl Metric {
-    /// The paper's choice for a problem.
-    pub fn of_problem(problem: &str) -> Self {
-        if problem == "rrm" { Self::Ratio } else { Self::Regret }
+    /// The paper's choice for a study's problem; the value for one that a command measures.
+    pub fn of(manifest: &Manifest) -> Self {
+        match manifest.problem.as_str() {
+            _ if manifest.options.contains_key("command") => Self::Value,
+            "rrm" => Self::Ratio,
+            _ => Self::Regret,
+        }
     }
 
     /// By how much `a` is better than `b`, if it is.
     pub fn gain(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Regret => b - a,
-            Self::Ratio => a - b,
+            Self::Ratio | Self::Value => a - b,
         }
     }
 
-    fn measure(self, value: f64, optimum: f64) -> f64 {
+    /// The measure of a value.
+    pub fn measure(self, value: f64, optimum: f64) -> f64 {
         match self {
             Self::Regret => optimum - value,
             Self::Ratio => value / optimum,
+            Self::Value => value,
         }
     }
 }

@@ -7,16 +7,29 @@ use std::path::{Path, PathBuf};
 use super::Error;
 
 /// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = temporary(path);
     let written = File::create(&beside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&beside, path));
+        .and_then(|()| fs::rename(&beside, path))
+        .and_then(|()| sync_folder(path));
     written.map_err(|source| {
         // The failed attempt is of no use to anyone, and on a full disk its space is.
         let _ = fs::remove_file(&beside);
         Error::io("write", path)(source)
     })
+}
+
+/// Makes a new name in a folder last through a power cut.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn temporary(path: &Path) -> PathBuf {

@@ -51,17 +51,21 @@ impl TaskSummary {
     pub fn of(unit: UnitId, task: u32, rows: &Task) -> Self {
         let tried = || rows.rows.iter().filter(|r| r.kind != Kind::Recommend);
         let charged: Vec<_> = tried().filter(|r| r.cost > 0.0).collect();
-        let total: f64 = charged.iter().map(|r| r.truth).sum();
+        let known: Vec<f64> = charged.iter().filter_map(|r| r.truth).collect();
+        let total: f64 = known.iter().sum();
+        let recommended = rows.rows.last().and_then(|r| r.truth).unwrap_or(f64::NAN);
+        // Where no point was tried at the last fidelity, the recommended one is all that is known.
+        let best = tried().filter_map(|r| r.truth).reduce(f64::max).unwrap_or(recommended);
         Self {
             variant: unit.variant,
             experiment: unit.experiment,
             task,
             queries: charged.len() as u32,
             spent: rounded(charged.iter().map(|r| r.cost).sum()),
-            best: rounded(tried().map(|r| r.truth).fold(f64::NEG_INFINITY, f64::max)),
-            recommended: rounded(rows.rows.last().map_or(f64::NAN, |r| r.truth)),
+            best: rounded(best),
+            recommended: rounded(recommended),
             optimum: rounded(rows.terms.optimum),
-            mean_tried: (!charged.is_empty()).then(|| rounded(total / charged.len() as f64)),
+            mean_tried: (!known.is_empty()).then(|| rounded(total / known.len() as f64)),
             meanwhile: meanwhile(rows).map(rounded),
             below: rows.terms.floor.map(|floor| rounded(share_below(rows, floor))),
             worst: timed(rows).map(|(_, truth)| truth).reduce(f64::min).map(rounded),
@@ -72,7 +76,7 @@ impl TaskSummary {
 
 /// Time and true value of every trial; of none in format 1, which does not tell the time.
 fn timed(task: &Task) -> impl Iterator<Item = (f64, f64)> {
-    task.rows.iter().filter_map(|row| Some((row.time?, row.truth)))
+    task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)))
 }
 
 /// Mean true value by time; none if no time passed.
@@ -184,7 +188,7 @@ mod tests {
     fn sums_a_task_up() {
         let row = |kind, cost, truth| {
             let time = Some(f64::max(cost, 5.0));
-            Row { kind, fidelity: 1, cost, time, x: vec![0.0], y: Some(0.0), truth }
+            Row { kind, fidelity: 1, cost, time, x: vec![0.0], y: Some(0.0), truth: Some(truth) }
         };
         let rows = vec![
             row(Kind::Initial, 0.0, 2.0),

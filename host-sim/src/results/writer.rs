@@ -229,7 +229,7 @@ mod tests {
         let good = rows(UNIT, 1);
         let mut task = writer.begin_task(TERMS).unwrap();
         for bad in [
-            Row { truth: f64::NAN, ..good[0].clone() },
+            Row { truth: Some(f64::NAN), ..good[0].clone() },
             Row { cost: f64::INFINITY, ..good[0].clone() },
             Row { time: Some(-1.0), ..good[0].clone() },
             Row { x: vec![], ..good[0].clone() },

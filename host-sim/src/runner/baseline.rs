@@ -151,6 +151,15 @@ impl Tuner for Baseline<'_> {
         Ok(())
     }
 
+    fn fail(&mut self) -> Result<(), Error> {
+        self.asked.take().ok_or(Error::OutOfTurn)?;
+        if self.round < self.initial {
+            self.inner.fail()?;
+        }
+        self.round += 1;
+        Ok(())
+    }
+
     fn advice(&self) -> Option<Advice> {
         let (_, y, unit) = self.best.as_ref().filter(|_| self.done)?;
         let noise = self.space.problem().fidelities[self.truth()].noise;

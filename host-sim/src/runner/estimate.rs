@@ -141,7 +141,7 @@ fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
     let settings = Settings { initial, carried: 0, steps_per_task: usual.steps_per_task.min(5), ..usual };
     let cheapest = &fidelities[if method.only_truth() { fidelities.len() - 1 } else { 0 }];
     let benchmark = plan.benchmark().clone().with_budget(QUERIES as f64 * cheapest.cost)?;
-    let task = benchmark.tasks(0).task(0);
+    let task = benchmark.tasks(0)?.task(0);
     // From the end of the initial points on, which cost nothing.
     let (mut started, mut queries) = (Instant::now(), 0.0);
     with_optimizer(benchmark.space().problem(), settings, setup.capacity, 0, |tuner| {

@@ -6,6 +6,7 @@
 
 mod baseline;
 mod estimate;
+mod measured;
 mod method;
 mod plan;
 mod pool;
@@ -18,11 +19,13 @@ mod tuner;
 mod unit;
 
 pub use estimate::estimate;
+pub use measured::Bench;
 pub use method::Method;
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run, run_with};
 pub use seeds::{Noise, Seeds};
 pub use session::{Answered, Ended, play};
 pub use shapes::STACK;
+pub(crate) use shapes::with_optimizer;
 pub use space::Space;
 pub use tuner::{Advice, Next, Proposal, Tuner};

@@ -7,6 +7,7 @@ use foretune_core::Settings;
 use serde_json::Value;
 
 use super::baseline::Baseline;
+use super::measured::Bench;
 use super::method::Method;
 use super::seeds::Seeds;
 use super::shapes::with_optimizer;
@@ -20,7 +21,7 @@ use crate::settings::Setup;
 /// A problem with what a study may change about it.
 #[derive(Clone, Debug)]
 pub struct Benchmark {
-    problem: Problem,
+    source: Source,
     spec: ProblemSpec,
     space: Space,
     /// The task, from 1, that is of another kind than the others.
@@ -28,12 +29,37 @@ pub struct Benchmark {
     budget_set: bool,
 }
 
+/// Where values come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// A problem that is built in.
+    Known(Problem),
+    /// A command.
+    Measured(Box<Bench>),
+}
+
 impl Benchmark {
+    /// A problem that a command measures, with its fidelities' noise.
+    pub fn measured(bench: Bench, noise: &[f64]) -> Self {
+        let spec = bench.target.spec(noise, bench.target.budget);
+        let space = Space::new(&spec);
+        let source = Source::Measured(Box::new(bench));
+        Self { source, spec, space, foreign: None, budget_set: false }
+    }
+
+    /// What measures, if it is a command.
+    pub fn bench(&self) -> Option<&Bench> {
+        match &self.source {
+            Source::Known(_) => None,
+            Source::Measured(bench) => Some(bench),
+        }
+    }
+
     /// The problem as it is.
     pub fn new(problem: Problem) -> Self {
         let spec = problem.spec();
         let space = Space::new(&spec);
-        Self { problem, spec, space, foreign: None, budget_set: false }
+        Self { source: Source::Known(problem), spec, space, foreign: None, budget_set: false }
     }
 
     /// With another budget per task.
@@ -73,17 +99,31 @@ impl Benchmark {
     }
 
     /// The sequence of tasks of a seed.
-    pub fn tasks(&self, seed: u64) -> Sequence {
-        let tasks = self.problem.tasks(seed);
-        match self.foreign {
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a command measures: its tasks are not known.
+    pub fn tasks(&self, seed: u64) -> Result<Sequence, Error> {
+        let Source::Known(problem) = &self.source else {
+            return Err(Error::usage("this needs a problem that is built in"));
+        };
+        let tasks = problem.tasks(seed);
+        Ok(match self.foreign {
             Some(task) => tasks.with_foreign(task as usize - 1),
             None => tasks,
-        }
+        })
     }
 
     /// Name and options as `study.json` keeps them.
     fn describe(&self) -> (String, BTreeMap<String, Value>) {
-        let name = self.problem.to_string();
+        let problem = match &self.source {
+            Source::Known(problem) => problem,
+            Source::Measured(bench) => {
+                let mut options = bench.target.options(self.spec.budget);
+                options.insert("command".into(), bench.command.text().into());
+                return (bench.target.name.clone(), options);
+            }
+        };
+        let name = problem.to_string();
         let (name, list) = name.split_once(':').unwrap_or((&name, ""));
         let mut options: BTreeMap<String, Value> = BTreeMap::new();
         for (key, value) in list.split(',').filter_map(|option| option.split_once('=')) {

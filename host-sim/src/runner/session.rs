@@ -30,18 +30,23 @@ impl Answered {
     /// The row that is kept of it.
     pub fn row(self) -> results::Row {
         results::Row {
-            kind: match self.proposal.kind {
-                Kind::Initial => results::Kind::Initial,
-                Kind::Carried => results::Kind::Carried,
-                Kind::Search => results::Kind::Search,
-            },
+            kind: kind(self.proposal.kind),
             fidelity: self.proposal.fidelity as u32 + 1,
             cost: self.cost,
             time: Some(self.time),
             x: self.setting,
             y: Some(crate::settings::shortest(self.y)),
-            truth: self.truth,
+            truth: Some(self.truth),
         }
+    }
+}
+
+/// The kind of query as results have it.
+pub(super) fn kind(kind: Kind) -> results::Kind {
+    match kind {
+        Kind::Initial => results::Kind::Initial,
+        Kind::Carried => results::Kind::Carried,
+        Kind::Search => results::Kind::Search,
     }
 }
 
@@ -70,7 +75,7 @@ impl Ended {
             time: None,
             x: self.setting.clone(),
             y: None,
-            truth: self.truth,
+            truth: Some(self.truth),
         }
     }
 }

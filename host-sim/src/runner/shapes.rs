@@ -33,7 +33,7 @@ type Shape<const N: usize, const F: usize, const P: usize> =
 ///
 /// # Errors
 /// What [`foretune_core::Optimizer::new`] says.
-pub(super) fn with_optimizer<R>(
+pub(crate) fn with_optimizer<R>(
     problem: Problem<'_>,
     settings: Settings,
     capacity: usize,

@@ -13,11 +13,17 @@ pub struct Space {
     levels: Vec<Vec<f64>>,
     fidelities: Vec<Fidelity>,
     budget: f32,
+    goal: Goal,
 }
 
 impl Space {
-    /// Translates a problem.
+    /// Translates a problem that is maximised, as the built-in ones are.
     pub fn new(spec: &ProblemSpec) -> Self {
+        Self::of_goal(spec, Goal::Maximise)
+    }
+
+    /// Translates a problem.
+    pub fn of_goal(spec: &ProblemSpec, goal: Goal) -> Self {
         let fidelity = |f: &crate::problems::FidelitySpec| Fidelity {
             cost: f.cost as f32,
             samples: f.samples,
@@ -32,6 +38,7 @@ impl Space {
             levels: spec.dimensions.iter().map(levels).collect(),
             fidelities: spec.fidelities.iter().map(fidelity).collect(),
             budget: spec.budget as f32,
+            goal,
         }
     }
 
@@ -41,7 +48,7 @@ impl Space {
             dimensions: &self.dimensions,
             fidelities: &self.fidelities,
             budget: self.budget,
-            goal: Goal::Maximise,
+            goal: self.goal,
         }
     }
 

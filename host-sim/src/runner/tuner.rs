@@ -51,6 +51,12 @@ pub trait Tuner {
     /// What the optimizer has against the answer.
     fn tell(&mut self, y: f32) -> Result<(), Error>;
 
+    /// The measurement of the last query failed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfTurn`] if there is none.
+    fn fail(&mut self) -> Result<(), Error>;
+
     /// The recommendation, once the task has ended.
     fn advice(&self) -> Option<Advice>;
 
@@ -146,6 +152,14 @@ impl<
     fn tell(&mut self, y: f32) -> Result<(), Error> {
         let query = self.query.take().ok_or(Error::OutOfTurn)?;
         self.optimizer.tell(query, y).map_err(|refused| {
+            self.query = Some(refused.query);
+            refused.error
+        })
+    }
+
+    fn fail(&mut self) -> Result<(), Error> {
+        let query = self.query.take().ok_or(Error::OutOfTurn)?;
+        self.optimizer.fail(query).map_err(|refused| {
             self.query = Some(refused.query);
             refused.error
         })

@@ -1,5 +1,6 @@
 //! One unit of work: one variant in one experiment, all its tasks in order, written as it goes.
 
+use super::measured;
 use super::plan::Plan;
 use super::seeds::Noise;
 use super::session::play;
@@ -59,8 +60,11 @@ fn task(
     watcher: &dyn Watcher,
 ) -> Result<TaskSummary, Error> {
     let (benchmark, seeds) = (plan.benchmark(), plan.seeds(unit.experiment));
+    if let Some(bench) = benchmark.bench() {
+        return measured::task(plan, bench, unit, number, tuner, writer, watcher);
+    }
     let spec = benchmark.spec();
-    let task = benchmark.tasks(seeds.tasks).task(number as usize - 1);
+    let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
     let optimum = plan.optimum(unit.experiment, number, &*task);
     let mut rows = writer.begin_task(Terms { optimum, ..Terms::default() })?;
     let mut spent = 0.0;

@@ -125,6 +125,7 @@ impl Court<'_> {
         match self.samples.metric() {
             Metric::Regret => "regret",
             Metric::Ratio => "ratio",
+            Metric::Value => "value",
         }
     }
 

@@ -35,7 +35,7 @@ impl Court<'_> {
         let values = self.paired(&[a, b], &tasks)?;
         let (above, below) = match self.samples.metric() {
             Metric::Regret => (&values[1], &values[0]),
-            Metric::Ratio => (&values[0], &values[1]),
+            Metric::Ratio | Metric::Value => (&values[0], &values[1]),
         };
         let ratio = Ratio::of_means(above, below).ok_or("a mean is exactly zero")?;
         let verdict = match ratio.interval {

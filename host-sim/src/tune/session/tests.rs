@@ -1,0 +1,168 @@
+use std::path::Path;
+
+use super::fixture::{Bowl, bowl, setup, target};
+use super::*;
+
+fn plain(_: &Ask) -> Option<Answer> {
+    None
+}
+
+/// Opens the tuning kept at a path.
+fn open(target: &Target, path: &Path) -> Result<Tuning, Error> {
+    Tuning::open(target.clone(), setup(target), None, Some(Store::open(path)?))
+}
+
+fn refusal(result: Result<Tuning, Error>) -> String {
+    result.err().expect("a refusal").to_string()
+}
+
+/// All queries of two tasks, as the core's own library gives them.
+fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) {
+    let noise: Vec<f64> = target.fidelities.iter().map(|rung| rung.noise.unwrap()).collect();
+    let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal);
+    let setup = setup(target);
+    let settings = setup.for_method(Method::MftMes).unwrap();
+    let (mut asked, mut ends) = (Vec::new(), Vec::new());
+    with_optimizer(space.problem(), settings, setup.capacity, 1, |tuner| {
+        for task in 1..=2 {
+            let mut spent = 0.0;
+            let stop = loop {
+                let proposal = match tuner.next(&|| true) {
+                    Next::Query(proposal) => proposal,
+                    Next::Done(stop) => break stop,
+                    Next::Interrupted => panic!("nobody interrupts"),
+                };
+                let (point, fidelity) = (natural(&space, &proposal), proposal.fidelity);
+                if proposal.kind != Kind::Initial {
+                    spent += target.fidelities[fidelity].cost;
+                }
+                let ask = Ask { id: 0, task, point, fidelity, why: why(proposal.kind) };
+                tuner.tell(bowl(&ask) as f32).unwrap();
+                asked.push((ask.point, fidelity));
+            };
+            let advice = tuner.advice().unwrap();
+            let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
+            let (mean, deviation) = (advice.mean, advice.deviation);
+            ends.push(Ended { point: Some(point), mean, deviation, reason: reason(stop), spent });
+            tuner.next_task().unwrap();
+        }
+    })
+    .unwrap();
+    (asked, ends)
+}
+
+#[test]
+fn two_tasks_are_those_of_the_library_however_often_they_break_off() {
+    let target = target();
+    let (queries, ends) = through_the_library(&target);
+    let folder = tempfile::tempdir().unwrap();
+    for limit in [usize::MAX, 1, 4] {
+        let path = folder.path().join(format!("{limit}.state"));
+        let mut asked = Vec::new();
+        let mut found = Vec::new();
+        while found.len() < 2 {
+            let mut tuning = open(&target, &path).unwrap();
+            if tuning.ended().is_some() {
+                tuning.next_task(None).unwrap();
+            }
+            let mut source = Bowl { limit, ..Bowl::new(&plain) };
+            match tuning.play(&mut source) {
+                Ok(()) => found.push(tuning.ended().unwrap().clone()),
+                Err(Error::Interrupted) => {}
+                Err(error) => panic!("{error}"),
+            }
+            asked.extend(source.asked.into_iter().map(|ask| (ask.point, ask.fidelity)));
+        }
+        assert_eq!(asked, queries, "breaking off after {limit}");
+        assert_eq!(found, ends, "breaking off after {limit}");
+    }
+}
+
+#[test]
+fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
+    let mut target = target();
+    target.fidelities[0].noise = None;
+    let folder = tempfile::tempdir().unwrap();
+    let noisy = |ask: &Ask| {
+        (ask.why == Why::Noise).then(|| match ask.id {
+            2 => Answer::Failed,
+            id => Answer::Value(id as f64, None),
+        })
+    };
+    let path = folder.path().join("s");
+    let mut source = Bowl { limit: 3, ..Bowl::new(&noisy) };
+    assert!(matches!(open(&target, &path).unwrap().play(&mut source), Err(Error::Interrupted)));
+    let mut tuning = open(&target, &path).unwrap();
+    let mut source = Bowl::new(&noisy);
+    tuning.play(&mut source).unwrap();
+    // Values 1, 3, 4, 5, 6, the second attempt having failed: their variance is 3.7.
+    assert_eq!(tuning.state().noise, [Some(3.7), Some(0.004)]);
+    let task = tuning.state().current().unwrap();
+    let estimates: Vec<&Told> = task.answers.iter().filter(|told| told.why == Why::Noise).collect();
+    assert_eq!(estimates.len(), 6);
+    assert!(estimates.iter().all(|told| told.point == [-80.0, 0.75] && told.fidelity == 0));
+    assert!(task.spent() <= target.budget && task.spent() > target.budget - 5.0, "{}", task.spent());
+    // The next task knows it.
+    tuning.next_task(None).unwrap();
+    let mut source = Bowl::new(&noisy);
+    tuning.play(&mut source).unwrap();
+    assert!(source.asked.iter().all(|ask| ask.why != Why::Noise));
+}
+
+#[test]
+fn expensive_measurements_end_a_task_early() {
+    let costly = |ask: &Ask| Some(Answer::Value(bowl(ask), Some(12.0)));
+    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut source = Bowl::new(&costly);
+    tuning.play(&mut source).unwrap();
+    let charged =
+        tuning.state().current().unwrap().answers.iter().filter(|told| told.charged() > 0.0).count();
+    assert_eq!(charged, 3);
+    assert_eq!(tuning.ended().unwrap().reason, Reason::Budget);
+}
+
+#[test]
+fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
+    let strange = |ask: &Ask| (ask.id == 3).then_some(Answer::Value(f64::NAN, None));
+    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut source = Bowl::new(&strange);
+    tuning.play(&mut source).unwrap();
+    assert_eq!(source.refusals.len(), 1);
+    let failing = |_: &Ask| Some(Answer::Failed);
+    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    tuning.play(&mut Bowl::new(&failing)).unwrap();
+    assert_eq!(tuning.ended().unwrap().reason, Reason::Failures);
+    assert_eq!(tuning.ended().unwrap().point, None);
+    let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
+    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    tuning.play(&mut Bowl::new(&stopping)).unwrap();
+    assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
+    assert!(tuning.ended().unwrap().point.is_some());
+    assert_eq!(tuning.state().answered(), 8);
+}
+
+#[test]
+fn what_may_not_change_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let mut source = Bowl { limit: 2, ..Bowl::new(&plain) };
+    assert!(open(&target(), &path).unwrap().play(&mut source).is_err());
+    let mut dearer = target();
+    dearer.budget = 31.0;
+    assert!(refusal(open(&dearer, &path)).contains("the budget was 30, and is 31"));
+    let mut other = target();
+    other.goal = Goal::Maximise;
+    assert!(refusal(open(&other, &path)).contains("the goal was minimise"));
+    let store = || Some(Store::open(&path).unwrap());
+    assert!(refusal(Tuning::open(target(), setup(&target()), Some(2), store())).contains("seed 1, not 2"));
+    let mut settings = setup(&target());
+    settings.set("beta", "0.5").unwrap();
+    assert!(refusal(Tuning::open(target(), settings, None, store())).contains("`beta`"));
+    // After the end all of that but the goal may change.
+    open(&target(), &path).unwrap().play(&mut Bowl::new(&plain)).unwrap();
+    let mut tuning = Tuning::open(dearer, settings, None, store()).unwrap();
+    tuning.next_task(Some(vec![-60.0, 0.5])).unwrap();
+    tuning.play(&mut Bowl::new(&plain)).unwrap();
+    assert_eq!(tuning.state().current().unwrap().begun.budget, 31.0);
+    assert_eq!(tuning.state().current().unwrap().begun.deployed, Some(vec![-60.0, 0.5]));
+}

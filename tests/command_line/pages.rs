@@ -1,0 +1,78 @@
+//! Pages in a real browser, where one is installed: nothing on the console, every picture drawn.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::program::succeed;
+
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Counts the pictures that are shown, and those of them without size or content.
+const LOOK: &str = "<script>
+const shown = [...document.querySelectorAll('svg')].filter(svg => svg.getClientRects().length > 0);
+const blank = shown.filter(svg => {
+  const box = svg.getBoundingClientRect();
+  return box.width < 50 || box.height < 50 || svg.querySelectorAll('path, line, rect, polyline').length === 0;
+});
+document.body.setAttribute('data-look', `${shown.length} shown, ${blank.length} blank`);
+</script></body>";
+
+fn browser() -> Option<&'static str> {
+    BROWSERS.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())
+}
+
+/// Opens the page and returns how many pictures it shows.
+fn look_at(browser: &str, page: &Path) -> usize {
+    let text = fs::read_to_string(page).unwrap();
+    let copy = page.with_extension("look.html");
+    fs::write(&copy, text.replacen("</body>", LOOK, 1)).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--window-size=1200,900",
+        ])
+        .args(["--virtual-time-budget=3000", "--timeout=60000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", copy.canonicalize().unwrap().display()))
+        .output()
+        .unwrap();
+    let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let complaints: Vec<&str> = log.lines().filter(|line| line.contains(":CONSOLE")).collect();
+    assert!(complaints.is_empty(), "{}: {complaints:?}", page.display());
+    let found = dom.split("data-look=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let found = found.unwrap_or_else(|| panic!("{}: not opened: {log}", page.display()));
+    let (shown, blank) = found.split_once(" shown, ").unwrap();
+    assert_eq!(blank, "0 blank", "{}", page.display());
+    shown.parse().unwrap()
+}
+
+#[test]
+fn pages_of_studies_and_of_tuning_draw_all_their_pictures() {
+    let Some(browser) = browser() else {
+        println!("not looked at: no browser is installed (Debian: chromium)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let tiny = ["--budget", "60", "--tasks", "2", "--experiments", "2", "--set", "candidates=16", "--quiet"];
+    succeed(path, &[&["run", "branin", "--method", "random,mft-mes", "--out", "own"], &tiny[..]].concat());
+    succeed(path, &["report", "own", "--out", "own.html"]);
+    assert_eq!(look_at(browser, &path.join("own.html")), 2);
+    let paper = ["run", "hartmann6", "--method", "mf-mes,mft-mes", "--name", "fig3", "--out", "paper"];
+    succeed(path, &[&paper, &tiny[..]].concat());
+    succeed(path, &["report", "paper", "own", "--out", "both.html"]);
+    assert_eq!(look_at(browser, &path.join("both.html")), 3);
+    let problem = "goal = \"maximise\"\nbudget = 6\n[[parameter]]\nname = \"x\"\nlow = 0\nhigh = 1\n\
+        [[fidelity]]\nname = \"only\"\ncost = 1\nnoise = 0.01\n";
+    fs::write(path.join("p.toml"), problem).unwrap();
+    succeed(
+        path,
+        &["tune", "p.toml", "--command", "echo {x}", "--report", "tuned.html", "--set", "candidates=16"],
+    );
+    assert_eq!(look_at(browser, &path.join("tuned.html")), 1);
+}

@@ -1,0 +1,284 @@
+//! A user's own problem: through the library, the command and the lines of JSON the same task, bit for bit.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use foretune_core::{Dimension, Fidelity, Goal, Memory, Problem, Settings};
+
+use super::program::{command, fail, files, succeed};
+
+const PROBLEM: &str = "\
+goal = \"minimise\"
+budget = 40.0
+[[parameter]]
+name = \"x\"
+low = -2.0
+high = 6.0
+[[parameter]]
+name = \"y\"
+values = [0.0, 0.25, 0.5, 1.0, 3.0]
+[[fidelity]]
+name = \"short\"
+cost = 1.0
+noise = 0.01
+samples = 4
+[[fidelity]]
+name = \"long\"
+cost = 4.0
+noise = 0.001
+samples = 64
+";
+
+/// Sums and products only, so that every language gives the same bits; slow enough to be killed in between.
+const AWK: &str = "sh -c 'sleep 0.02; awk -v x=$0 -v y=$1 -v s=$2 \"BEGIN {{ printf \\\"%.17g\\\", \
+    (x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s }}\"' {x} {y} {samples}";
+
+fn bowl(x: f64, y: f64, samples: f64) -> f64 {
+    (x - 1.5) * (x - 1.5) / 4.0 + (y - 1.0) * (y - 1.0) + 0.5 / samples
+}
+
+fn write_problem(folder: &Path) {
+    fs::write(folder.join("p.toml"), PROBLEM).unwrap();
+    let measure = "import sys\nx, y, s = map(float, sys.argv[1:])\n\
+        print((x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s)\n";
+    fs::write(folder.join("measure.py"), measure).unwrap();
+}
+
+/// Lines of `tune --json` but the first.
+fn events(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with("{\"foretune\"")).collect()
+}
+
+/// Two tasks through the library, as the lines that `tune --json` prints.
+fn through_the_library() -> Vec<String> {
+    const FIDELITIES: [Fidelity; 2] =
+        [Fidelity { cost: 1.0, samples: 4, noise: 0.01 }, Fidelity { cost: 4.0, samples: 64, noise: 0.001 }];
+    let problem = Problem {
+        dimensions: &[
+            Dimension::Interval { low: -2.0, high: 6.0 },
+            Dimension::Levels(&[0.0, 0.25, 0.5, 1.0, 3.0]),
+        ],
+        fidelities: &FIDELITIES,
+        budget: 40.0,
+        goal: Goal::Minimise,
+    };
+    let settings = Settings { initial: 6, ..Settings::DEFAULT };
+    let mut memory = Box::new(Memory::<2, 2, 256, 10, 2, 4, 30, 512>::new());
+    let mut tuner = memory.start(problem, settings, 5).unwrap();
+    let (mut lines, mut id) = (Vec::new(), 0);
+    let number = |x: f32| serde_json::to_string(&x).unwrap();
+    for _ in 0..2 {
+        while let Some(Ok(query)) = tuner.ask() {
+            id += 1;
+            let point = query.setting();
+            let [x, y] = [point[0], point[1]].map(|x| x.to_string().parse::<f64>().unwrap());
+            let (m, samples) = (query.fidelity(), FIDELITIES[query.fidelity()].samples);
+            lines.push(format!(
+                "{{\"ask\":{{\"id\":{id},\"setting\":{{\"x\":{},\"y\":{}}},\"fidelity\":\"{}\",\"samples\":{samples},\"cost\":{}}}}}",
+                number(point[0]),
+                number(point[1]),
+                ["short", "long"][m],
+                number(FIDELITIES[m].cost)
+            ));
+            let value = bowl(x, y, f64::from(samples)) as f32;
+            lines.push(format!("{{\"tell\":{{\"id\":{id},\"value\":{}}}}}", number(value)));
+            tuner.tell(query, value).unwrap();
+        }
+        let best = tuner.recommendation().unwrap();
+        lines.push(format!(
+            "{{\"recommendation\":{{\"setting\":{{\"x\":{},\"y\":{}}},\"mean\":{},\"deviation\":{},\"reason\":\"budget\",\"spent\":40.0}}}}",
+            number(best.setting()[0]),
+            number(best.setting()[1]),
+            number(best.mean),
+            number(best.deviation)
+        ));
+        tuner.next_task().unwrap();
+    }
+    lines
+}
+
+/// What a client in Python prints of two tasks: asks and recommendations as the program sent them, tells as it sent them.
+const CLIENT: &str = "\
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from foretune import Foretune, ForetuneError
+def line(what, **fields):
+    print(json.dumps({what: fields}, separators=(',', ':')))
+with Foretune('p.toml', seed=5, program=sys.argv[2]) as tuner:
+    for task in range(2):
+        for ask in tuner:
+            x, y, s = ask.setting['x'], ask.setting['y'], ask.samples
+            line('ask', id=ask.id, setting=ask.setting, fidelity=ask.fidelity, samples=s, cost=ask.cost)
+            if ask.id == 3:
+                try:
+                    tuner.tell(float('nan'))
+                    print('NaN was taken')
+                except ForetuneError:
+                    pass
+            tuner.tell((x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s)
+            line('tell', id=ask.id)
+        best = tuner.recommendation
+        line('recommendation', setting=best.setting, mean=best.mean, deviation=best.deviation, reason=best.reason,
+             spent=best.spent)
+        tuner.next_task()
+";
+
+/// The lines with the values of the tells left out: Python prints them as `f64`.
+fn without_values(lines: &[String]) -> Vec<String> {
+    let strip = |line: &String| match line.split_once(",\"value\"") {
+        Some((start, _)) => format!("{start}}}}}"),
+        None => line.clone(),
+    };
+    lines.iter().map(strip).collect()
+}
+
+#[test]
+fn library_command_and_client_give_the_same_two_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let library =
+        thread::Builder::new().stack_size(64 << 20).spawn(through_the_library).unwrap().join().unwrap();
+    assert!(library.len() > 2 * 20);
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        println!("not compared with command and client: there is no python3");
+        return;
+    }
+    let tune =
+        ["tune", "p.toml", "--seed", "5", "--json", "--command", "python3 measure.py {x} {y} {samples}"];
+    let both = [succeed(path, &tune), succeed(path, &tune)].concat();
+    assert_eq!(events(&both), library);
+    fs::write(path.join("client.py"), CLIENT).unwrap();
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
+    let output = std::process::Command::new("python3")
+        .args(["client.py", python.to_str().unwrap(), env!("CARGO_BIN_EXE_foretune-tested")])
+        .current_dir(path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(text.lines().collect::<Vec<_>>(), without_values(&library));
+}
+
+/// Killed at twenty random moments, the task ends with the same bytes as one that was left alone.
+#[test]
+#[cfg(unix)]
+fn a_task_killed_at_twenty_random_moments_ends_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let tune = |state| ["tune", "p.toml", "--state", state, "--json", "--command", AWK];
+    let whole = succeed(path, &tune("whole.state"));
+    let mut random = 2026_u64;
+    let mut restarts = 0;
+    for _ in 0..20 {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mut child =
+            command(path, &tune("killed.state")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis((random >> 33) % 180));
+        restarts += u32::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let end = succeed(path, &tune("killed.state"));
+    assert_eq!(restarts, 20, "the task ended before it had been killed often enough");
+    assert_eq!(events(&end).last(), events(&whole).last());
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(read("killed.state"), read("whole.state"));
+}
+
+#[test]
+fn mistakes_are_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let tune = |more: &[&'static str]| [&["tune", "p.toml"], more].concat();
+    assert!(fail(path, &tune(&["--command", "./no-such-program {x}"]), 2).contains("./no-such-program"));
+    assert!(fail(path, &tune(&["--command", "x {z}"]), 2).contains("{z}"));
+    assert!(fail(path, &tune(&["--command", "x", "--timeout", "0"]), 2).contains("above 0"));
+    assert!(fail(path, &tune(&[]), 2).contains("--command"));
+    fs::write(path.join("p.toml"), PROBLEM.replace("high = 6.0", "high = \"much\"")).unwrap();
+    assert!(fail(path, &tune(&["--command", "x"]), 2).contains("p.toml, line 6"));
+    fs::write(path.join("p.state"), "nonsense").unwrap();
+    write_problem(path);
+    assert!(fail(path, &tune(&["--command", "x"]), 2).contains("p.state"));
+}
+
+/// Bad lines are answered by one error each and change nothing; the ask is not sent again.
+#[test]
+fn bad_lines_change_nothing() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let lines = "nonsense\n\n{\"tell\":{\"id\":9,\"value\":1}}\n{\"tell\":{\"id\":1,\"value\":1e60}}\n{\"next_task\":{}}\n\
+        {\"tell\":{\"id\":1,\"value\":2,\"cost\":-1}}\n\u{fffd}\n{\"tell\":{\"id\":1,\"value\":0.5}}\n{\"fail\":{\"id\":2}}\n{\"stop\":{}}\n\
+        {\"stop\":{}}\n{\"next_task\":{\"deployed\":{\"x\":9}}}\n{\"next_task\":{\"deployed\":{\"x\":1,\"y\":0.25}}}\n";
+    let mut child =
+        command(path, &["serve", "p.toml"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let kinds: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
+    let expected =
+        [&["foretune", "ask"][..], &["error"; 6], &["ask", "ask", "recommendation", "error", "error", "ask"]];
+    assert_eq!(kinds, expected.concat(), "{text}");
+}
+
+/// A study of one's own problem: values in place of regrets, and the same bytes when the command is deterministic.
+#[test]
+#[cfg(unix)]
+fn methods_are_compared_on_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let study = |out| {
+        let words =
+            ["run", "p.toml", "--command", AWK, "--method", "random,mft-mes", "--tasks", "2", "--out", out];
+        [&words[..], &["--budget", "12", "--set", "candidates=16", "--quiet"]].concat()
+    };
+    let table = succeed(path, &study("a"));
+    assert!(table.contains("value (more is better") && table.contains("MFT-MES"), "{table}");
+    succeed(path, &study("b"));
+    assert_eq!(files(&path.join("a")), files(&path.join("b")));
+    let unit = fs::read_to_string(path.join("a/units/mft-mes-1.csv")).unwrap();
+    let rows: Vec<Vec<&str>> =
+        unit.lines().filter(|l| !l.starts_with(['#', 'v'])).map(|l| l.split(',').collect()).collect();
+    assert!(
+        rows.iter().any(|row| row[5] == "1" && row[9].is_empty()),
+        "no truth at the short fidelity: {unit}"
+    );
+    for row in rows.iter().filter(|row| row[5] == "2") {
+        let x: Vec<f64> = row[7].split(' ').map(|x| x.parse().unwrap()).collect();
+        assert!((row[9].parse::<f64>().unwrap() + bowl(x[0], x[1], 64.0)).abs() < 1e-12, "{row:?}");
+    }
+    succeed(path, &["report", "a", "--out", "page.html"]);
+    let page = fs::read_to_string(path.join("page.html")).unwrap();
+    assert!(
+        page.contains("value (higher is better)") && !page.contains("Not run yet") && !page.contains("NaN")
+    );
+    assert!(fail(path, &["run", "p.toml"], 2).contains("--command"));
+}
+
+#[test]
+fn a_person_reads_lines_a_summary_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let with_deployed = PROBLEM.replace("noise = 0.001\n", "") + "[deployed]\nx = 0.0\ny = 0.25\n";
+    fs::write(path.join("p.toml"), with_deployed).unwrap();
+    let words = "sh -c 'echo measuring; echo $FORETUNE_X | tr -d -'";
+    let text = succeed(path, &["tune", "p.toml", "--command", words, "--report", "page.html"]);
+    for words in
+        ["to learn the noise", "Recommended: x = ", "Expected of it: ", "In use: x = 0, y = 0.25", "p.state"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = fs::read_to_string(path.join("page.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("to learn the noise") && page.contains("</html>"));
+    let again = succeed(path, &["tune", "p.toml", "--command", words]);
+    assert!(again.starts_with("Task 2") && !again.contains("to learn the noise"), "{again}");
+}
