@@ -309,3 +309,23 @@ fn a_kernel_that_is_not_a_number_is_an_error() {
         assert_eq!(result, Err(Error::NotPositiveDefinite { row: 0 }));
     }
 }
+
+/// Without any noise, an observation that is repeated leaves nothing for the pivot: it is raised to the floor.
+#[test]
+fn pivots_that_vanish_are_raised_to_the_floor_and_counted() {
+    for map in MAPS {
+        let model = model(map);
+        let theta = parameters(&model);
+        let mut particle = particle(&model, &theta);
+        particle.noise = [0.0; MAX_FIDELITIES];
+        let (x, mut data, mut fallbacks) = ([0.3, 0.6, 0.9], Data::default(), Fallbacks::default());
+        (0..LANES).for_each(|_| data.push(&x, 1, 0.7));
+        let mut memory = Box::new(Small::new());
+        let mut workspace = memory.workspace();
+        workspace.factor(&particle, &data.all(), 0, &mut fallbacks).expect("finite");
+        assert_eq!(fallbacks.pivots as usize, LANES - 1, "{map:?}: all but the first");
+        assert!(workspace.condition(&data.all()).is_finite(), "{map:?}");
+        let belief = beliefs(&mut workspace, &particle, &data.all(), &[x])[1];
+        assert!((belief.mean - 0.7).abs() < 1e-3 && belief.variance > 0.0, "{map:?}: {belief:?}");
+    }
+}

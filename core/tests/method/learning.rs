@@ -1,0 +1,111 @@
+//! Learning ends where its equations say, in cases where that can be written down.
+//!
+//! Where the noise drowns all values the likelihood is flat, and what is left is the prior.
+
+use foretune_core::{Bandwidth, Fidelity, LogNormal, Method, Prior, Problem, Settings, Step};
+
+use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, tune};
+
+const NOISE: Fidelity = Fidelity { cost: 1.0, samples: 1, noise: 1e6 };
+const DROWNED: Problem<'static> = Problem { fidelities: &[NOISE], budget: 2.0, ..PROBLEM };
+/// Of all parameters' priors in `SETTINGS`.
+const VARIANCE: f64 = 0.7 * 0.7;
+
+/// Particles that do not feel each other, and learn from nothing but their prior.
+const APART: Settings = Settings {
+    particles: 1,
+    bandwidth: Bandwidth::Fixed(1e9),
+    steps_per_round: 0,
+    ..SETTINGS.with_method(Method::Continual)
+};
+
+fn learn(settings: Settings, tasks: u32) -> Vec<Task> {
+    tune(DROWNED, settings, SEED, tasks, |_, _, _| 0.0)
+}
+
+/// Parameters of all particles before the first query of a task, and at its end.
+fn before_and_after(task: &Task) -> Vec<(f64, f64)> {
+    let before = task.asked[0].particles.iter().flatten().copied();
+    before.zip(task.particles.iter().flatten().copied()).collect()
+}
+
+/// `θ ← θ + η ∇ log p(θ)` with `∇ log p(θ) = −θ/σ²`, so many times.
+#[test]
+fn at_the_end_of_a_task_the_particles_take_as_many_steps_up_the_prior_as_are_set() {
+    let rate = 0.02;
+    for steps in [1, 5, 25] {
+        let settings = Settings { step: Step::Plain { rate }, steps_per_task: steps, ..APART };
+        let factor = (1.0 - f64::from(rate) / VARIANCE).powi(steps as i32);
+        for (before, after) in before_and_after(&learn(settings, 1)[0]) {
+            assert!(
+                (after - before * factor).abs() < 1e-3 * before.abs() + 1e-5,
+                "{steps}: {before} {after}"
+            );
+        }
+    }
+}
+
+#[test]
+fn after_every_answer_the_particles_take_as_many_steps_as_are_set() {
+    let rate = 0.02;
+    for steps in [1, 4] {
+        let settings = Settings {
+            step: Step::Plain { rate },
+            initial: 0,
+            steps_per_round: steps,
+            steps_per_task: 0,
+            ..APART
+        };
+        let factor = (1.0 - f64::from(rate) / VARIANCE).powi(2 * steps as i32);
+        let tasks = learn(settings, 1);
+        assert_eq!(tasks[0].asked.len(), 2, "two answers");
+        for (before, after) in before_and_after(&tasks[0]) {
+            assert!(
+                (after - before * factor).abs() < 1e-3 * before.abs() + 1e-5,
+                "{steps}: {before} {after}"
+            );
+        }
+    }
+}
+
+/// With its moments corrected for having begun at zero, Adam goes at its full rate from the first step on: the slope
+/// hardly changes on so short a way.
+#[test]
+fn adams_steps_have_their_full_size_from_the_first_on_and_no_more() {
+    let rate = 1e-3;
+    for steps in [1, 2, 6] {
+        let settings = Settings { step: Step::Adam { rate }, steps_per_task: steps, ..APART };
+        let way = f64::from(rate) * f64::from(steps);
+        let moved = before_and_after(&learn(settings, 1)[0]);
+        assert!(moved.iter().any(|(before, _)| before.abs() > 0.1));
+        for (before, after) in moved.into_iter().filter(|(before, _)| before.abs() > 0.1) {
+            let towards = (before.abs() - after.abs()) / way;
+            assert!((towards - 1.0).abs() < 0.02, "{steps} steps: {towards} of the way");
+        }
+    }
+}
+
+/// The prior of a later task is a density around the particles that the last one left.
+#[test]
+fn a_narrow_density_keeps_the_particles_apart_and_a_wide_one_draws_them_together() {
+    // A prior so wide that the first task leaves the particles apart.
+    let wide = LogNormal { mean: 0.0, deviation: 3.0 };
+    let share = |kde_bandwidth: f32| {
+        let settings = Settings {
+            particles: 2,
+            prior: Prior { length: wide, signal: wide, gamma: wide, ..SETTINGS.prior },
+            step: Step::Plain { rate: 0.1 },
+            kde_bandwidth,
+            steps_per_task: 200,
+            ..APART
+        };
+        let task = &learn(settings, 2)[1];
+        let gap = |p: &[Vec<f64>]| p[0].iter().zip(&p[1]).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+        let before = gap(&task.asked[0].particles);
+        assert!(before > 1.0 && before < 6.0, "{before}");
+        gap(&task.particles) / before
+    };
+    let (narrow, wide) = (share(0.2), share(3.0));
+    assert!(narrow > 0.95 && narrow < 1.05, "{narrow}");
+    assert!(wide < 0.6, "{wide}");
+}

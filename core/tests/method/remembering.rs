@@ -1,0 +1,46 @@
+//! Values remembered of earlier tasks take part in the model, with the standard deviation that is set.
+
+use foretune_core::{Problem, Settings};
+
+use crate::oracle::{Observation, Posterior, mean};
+use crate::queries::hill;
+use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, tune};
+
+/// Three tasks, in each of which the recommendations of those before are remembered.
+fn three_tasks(doubt: f32) -> (Vec<Task>, Settings) {
+    // Few answers of its own, so that what is remembered weighs.
+    let settings = Settings { carried: 2, doubt, initial: 2, ..SETTINGS };
+    let problem = Problem { budget: 6.0, ..PROBLEM };
+    (tune(problem, settings, SEED, 3, hill), settings)
+}
+
+/// Mean at the last recommendation, if what is remembered has this variance; none: it is not remembered at all.
+fn mean_with(tasks: &[Task], settings: &Settings, variance: Option<f64>) -> f64 {
+    let [first, second, last] = tasks else { unreachable!("three tasks") };
+    let mut known = last.known.clone();
+    // Of a point that was the best twice, the last value.
+    let earlier = [second, first].into_iter().enumerate();
+    for (_, task) in earlier.filter(|(i, task)| *i == 0 || task.best != second.best) {
+        if let Some(noise) = variance {
+            known.push(Observation { point: task.best, fidelity: 1, noise, y: task.best_mean });
+        }
+    }
+    let models = models(&last.particles, settings);
+    mean(models.iter().map(|model| Posterior::new(model, &known).at(last.best, 1, 1).mean))
+}
+
+#[test]
+fn remembered_values_count_as_measurements_with_the_deviation_that_is_set() {
+    for doubt in [0.3, 0.6] {
+        let (tasks, settings) = three_tasks(doubt);
+        let said = tasks[2].best_mean;
+        let deviation = f64::from(doubt);
+        let expected = mean_with(&tasks, &settings, Some(deviation * deviation));
+        assert!((said - expected).abs() < 1e-3, "doubt {doubt}: {said}, but {expected}");
+        // And it matters: neither without them, nor were they exact, nor were this their variance.
+        for other in [None, Some(0.02), Some(deviation)] {
+            let gap = (mean_with(&tasks, &settings, other) - expected).abs();
+            assert!(gap > 3e-3, "doubt {doubt}, {other:?}: {gap}");
+        }
+    }
+}
