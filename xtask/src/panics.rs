@@ -4,6 +4,9 @@
 //! constants: file, line and column. The step finds them all in the linked program and compares, per file, with the
 //! table in `firmware/panics.md`, where somebody has said why. A new one fails the step, as does a new way to panic (the
 //! functions of the core library that are linked in).
+//!
+//! Another compiler rules out more or fewer places, so the table names the one that it was counted with. With any other a
+//! file may have a quarter more, and two at least; what is in no line of the table still fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +15,6 @@ use crate::elf::Elf;
 use crate::error::Error;
 use crate::shell::root;
 use crate::step::Verdict;
-use crate::toolchain::BoardToolchain;
 use crate::tools::Tools;
 
 /// The table.
@@ -43,39 +45,27 @@ type Place = (String, u32, u32);
 /// The step: no place that the table does not account for.
 pub fn check(tools: &Tools) -> Verdict {
     let places = all_places(tools)?;
-    let known = read_table()?;
-    let counts = count(&places);
-    // Another compiler rules out more or fewer: then a file is compared as a whole.
-    let same_compiler = matches!(tools.board_toolchain()?, BoardToolchain::Rustup);
-    for (file, sites) in &counts {
-        let allowed = known.get(file).map_or(0, |row| if same_compiler { row.sites } else { usize::MAX });
-        if *sites > allowed {
-            let lines: Vec<_> = places.iter().filter(|place| place.0 == *file).map(|place| place.1).collect();
-            return Err(Error::failed(format!(
-                "{file} has {sites} places that can panic, {allowed} are accounted for in {TABLE}; lines {lines:?}. \
-                 If none of them can happen, say why there: cargo xtask panics --write"
-            )));
-        }
+    let table = Table::read()?;
+    let compiler = tools.board_toolchain()?.compiler();
+    if let Some(error) = table.lacks(&places, &compiler) {
+        return Err(error);
     }
-    if let Some((file, _)) = known.iter().find(|(_, row)| row.why.is_empty()) {
-        return Err(Error::failed(format!("{TABLE} does not say why nothing in {file} can panic")));
-    }
-    Ok(format!("{} places in {} files, each accounted for", places.len(), counts.len()))
+    let files = count(&places).len();
+    let remark = if table.compiler == compiler { "" } else { ", by the count of another compiler" };
+    Ok(format!("{} places in {files} files, each accounted for{remark}", places.len()))
 }
 
 /// `cargo xtask panics [--write]`: lists them; with `--write` brings the counts of the table up to date, keeping the
 /// reasons.
 pub fn panics(write: bool) -> Result<(), Error> {
-    let places = all_places(&Tools::default())?;
+    let tools = Tools::default();
+    let places = all_places(&tools)?;
     places.iter().for_each(|(file, line, column)| println!("{file}:{line}:{column}"));
-    let mut rows = read_table().unwrap_or_default();
-    let counts = count(&places);
-    rows.retain(|file, _| counts.contains_key(file));
-    for (file, sites) in counts {
-        rows.entry(file).or_default().sites = sites;
-    }
+    let mut table = Table::read().unwrap_or_default();
+    table.compiler = tools.board_toolchain()?.compiler();
+    table.count(&places);
     if write {
-        std::fs::write(root().join(TABLE), text_of(&rows))?;
+        std::fs::write(root().join(TABLE), table.text())?;
     }
     Ok(())
 }
@@ -185,22 +175,11 @@ struct Row {
     why: String,
 }
 
-fn read_table() -> Result<BTreeMap<String, Row>, Error> {
-    Ok(parse(&std::fs::read_to_string(root().join(TABLE))?))
-}
-
-fn parse(text: &str) -> BTreeMap<String, Row> {
-    let cells = |line: &str| {
-        line.trim().trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>()
-    };
-    let row = |line: &str| match &cells(line)[..] {
-        [file, sites, why] => {
-            let file = file.trim_matches('`').to_owned();
-            Some((file, Row { sites: sites.parse().ok()?, why: why.clone() }))
-        }
-        _ => None,
-    };
-    text.lines().filter_map(row).collect()
+/// The table, and the compiler that it was counted with.
+#[derive(Debug, Default, PartialEq)]
+struct Table {
+    compiler: String,
+    rows: BTreeMap<String, Row>,
 }
 
 const HEADING: &str = "\
@@ -213,15 +192,77 @@ its journal.
 
 Arithmetic that overflows does not panic in a release; all tests and fuzz targets run with the checks on, so that an
 overflow would show there. Allocation does not exist.
-
-| file | places | why it cannot happen |
-|---|---:|---|
 ";
+const COUNTED: &str = "Counted with ";
 
-fn text_of(rows: &BTreeMap<String, Row>) -> String {
-    let line = |(file, Row { sites, why }): (&String, &Row)| format!("| `{file}` | {sites} | {why} |\n");
-    let all: usize = rows.values().map(|row| row.sites).sum();
-    format!("{HEADING}{}\n{all} places in {} files.\n", rows.iter().map(line).collect::<String>(), rows.len())
+impl Table {
+    fn read() -> Result<Self, Error> {
+        Ok(Self::parse(&std::fs::read_to_string(root().join(TABLE))?))
+    }
+
+    fn parse(text: &str) -> Self {
+        let cells = |line: &str| {
+            line.trim().trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let row = |line: &str| match &cells(line)[..] {
+            [file, sites, why] => {
+                let file = file.trim_matches('`').to_owned();
+                Some((file, Row { sites: sites.parse().ok()?, why: why.clone() }))
+            }
+            _ => None,
+        };
+        let compiler = text.lines().find_map(|line| line.strip_prefix(COUNTED)?.strip_suffix('.'));
+        Table {
+            compiler: compiler.unwrap_or_default().to_owned(),
+            rows: text.lines().filter_map(row).collect(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let line = |(file, Row { sites, why }): (&String, &Row)| format!("| `{file}` | {sites} | {why} |\n");
+        let all: usize = self.rows.values().map(|row| row.sites).sum();
+        let lines: String = self.rows.iter().map(line).collect();
+        let (compiler, files) = (&self.compiler, self.rows.len());
+        format!(
+            "{HEADING}\n{COUNTED}{compiler}.\n\n| file | places | why it cannot happen |\n|---|---:|---|\n{lines}\n\
+             {all} places in {files} files.\n"
+        )
+    }
+
+    /// Brings the counts up to date, keeping the reasons.
+    fn count(&mut self, places: &BTreeSet<Place>) {
+        let counts = count(places);
+        self.rows.retain(|file, _| counts.contains_key(file));
+        for (file, sites) in counts {
+            self.rows.entry(file).or_default().sites = sites;
+        }
+    }
+
+    /// Places of a file that a compiler may leave.
+    fn allowed(&self, file: &str, compiler: &str) -> usize {
+        match self.rows.get(file) {
+            None => 0,
+            Some(row) if self.compiler == compiler => row.sites,
+            Some(row) => row.sites + (row.sites / 4).max(2),
+        }
+    }
+
+    /// The first thing that is not accounted for.
+    fn lacks(&self, places: &BTreeSet<Place>, compiler: &str) -> Option<Error> {
+        for (file, sites) in count(places) {
+            let allowed = self.allowed(&file, compiler);
+            if sites > allowed {
+                let lines: Vec<_> =
+                    places.iter().filter(|place| place.0 == file).map(|place| place.1).collect();
+                return Some(Error::failed(format!(
+                    "{file} has {sites} places that can panic, {allowed} are accounted for in {TABLE}; lines {lines:?}. \
+                     If none of them can happen, say why there: cargo xtask panics --write"
+                )));
+            }
+        }
+        let (file, _) = self.rows.iter().find(|(_, row)| row.why.is_empty())?;
+        Some(Error::failed(format!("{TABLE} does not say why nothing in {file} can panic")))
+    }
 }
 
 #[cfg(test)]
@@ -276,10 +317,26 @@ mod tests {
         assert!(check_ways(&elf).is_err());
     }
 
+    fn table(rows: [(&str, usize, &str); 2]) -> Table {
+        let row = |(file, sites, why): (&str, usize, &str)| (file.into(), Row { sites, why: why.into() });
+        Table { compiler: "rustc 1.95.0 (59807616e 2026-04-14)".into(), rows: rows.map(row).into() }
+    }
+
     #[test]
     fn the_table_survives_being_written() {
-        let row = |sites, why: &str| Row { sites, why: why.into() };
-        let rows = BTreeMap::from([("a.rs".into(), row(2, "because")), ("b: c.rs".into(), row(1, ""))]);
-        assert_eq!(parse(&text_of(&rows)), rows);
+        let table = table([("a.rs", 2, "because"), ("b: c.rs", 1, "")]);
+        assert_eq!(Table::parse(&table.text()), table);
+    }
+
+    #[test]
+    fn a_new_place_fails_with_the_same_compiler_and_a_few_pass_with_another() {
+        let table = table([("a.rs", 2, "because"), ("b.rs", 40, "so")]);
+        let places = |file: &str, count: u32| (0..count).map(|line| (file.to_owned(), line, 1)).collect();
+        let passes = |file, count, compiler: &str| table.lacks(&places(file, count), compiler).is_none();
+        let (same, other) = (table.compiler.clone(), "rustc 1.96.0");
+        assert!(passes("a.rs", 2, &same) && !passes("a.rs", 3, &same));
+        assert!(passes("a.rs", 4, other) && !passes("a.rs", 5, other));
+        assert!(passes("b.rs", 50, other) && !passes("b.rs", 51, other));
+        assert!(!passes("new.rs", 1, &same) && !passes("new.rs", 1, other));
     }
 }

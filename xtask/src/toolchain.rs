@@ -98,6 +98,15 @@ impl BoardToolchain {
         }
     }
 
+    /// The compiler's name and version.
+    pub fn compiler(&self) -> String {
+        let compiler = match self {
+            BoardToolchain::Rustup => "rustc",
+            BoardToolchain::Debian { .. } => DEBIAN_RUSTC,
+        };
+        read(Command::new(compiler).arg("--version")).unwrap_or_else(|| "an unknown compiler".to_owned())
+    }
+
     /// Whether it has clippy.
     pub fn can_lint(&self) -> bool {
         matches!(self, BoardToolchain::Rustup)
