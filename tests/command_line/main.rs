@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod demo;
+mod documents;
 mod figures;
 mod inspect;
 mod pages;

@@ -144,6 +144,28 @@ mod tests {
         assert!(!Arguments::try_parse_from(["xtask", "--help"]).unwrap_err().use_stderr());
     }
 
+    /// What stands between backquotes or alone on a line, in the pages that name these commands.
+    #[test]
+    fn every_command_on_a_page_is_one_that_is_there() {
+        let pages =
+            ["README.md", "CONTRIBUTING.md", "docs/reliability.md", "docs/speed.md", "firmware/README.md"];
+        let mut checked = 0;
+        for page in pages {
+            let text = std::fs::read_to_string(xtask::shell::root().join(page)).unwrap();
+            for rest in text.split("cargo xtask ").skip(1) {
+                let command = rest.split(['`', '#', '\n', ';', ')', ':']).next().unwrap_or_default();
+                if command.contains('…') {
+                    continue;
+                }
+                let words = ["xtask"].into_iter().chain(command.split_whitespace());
+                let refused = Arguments::try_parse_from(words).err().filter(clap::Error::use_stderr);
+                assert!(refused.is_none(), "{page}: cargo xtask {command}: {refused:?}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 20, "{checked}");
+    }
+
     #[test]
     fn unknown_words_are_refused_with_the_known_ones() {
         for (words, known) in [

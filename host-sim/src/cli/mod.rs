@@ -109,6 +109,17 @@ fn command() -> clap::Command {
     Arguments::command().mut_subcommands(|command| command.mut_args(negative))
 }
 
+/// Whether the program would take this command line, whose first word is its own name; else what is wrong with it.
+///
+/// # Errors
+/// What the program would say.
+pub fn check<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
+    match command().try_get_matches_from(words).and_then(|found| Arguments::from_arg_matches(&found)) {
+        Err(error) if error.use_stderr() => Err(one_line(&error.to_string())),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the command line; `None` when it asked for help or the version, which has been printed.
 fn parse() -> Result<Option<Arguments>, Error> {
     let parsed = command().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));

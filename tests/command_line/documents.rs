@@ -1,0 +1,71 @@
+//! Every command of `foretune` that a page shows is one that the program takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What stands before the program's arguments on the pages.
+const PREFIXES: [&str; 4] =
+    ["foretune ", "cargo run --release -- ", "cargo run -- ", "cargo run --release -p host-sim -- "];
+
+/// The problem that a guide adds stands for one that is there.
+fn own(word: &str) -> &str {
+    if word == "pump" { "gas" } else { word }
+}
+
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists() {
+            pages(&path, found);
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// Lines of shell, and what stands between backquotes.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut shell = false;
+    for line in text.replace("\\\n", " ").lines() {
+        match line.strip_prefix("```") {
+            Some(language) => shell = !shell && language == "sh",
+            None if shell => found.push(line.split(" #").next().unwrap_or_default().trim().to_string()),
+            None => {}
+        }
+    }
+    let prose: Vec<&str> = text.split("```").step_by(2).collect();
+    found.extend(prose.concat().replace('\n', " ").split('`').skip(1).step_by(2).map(str::to_string));
+    found
+}
+
+#[test]
+fn every_command_on_a_page_is_one_that_the_program_takes() {
+    let mut files = Vec::new();
+    pages(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let (mut checked, mut refused) = (0, Vec::new());
+    for file in files {
+        for command in commands(&fs::read_to_string(&file).unwrap()) {
+            let Some(rest) = PREFIXES.iter().find_map(|prefix| command.strip_prefix(prefix)) else {
+                continue;
+            };
+            // `foretune run PROBLEM …` shows a form, not a command.
+            let is_form = |word: &str| {
+                word.contains(['…', '<'])
+                    || word.contains("...")
+                    || word.chars().all(|c| c.is_ascii_uppercase())
+            };
+            let words: Vec<&str> = rest.split_whitespace().map(own).collect();
+            if words.iter().any(|word| is_form(word)) {
+                continue;
+            }
+            // With `--help`, so that a bare `foretune report` passes: what is there is checked, not what is left out.
+            let asked = ["foretune"].into_iter().chain(words).chain(["--help"]);
+            if let Err(error) = host_sim::cli::check(asked) {
+                refused.push(format!("{}: {command}: {error}", file.display()));
+            }
+            checked += 1;
+        }
+    }
+    assert!(refused.is_empty() && checked > 20, "{checked} checked\n{}", refused.join("\n"));
+}

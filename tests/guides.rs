@@ -1,0 +1,140 @@
+//! Every Rust snippet of the guides and read-mes, word for word: compiled, and run where it does something.
+//!
+//! `build.rs` cuts them out. Each is included below, in the surroundings that the text around it promises.
+#![allow(dead_code, unused_variables, reason = "a guide may show more than is run here")]
+
+/// `docs/guide/firmware.md`, and `core/README.md`, which takes the same as given.
+mod firmware {
+    use foretune_core::{Dimension, Error, Fidelity, Goal, Memory, Problem, Progress, Settings};
+    use static_cell::ConstStaticCell;
+
+    include!(concat!(env!("OUT_DIR"), "/firmware_1.rs"));
+    include!(concat!(env!("OUT_DIR"), "/firmware_2.rs"));
+
+    fn measure(point: &[f32], fidelity: usize) -> f32 {
+        let distance = [(point[0] + 40.0) / 60.0, point[1] - 0.7];
+        1.0 - distance[0] * distance[0] - distance[1] * distance[1] - [0.05, 0.0][fidelity]
+    }
+
+    fn apply(point: &[f32]) {
+        assert!(measure(point, 1) > 0.5, "{point:?}");
+    }
+
+    #[test]
+    fn tunes_a_task_at_once() {
+        fn shown() -> Result<(), Error> {
+            include!(concat!(env!("OUT_DIR"), "/firmware_3.block.rs"))
+        }
+        shown().unwrap();
+    }
+
+    #[test]
+    fn tunes_a_task_slice_by_slice() {
+        fn shown() -> Result<(), Error> {
+            let mut memory = Box::new(Tuner::new());
+            let mut tuner = memory.start(PROBLEM, SETTINGS, 7)?;
+            let (watchdog, mut outstanding) = (Watchdog, None);
+            while tuner.status().task == 1 {
+                include!(concat!(env!("OUT_DIR"), "/firmware_4.block.rs"));
+                if let Some(query) = outstanding.take() {
+                    let value = measure(query.setting(), query.fidelity());
+                    tuner.tell(query, value).map_err(|refused| refused.error)?;
+                }
+            }
+            Ok(())
+        }
+        shown().unwrap();
+    }
+
+    struct Watchdog;
+
+    impl Watchdog {
+        fn feed(&self) {}
+    }
+
+    #[test]
+    fn the_front_page_of_the_core_tunes_a_task() {
+        fn shown() -> Result<(), Error> {
+            let mut memory = Box::new(Tuner::new());
+            let (problem, settings, seed) = (PROBLEM, SETTINGS, 7);
+            include!(concat!(env!("OUT_DIR"), "/core_readme_1.block.rs"));
+            Ok(())
+        }
+        shown().unwrap();
+    }
+}
+
+/// `docs/guide/settings.md`.
+mod settings {
+    mod checked {
+        use foretune_core::Settings;
+
+        include!(concat!(env!("OUT_DIR"), "/settings_1.rs"));
+
+        #[test]
+        fn are_right() {
+            assert!(SETTINGS.checked().is_ok());
+        }
+    }
+
+    /// Its own assertion holds when this compiles.
+    mod capacity {
+        include!(concat!(env!("OUT_DIR"), "/settings_2.rs"));
+    }
+}
+
+/// `docs/guide/problem.md`: a module of the simulator, with stand-ins for the simulator's own random numbers.
+mod problem {
+    pub mod pump {
+        use host_sim::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Task};
+
+        pub enum Purpose {
+            PumpLoad,
+        }
+
+        pub struct Random(u64);
+
+        impl Random {
+            pub fn new(seed: u64, _: Purpose, task: usize) -> Self {
+                Self(seed + task as u64)
+            }
+
+            pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+                low + (high - low) * (self.0 % 10) as f64 / 10.0
+            }
+        }
+
+        include!(concat!(env!("OUT_DIR"), "/problem_1.rs"));
+        include!(concat!(env!("OUT_DIR"), "/problem_2.rs"));
+    }
+
+    /// What the guide's sixth step asks for.
+    pub fn check() {
+        use host_sim::problems::Task;
+        let spec = pump::Pump.spec("pump".into());
+        for task in 0..3 {
+            let day = pump::Pump.task(7, task);
+            let best = day.optimum_at();
+            assert!((day.value(1, &best) - day.optimum()).abs() < 1e-12);
+            let (speed, angle) = (spec.dimensions[0].range(), spec.dimensions[1].range());
+            assert!((speed.0..=speed.1).contains(&best[0]) && (angle.0..=angle.1).contains(&best[1]));
+            assert!(day.value(1, &spec.deployed) < day.optimum());
+        }
+        assert!(pump::Pump.foreign_task(7, 0).optimum_at()[0] > 2000.0);
+    }
+}
+
+#[test]
+fn the_pump_of_the_problem_guide_is_a_problem() {
+    problem::check();
+}
+
+#[test]
+fn no_snippet_is_left_out() {
+    let all = include_str!(concat!(env!("OUT_DIR"), "/snippets.txt"));
+    assert!(all.lines().count() >= 9, "{all}");
+    for name in all.lines() {
+        let included = ["", ".block"].map(|form| format!("\"/{name}{form}.rs\""));
+        assert!(included.iter().any(|words| include_str!("guides.rs").contains(words)), "{name}");
+    }
+}
