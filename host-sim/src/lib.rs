@@ -1,9 +1,11 @@
 //! Library behind the `foretune` program.
 
 pub mod bench;
+pub mod checksum;
 pub mod cli;
 pub mod demo;
 pub mod error;
+pub mod figures;
 pub mod hil;
 pub mod inspect;
 pub mod plot;
@@ -18,3 +20,4 @@ pub mod theory;
 pub mod trace;
 pub mod tune;
 pub mod words;
+pub mod work;

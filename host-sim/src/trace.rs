@@ -17,9 +17,9 @@
 
 use std::fmt::Write;
 
-use foretune_core::snapshot::Crc;
 use foretune_core::{Kind, Stop};
 
+use crate::checksum::Crc;
 use crate::error::Error;
 use crate::runner::{Advice, Noise, Plan, Proposal, play};
 
@@ -127,6 +127,7 @@ pub fn trace(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::crc32;
 
     #[test]
     fn lines_and_digest_are_as_documented() {
@@ -136,12 +137,12 @@ mod tests {
         assert_eq!(line, "query 3 7 carried 2 x 3f000000 3f800000 y c0000000");
         let words = [3, 7, 1, 1, 0x3f00_0000, 0x3f80_0000, 0xc000_0000u32];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(tracer.digest(), crc32fast::hash(&bytes));
+        assert_eq!(tracer.digest(), crc32(&bytes));
         let advice = Advice { unit: vec![0.0, 0.25], mean: 1.0, deviation: 0.5 };
         let line = tracer.end(3, Stop::Budget, &advice);
         let words = [3, u32::MAX, 0, 0x3e80_0000, 0x3f80_0000, 0x3f00_0000];
         let all: Vec<u8> = bytes.into_iter().chain(words.iter().flat_map(|w| w.to_le_bytes())).collect();
-        let digest = crc32fast::hash(&all);
+        let digest = crc32(&all);
         let expected =
             format!("end 3 budget x 00000000 3e800000 mean 3f800000 deviation 3f000000 digest {digest:08x}");
         assert_eq!(line, expected);

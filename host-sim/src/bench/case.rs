@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use foretune_core::{Activity, Error, Map, Memory, Optimizer, Problem, Progress, Settings};
 
-use super::work::{self, Shape};
+use crate::work::{self, Shape};
 
 /// What is timed.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,13 @@
 //! How fast the optimizer is here, beside what this machine can do at most: `foretune bench`.
 //!
 //! Times one search (`ask`) and one step of learning of the very core that runs on the device, counts the
-//! floating-point operations that they need ([`work`]), and measures the machine's [`peak`](peak()) in the same process,
+//! floating-point operations that they need ([`work`](crate::work)), and measures the machine's [`peak`](peak()) in the same process,
 //! before and after every case: a clock that rises or falls meanwhile, or a neighbour, then hurts both sides of the
 //! ratio. All times are the least of several runs.
 
 mod case;
 pub mod growth;
 mod peak;
-pub mod work;
 
 pub use case::{Case, MAX_OBSERVATIONS, MAX_WIDTH, Timing};
 pub use peak::peak;
@@ -22,6 +21,7 @@ use crate::error::Error;
 use crate::problems::Problem;
 use crate::runner::{Benchmark, Method, Noise, Seeds};
 use crate::settings::{Preset, Setup};
+use crate::work;
 
 /// A row of the table: which case, and what came out.
 #[derive(Clone, Debug)]

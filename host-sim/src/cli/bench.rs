@@ -9,9 +9,10 @@ use clap::Args;
 use super::arguments::{PresetName, setup};
 use super::{SettingArguments, Table};
 use crate::bench::growth::{self, Curves};
-use crate::bench::{MAX_OBSERVATIONS, MAX_WIDTH, PRICES, Report, Subject, map, work};
+use crate::bench::{MAX_OBSERVATIONS, MAX_WIDTH, PRICES, Report, Subject, map};
 use crate::error::Error;
 use crate::problems::Problem;
+use crate::work;
 
 /// Time one search and one step of learning here, beside what this machine can do at most.
 ///

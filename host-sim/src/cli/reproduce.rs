@@ -10,7 +10,8 @@ use clap::Args;
 use super::arguments::PresetName;
 use super::{ExecutionArguments, SettingArguments, SizeArguments, Table, run, stop_flag};
 use crate::error::Error;
-use crate::reproduce::{FIGURES, Figure, Request};
+use crate::figures::{FIGURES, Figure};
+use crate::reproduce::Request;
 use crate::runner::{self, Execution, Plan};
 use crate::words::{counted, spell};
 
@@ -62,7 +63,7 @@ fn figure(name: &str) -> Result<Chosen, String> {
 }
 
 fn help() -> String {
-    let line = |figure: &Figure| format!("  {:6} {}", figure.name, figure.shows);
+    let line = |figure: &Figure| format!("  {:6} {}", figure.name, figure.title);
     let figures: Vec<String> = FIGURES.iter().map(line).collect();
     format!(
         "Figures:\n{}\n\nExamples:\n\
@@ -101,7 +102,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
         let study = runner::run_with(plan, &folder.join(figure.name), how, stop_flag(), &folders);
         let study = study.map_err(run::explained)?;
         if arguments.execution.shard.is_none() {
-            writeln!(out, "\n{}, {}", figure.name, figure.shows)?;
+            writeln!(out, "\n{}, {}", figure.name, figure.title)?;
             run::outcome(&study, out)?;
             out.flush()?;
         }

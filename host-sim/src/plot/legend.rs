@@ -1,7 +1,7 @@
 //! Which curve is which: a legend above the panels, or names at the curves' ends where there is room.
 
+use super::chart::{Curve, Panel, Style};
 use super::label::{spread, text_width, wrapped};
-use super::line::{Curve, Panel, Style};
 use super::panel::Frame;
 use super::scale::Scale;
 use super::svg::{Anchor, Canvas, Font};

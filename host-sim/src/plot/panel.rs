@@ -1,7 +1,7 @@
 //! One panel of a line chart: frame, grid, ticks, bands, lines and markers.
 
+use super::chart::{Axis, Curve, Panel, Sample, Tick};
 use super::label::{short_number, text_width};
-use super::line::{Axis, Curve, Panel, Sample, Tick};
 use super::scale::Scale;
 use super::svg::{Anchor, Canvas, Font, short};
 use super::theme::Ink;

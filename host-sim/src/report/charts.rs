@@ -1,7 +1,8 @@
 //! From a study's values to charts.
 
 use super::select::setting;
-use super::{StudyData, Sweep, Who};
+use super::{StudyData, Who};
+use crate::figures::Sweep;
 use crate::plot::{Axis, Curve, Dash, HeatMap, HeatRow, LineChart, Panel, Sample, ScaleKind, Style, Tick};
 use crate::results::stats::Estimate;
 use crate::results::{Metric, Point, Samples, Variant};

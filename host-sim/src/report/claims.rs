@@ -2,7 +2,8 @@
 //!
 //! The paper gives its results in text and pictures only. β is ours here, half of the printed one.
 
-use super::{Sweep, Who};
+use super::Who;
+use crate::figures::Sweep;
 
 /// Some of a study's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,4 +200,31 @@ pub const CLAIMS: &[Claim] = &[
 /// The claims that a study tests.
 pub fn of_study(study: &str) -> impl Iterator<Item = &'static Claim> {
     CLAIMS.iter().filter(move |c| c.study == study)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{Beta, FIGURES, Figure, Line};
+
+    #[test]
+    fn every_claim_belongs_to_a_figure_and_every_figure_has_claims() {
+        assert!(CLAIMS.iter().all(|claim| Figure::named(claim.study).is_some()));
+        assert!(FIGURES.iter().all(|figure| of_study(figure.name).count() > 0));
+    }
+
+    /// What the paper claims of a value of β can only be judged if that value is run.
+    #[test]
+    fn grids_have_the_values_that_the_claims_name() {
+        for claim in CLAIMS {
+            if let Test::BestAt(Sweep::Beta, beta, _) = claim.test
+                && beta > 0.0
+            {
+                let has =
+                    |line: &Line| matches!(line.beta, Beta::Grid(b) if (f64::from(b) - beta).abs() < 1e-6);
+                let figure = Figure::named(claim.study).unwrap();
+                assert!(figure.lines.iter().any(has), "{} {beta}", figure.name);
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! some claims hold and some do not.
 
 use super::StudyData;
-use super::figures::FIGURES;
+use crate::figures::FIGURES;
 use crate::results::{Manifest, TaskSummary, Timing, Variant};
 
 fn variant(method: &str, label: &str, particles: u32, setting: Option<(&str, f64)>) -> Variant {
@@ -133,7 +133,7 @@ pub fn study(name: &str, experiments: u32) -> StudyData {
 
 /// A made-up study of every figure, the first also with another preset, and one that is no figure.
 pub fn all(experiments: u32) -> Vec<StudyData> {
-    let mut all: Vec<StudyData> = FIGURES.iter().map(|f| study(f.study, experiments)).collect();
+    let mut all: Vec<StudyData> = FIGURES.iter().map(|f| study(f.name, experiments)).collect();
     let mut ours = study("fig3", experiments);
     ours.manifest.preset = "default".into();
     for row in &mut ours.rows {

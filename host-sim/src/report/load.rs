@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::figures::FIGURES;
+use crate::figures::Figure;
 use crate::results::{
     Error, Kind, Loaded, Manifest, Metric, Point, Samples, Study, Task, TaskSummary, Timing,
 };
@@ -94,7 +94,7 @@ impl StudyData {
 
 /// Whether a study is one of the paper's figures.
 pub(super) fn is_figure(manifest: &Manifest) -> bool {
-    FIGURES.iter().any(|figure| figure.study == manifest.study)
+    Figure::named(&manifest.study).is_some()
 }
 
 /// All closed tasks of all units that are there; results may have been kept without them.

@@ -7,7 +7,6 @@
 
 mod charts;
 pub mod claims;
-mod figures;
 pub(crate) mod html;
 mod load;
 mod own;
@@ -25,7 +24,7 @@ use crate::results::{Error, write_atomically};
 mod fixture;
 
 pub use load::StudyData;
-pub use select::{Sweep, Who};
+pub use select::Who;
 
 /// What a report contains, for a last line on the terminal.
 #[derive(Debug, Default)]

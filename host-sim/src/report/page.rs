@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::charts::{self, POINTS};
 use super::claims::{Claim, of_study};
-use super::figures::{FIGURES, Figure, View};
 use super::html::{chart, live_document, prose, table, text};
 use super::load::is_figure;
 use super::own;
 use super::verdict::{Finding, Verdict, judge};
-use super::{Outcome, StudyData, Sweep, tables};
+use super::{Outcome, StudyData, tables};
+use crate::figures::{FIGURES, Figure, Sweep, View};
 use crate::plot::Theme;
 use crate::results::{Error, Point};
 use crate::words::counted;
@@ -26,7 +26,7 @@ pub(super) fn page(studies: &[StudyData], unreadable: &[Error], reload: Option<u
     }
     let figures: String = FIGURES.iter().map(|f| figure_section(f, studies, &mut outcome)).collect();
     let others: Vec<&StudyData> =
-        studies.iter().filter(|s| FIGURES.iter().all(|f| f.study != s.manifest.study)).collect();
+        studies.iter().filter(|s| FIGURES.iter().all(|f| f.name != s.manifest.study)).collect();
     let others: String = others.into_iter().map(other_section).collect();
     let content = format!(
         "<header>\n<h1>Foretune: the paper’s figures, made anew</h1>\n\
@@ -97,7 +97,7 @@ fn problem_section(unreadable: &[Error], studies: &[StudyData]) -> String {
 }
 
 fn of_figure<'a>(figure: &Figure, studies: &'a [StudyData]) -> Vec<&'a StudyData> {
-    studies.iter().filter(|s| s.manifest.study == figure.study).collect()
+    studies.iter().filter(|s| s.manifest.study == figure.name).collect()
 }
 
 /// One line per figure: what was run, and how its claims fared.
@@ -113,13 +113,13 @@ fn glance(studies: &[StudyData]) -> String {
         let runs: Vec<String> = found.iter().map(run).collect();
         let claims = |s: &&StudyData| {
             let chips: String =
-                of_study(figure.study).map(|c| chip(finding(c, s, Point::Best).verdict, false)).collect();
+                of_study(figure.name).map(|c| chip(finding(c, s, Point::Best).verdict, false)).collect();
             match found.len() {
                 1 => format!("<span class=\"run\">{chips}</span>"),
                 _ => format!("<span class=\"run\">{} {chips}</span>", text(&s.manifest.preset)),
             }
         };
-        let (link, title) = (figure.study, text(figure.title));
+        let (link, title) = (figure.name, text(figure.title));
         vec![
             format!("<a href=\"#{link}\">Fig. {}</a>", figure.number),
             title,
@@ -137,11 +137,11 @@ fn figure_section(figure: &Figure, studies: &[StudyData], outcome: &mut Outcome)
     let body: String = found.iter().map(|s| study_part(s, figure.view)).collect();
     let missing = format!(
         "<p class=\"missing\">Not run yet. <code>foretune reproduce {}</code> makes it.</p>\n",
-        figure.study
+        figure.name
     );
     format!(
         "<section class=\"figure\" id=\"{}\">\n<h2><span class=\"tag\">Fig. {}</span> {}</h2>\n<p>{}</p>\n{}{}</section>\n",
-        figure.study,
+        figure.name,
         figure.number,
         text(figure.title),
         prose(figure.about),
@@ -223,7 +223,7 @@ fn claim_table(figure: &Figure, studies: &[&StudyData], outcome: &mut Outcome) -
         html
     };
     let mut rows = Vec::new();
-    for claim in of_study(figure.study) {
+    for claim in of_study(figure.name) {
         let cells = studies.iter().map(|s| cell(claim, s));
         rows.push([prose(claim.text)].into_iter().chain(cells).collect());
     }
@@ -268,9 +268,9 @@ mod tests {
         let (html, outcome) = page(&studies, &[], None);
         assert_eq!((outcome.studies, outcome.figures), (10, 8));
         for figure in FIGURES {
-            let start = html.find(&format!("<section class=\"figure\" id=\"{}\"", figure.study)).unwrap();
+            let start = html.find(&format!("<section class=\"figure\" id=\"{}\"", figure.name)).unwrap();
             let section = &html[start..start + html[start..].find("</section>").unwrap()];
-            assert!(section.matches("<svg ").count() >= 2, "{}", figure.study);
+            assert!(section.matches("<svg ").count() >= 2, "{}", figure.name);
             assert!(!section.contains("Not run yet"));
         }
         assert!(html.contains("id=\"study-fig8-fixture\"") && html.contains("my-own-study"));

@@ -1,5 +1,6 @@
 //! Which variant of a study a figure or a claim speaks of.
 
+use crate::figures::Sweep;
 use crate::results::{Manifest, Variant};
 
 /// A method, and where they matter its particles.
@@ -38,15 +39,6 @@ impl Who {
             None => self.method.to_string(),
         }
     }
-}
-
-/// A setting that is varied to see its effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sweep {
-    /// The weight β of MFT-MES; Continual MF-MES is its β = 0.
-    Beta,
-    /// The share 1 − c of queries that two-phase MFT-MES spends on transferable knowledge.
-    Share,
 }
 
 impl Sweep {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Error;
+use crate::checksum::crc32;
 
 /// The version of the on-disk format that this program writes; it reads all up to this one.
 pub const FORMAT: u32 = 2;
@@ -125,7 +126,7 @@ impl Manifest {
         let Variant { key, method, settings, .. } = &self.variants[variant];
         let decisive =
             (self.format, &self.problem, &self.options, self.seed, &self.version, key, method, settings);
-        crc32fast::hash(serde_json::to_string(&decisive).unwrap_or_default().as_bytes())
+        crc32(serde_json::to_string(&decisive).unwrap_or_default().as_bytes())
     }
 
     /// The text of `study.json`.

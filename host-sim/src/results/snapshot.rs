@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::checksum::Crc;
 
 /// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -70,10 +71,10 @@ pub(super) struct Snapshot {
 
 fn first_line(unit_line: &str, task: u32, bytes: &[u8]) -> String {
     let start = format!("{} state after task {task} bytes {}", unit_line.trim_end(), bytes.len());
-    let mut crc = crc32fast::Hasher::new();
+    let mut crc = Crc::new();
     crc.update(start.as_bytes());
     crc.update(bytes);
-    format!("{start} crc {:08x}\n", crc.finalize())
+    format!("{start} crc {:08x}\n", crc.value())
 }
 
 /// Saves the state of the unit that `unit_line` names.

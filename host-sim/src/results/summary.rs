@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::row::{number, optional, parse_number, parse_optional, quoted};
 use super::{Error, Kind, Manifest, Task, UnitId};
+use crate::checksum::crc32;
 
 /// The columns of format 1.
 const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried";
@@ -109,7 +110,7 @@ pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
         }
         text += "\n";
     }
-    let crc = crc32fast::hash(text.as_bytes());
+    let crc = crc32(text.as_bytes());
     text += &format!("#end rows {} crc {crc:08x}\n", rows.len());
     text
 }
@@ -228,7 +229,7 @@ mod tests {
     fn format_1_is_still_read() {
         let text = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried\n\
                     mft-mes,2,3,2,35,2,9,10,0.75\n";
-        let text = format!("{text}#end rows 1 crc {:08x}\n", crc32fast::hash(text.as_bytes()));
+        let text = format!("{text}#end rows 1 crc {:08x}\n", crc32(text.as_bytes()));
         let manifest = Manifest { format: 1, ..manifest() };
         let rows = parse(text.as_bytes(), &manifest, Path::new("tasks.csv")).unwrap();
         assert_eq!((rows[0].mean_tried, rows[0].meanwhile, rows[0].deployed), (Some(0.75), None, None));

@@ -12,6 +12,7 @@
 
 use super::row::{Place, columns, format_row, parse_row, quoted};
 use super::{Kind, Manifest, Row, TaskSummary, Terms, UnitId};
+use crate::checksum::crc32;
 
 /// A finished task as it stands in a unit's file.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +167,7 @@ impl<'a> Reader<'a> {
             rows_end = self.offset;
             line = self.next_line()?;
         }
-        let crc = crc32fast::hash(&self.bytes[start..rows_end]);
+        let crc = crc32(&self.bytes[start..rows_end]);
         let expected = task_line(number, task.rows.len(), crc);
         if line != expected.trim_end() {
             let (found, expected) = (quoted_line(line), quoted_line(expected.trim_end()));
@@ -208,7 +209,7 @@ impl<'a> Reader<'a> {
         if tasks != self.manifest.tasks {
             return Err(self.problem(format!("the end after {tasks} of {} tasks", self.manifest.tasks)));
         }
-        let expected = end_line(tasks, self.rows, crc32fast::hash(&self.bytes[..start]));
+        let expected = end_line(tasks, self.rows, crc32(&self.bytes[..start]));
         if line != expected.trim_end() {
             let (found, expected) = (quoted_line(line), quoted_line(expected.trim_end()));
             return Err(self.problem(format!("{found} where {expected} belongs")));

@@ -7,11 +7,10 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crc32fast::Hasher;
-
 use super::row::{Place, format_row};
 use super::unit::{end_line, header, task_fault, task_line, unit_line};
 use super::{Error, Kind, Manifest, Row, Task, TaskSummary, Terms, UnitId, snapshot};
+use crate::checksum::Crc;
 
 /// Appends tasks to a unit's file.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ struct Closed {
     tasks: u32,
     rows: usize,
     bytes: u64,
-    crc: Hasher,
+    crc: Crc,
 }
 
 impl Closed {
@@ -100,7 +99,7 @@ impl UnitWriter {
         self.cut_back()?;
         let after = self.closed.clone();
         let task = Task { terms, rows: Vec::new() };
-        Ok(TaskWriter { unit: self, task, crc: Hasher::new(), after })
+        Ok(TaskWriter { unit: self, task, crc: Crc::new(), after })
     }
 
     /// Keeps the optimizer's state after the last closed task, for a later resume; replaces the state before it.
@@ -116,7 +115,7 @@ impl UnitWriter {
             return Err(Error::refused(&self.path, problem));
         }
         self.cut_back()?;
-        let crc = self.closed.crc.clone().finalize();
+        let crc = self.closed.crc.value();
         self.append(&end_line(tasks, rows, crc))?;
         self.sync()?;
         snapshot::remove_if_there(&self.snapshot_path)
@@ -143,7 +142,7 @@ impl UnitWriter {
 pub struct TaskWriter<'a> {
     unit: &'a mut UnitWriter,
     task: Task,
-    crc: Hasher,
+    crc: Crc,
     after: Closed,
 }
 
@@ -181,7 +180,7 @@ impl TaskWriter<'_> {
             return Err(Error::refused(&self.unit.path, fault));
         }
         let (task, rows) = (self.unit.next_task(), self.task.rows.len());
-        let line = task_line(task, rows, self.crc.finalize());
+        let line = task_line(task, rows, self.crc.value());
         self.unit.append(&line)?;
         self.unit.sync()?;
         self.after.add(&line);

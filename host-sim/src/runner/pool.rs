@@ -55,7 +55,7 @@ pub fn run_with(
     for &unit in &units {
         take_over(&study, unit, others)?;
     }
-    let progress = Progress::new(plan, &study, &units, how)?;
+    let progress = Progress::new(plan, &study, &units, how.quiet)?;
     let pool = Pool {
         plan,
         study: &study,

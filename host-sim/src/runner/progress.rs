@@ -9,7 +9,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::estimate::task_work;
 use super::plan::Plan;
-use super::pool::Execution;
 use crate::error::Error;
 use crate::results::{Study, TaskSummary, UnitId};
 use crate::words::{say, spell};
@@ -43,7 +42,7 @@ struct State {
 }
 
 impl Progress {
-    pub fn new(plan: &Plan, study: &Study, units: &[UnitId], how: Execution) -> Result<Self, Error> {
+    pub fn new(plan: &Plan, study: &Study, units: &[UnitId], quiet: bool) -> Result<Self, Error> {
         let work: Vec<f64> = (0..plan.variants().len()).map(|v| task_work(plan, v)).collect();
         let tasks = u64::from(plan.manifest().tasks);
         let (mut total, mut before, mut closed) = (0.0, 0.0, 0);
@@ -64,9 +63,9 @@ impl Progress {
             running: HashMap::new(),
             tasks: (closed, units.len() as u64 * tasks),
         };
-        let live = !how.quiet && std::io::stderr().is_terminal();
+        let live = !quiet && std::io::stderr().is_terminal();
         let name = plan.manifest().study.clone();
-        Ok(Self { name, work, state: Mutex::new(state), bar: live.then(bar), quiet: how.quiet })
+        Ok(Self { name, work, state: Mutex::new(state), bar: live.then(bar), quiet })
     }
 
     pub fn advanced(&self, unit: UnitId, share: f64) {

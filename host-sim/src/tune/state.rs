@@ -274,7 +274,7 @@ fn format(state: &State) -> String {
 }
 
 fn checksum(body: &str) -> String {
-    format!("{:08x}", crc32fast::hash(body.as_bytes()))
+    format!("{:08x}", crate::checksum::crc32(body.as_bytes()))
 }
 
 fn parse(text: &str) -> Result<State, String> {

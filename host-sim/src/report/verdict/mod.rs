@@ -10,8 +10,9 @@ mod sweeps;
 
 use std::ops::RangeInclusive;
 
+use super::Who;
 use super::claims::{Tasks, Test};
-use super::{Sweep, Who};
+use crate::figures::Sweep;
 use crate::plot::{decimals_for, fixed_number, short_number};
 use crate::results::stats::{Estimate, mean};
 use crate::results::{Manifest, Metric, Samples, Term};

@@ -1,9 +1,10 @@
 //! Claims about a setting that is varied.
 
 use super::{Court, Finding, Judged, Verdict, all, signed, three};
+use crate::figures::Sweep;
+use crate::report::Who;
 use crate::report::claims::Tasks;
 use crate::report::select::{same, setting};
-use crate::report::{Sweep, Who};
 use crate::results::stats::{bootstrap, mean};
 
 impl Court<'_> {

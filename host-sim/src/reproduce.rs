@@ -3,15 +3,12 @@
 //! A curve that is in two figures is the same variant with the same key, so that its units can be taken over from the
 //! figure that ran first instead of running again.
 
-mod figures;
-
 use crate::error::Error;
+use crate::figures::{Beta, Figure, Line};
 use crate::plot::short_number;
 use crate::problems::Problem;
 use crate::runner::{Benchmark, Identity, Method, Plan, Variant};
 use crate::settings::{Assignment, Preset, Setup, shortest};
-
-pub use figures::{Beta, FIGURES, Figure, Line};
 
 /// What is asked of all figures alike.
 #[derive(Clone, Debug)]
@@ -31,20 +28,6 @@ pub struct Request {
 }
 
 impl Figure {
-    /// The figure of a name such as `fig3`.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        FIGURES.iter().find(|figure| figure.name == name)
-    }
-
-    /// Whether the figure itself says what a setting is, so that setting it changes nothing.
-    pub fn fixes(&self, key: &str) -> bool {
-        match key {
-            "particles" | "c" => true,
-            "beta" => !self.lines.iter().any(|line| matches!(line.beta, Beta::Paper(_))),
-            _ => false,
-        }
-    }
-
     /// The study that makes the figure.
     ///
     /// # Errors
@@ -126,6 +109,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::FIGURES;
 
     fn request(preset: Preset) -> Request {
         Request { preset, assignments: Vec::new(), experiments: 2, tasks: None, budget: None, seed: 1 }

@@ -1,4 +1,6 @@
-//! The paper's figures as data: problem, length, and the curves or the grid.
+//! The paper's figures as data: what is run, what the paper did, and how it is drawn.
+//!
+//! The one table of them: [`reproduce`](crate::reproduce) runs them, [`report`](crate::report) shows them.
 
 use crate::runner::Method;
 
@@ -26,19 +28,61 @@ pub struct Line {
     pub c: Option<f32>,
 }
 
+/// A setting that is varied to see its effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// The weight β of MFT-MES; Continual MF-MES is its β = 0.
+    Beta,
+    /// The share 1 − c of queries that two-phase MFT-MES spends on transferable knowledge.
+    Share,
+}
+
+/// How a study is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// A curve per variant over the tasks.
+    Lines,
+    /// The swept setting against the tasks, as a heat map.
+    Surface(Sweep),
+    /// The swept setting at some tasks, as curves.
+    Slices(Sweep, [u32; 2]),
+}
+
 /// A figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Name of the study.
     pub name: &'static str,
+    /// As the paper numbers it.
+    pub number: u32,
     /// What it shows, in a line.
-    pub shows: &'static str,
+    pub title: &'static str,
+    /// What the paper did, in our β.
+    pub about: &'static str,
     /// The problem.
     pub problem: &'static str,
     /// Tasks in the paper's sequences.
     pub tasks: u32,
     /// What is compared.
     pub lines: &'static [Line],
+    /// How it is drawn.
+    pub view: View,
+}
+
+impl Figure {
+    /// The figure of a name such as `fig3`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FIGURES.iter().find(|figure| figure.name == name)
+    }
+
+    /// Whether the figure itself says what a setting is, so that setting it changes nothing.
+    pub fn fixes(&self, key: &str) -> bool {
+        match key {
+            "particles" | "c" => true,
+            "beta" => !self.lines.iter().any(|line| matches!(line.beta, Beta::Paper(_))),
+            _ => false,
+        }
+    }
 }
 
 const fn line(method: Method, particles: usize) -> Line {
@@ -60,7 +104,9 @@ const CONTINUAL: Line = line(Method::Continual, 10);
 pub const FIGURES: &[Figure] = &[
     Figure {
         name: "fig3",
-        shows: "Hartmann-6: regret by task, 5 and 10 particles",
+        number: 3,
+        title: "Hartmann-6: regret by task",
+        about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.6, printed 1.2), the latter two with 5 and with 10 particles.",
         problem: "hartmann6",
         tasks: 10,
         lines: &[
@@ -70,10 +116,13 @@ pub const FIGURES: &[Figure] = &[
             mft(5, Beta::Paper(0.6)),
             mft(10, Beta::Paper(0.6)),
         ],
+        view: View::Lines,
     },
     Figure {
         name: "fig4",
-        shows: "Hartmann-6: regret by β and task",
+        number: 4,
+        title: "Hartmann-6: which β is best after how many tasks",
+        about: "Regret for each weight β of the transfer term and each task, with 10 particles. Stars mark the best β of a task.",
         problem: "hartmann6",
         tasks: 10,
         lines: &[
@@ -85,17 +134,23 @@ pub const FIGURES: &[Figure] = &[
             mft(10, Beta::Grid(0.9)),
             mft(10, Beta::Grid(1.2)),
         ],
+        view: View::Surface(Sweep::Beta),
     },
     Figure {
         name: "fig5",
-        shows: "radio resource management: share of the optimum by task",
+        number: 5,
+        title: "Radio resource management: optimality ratio by task",
+        about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.8, printed 1.6), with 10 particles.",
         problem: "rrm",
         tasks: 40,
         lines: &[MF, CONTINUAL, mft(10, Beta::Paper(0.8))],
+        view: View::Lines,
     },
     Figure {
         name: "fig6",
-        shows: "radio resource management: share of the optimum by β",
+        number: 6,
+        title: "Radio resource management: the effect of β",
+        about: "Optimality ratio against β after 20 and after 40 tasks (after half and all of them where there are fewer), with 10 particles.",
         problem: "rrm",
         tasks: 40,
         lines: &[
@@ -108,10 +163,13 @@ pub const FIGURES: &[Figure] = &[
             mft(10, Beta::Grid(1.0)),
             mft(10, Beta::Grid(1.2)),
         ],
+        view: View::Slices(Sweep::Beta, [20, 40]),
     },
     Figure {
         name: "fig7",
-        shows: "Hartmann-6: the simplified variants of MFT-MES",
+        number: 7,
+        title: "Hartmann-6: simplified variants",
+        about: "MFT-MES (β = 0.75, printed 1.5) and its successive simplifications with c = 0.6, with 10 particles.",
         problem: "hartmann6",
         tasks: 10,
         lines: &[
@@ -122,10 +180,13 @@ pub const FIGURES: &[Figure] = &[
             share(Method::Myopic, 0.6),
             share(Method::TwoPhase, 0.6),
         ],
+        view: View::Lines,
     },
     Figure {
         name: "fig8",
-        shows: "Hartmann-6: regret of two-phase MFT-MES by 1 − c and task",
+        number: 8,
+        title: "Hartmann-6: which share 1 − c is best after how many tasks",
+        about: "Regret of two-phase MFT-MES for each share 1 − c of queries spent on transferable knowledge, and each task.",
         problem: "hartmann6",
         tasks: 10,
         lines: &[
@@ -137,17 +198,23 @@ pub const FIGURES: &[Figure] = &[
             share(Method::TwoPhase, 0.4),
             share(Method::TwoPhase, 0.2),
         ],
+        view: View::Surface(Sweep::Share),
     },
     Figure {
         name: "fig9",
-        shows: "gas source: regret by task",
+        number: 9,
+        title: "Gas emission source: regret by task",
+        about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.75, printed 1.5), with 10 particles.",
         problem: "gas",
         tasks: 17,
         lines: &[MF, CONTINUAL, mft(10, Beta::Paper(0.75))],
+        view: View::Lines,
     },
     Figure {
         name: "fig10",
-        shows: "gas source: regret by β",
+        number: 10,
+        title: "Gas emission source: the effect of β",
+        about: "Regret against β after 7 and after 17 tasks, with 10 particles.",
         problem: "gas",
         tasks: 17,
         lines: &[
@@ -159,6 +226,7 @@ pub const FIGURES: &[Figure] = &[
             mft(10, Beta::Grid(1.0)),
             mft(10, Beta::Grid(1.25)),
         ],
+        view: View::Slices(Sweep::Beta, [7, 17]),
     },
 ];
 
@@ -166,7 +234,6 @@ pub const FIGURES: &[Figure] = &[
 mod tests {
     use super::*;
     use crate::problems::Problem;
-    use crate::report::claims::{CLAIMS, Test};
 
     #[test]
     fn figures_are_the_papers_problems_and_lengths() {
@@ -174,21 +241,7 @@ mod tests {
             let spec = figure.problem.parse::<Problem>().unwrap().spec();
             assert_eq!(figure.tasks as usize, spec.tasks, "{}", figure.name);
             assert_eq!(figure.lines[0], MF);
-        }
-    }
-
-    /// What the paper claims of a value of β can only be judged if that value is run.
-    #[test]
-    fn grids_have_the_values_that_the_claims_name() {
-        for claim in CLAIMS {
-            let figure = FIGURES.iter().find(|figure| figure.name == claim.study).expect(claim.study);
-            if let Test::BestAt(crate::report::Sweep::Beta, beta, _) = claim.test
-                && beta > 0.0
-            {
-                let has =
-                    |line: &Line| matches!(line.beta, Beta::Grid(b) if (f64::from(b) - beta).abs() < 1e-6);
-                assert!(figure.lines.iter().any(has), "{} {beta}", figure.name);
-            }
+            assert_eq!(figure.name, format!("fig{}", figure.number));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How many floating-point operations a search and a step of learning take.
+//! How many floating-point operations a search, a step of learning and a task take.
 //!
 //! Counted is what the method needs, not what the program happens to do: a sum, a difference, a product, a quotient and
 //! a root are one operation each, so a multiply-add is two; elementary functions have the [price] of the sums and
@@ -106,6 +106,27 @@ pub fn search(settings: &Settings, shape: Shape) -> f64 {
         + all * m * (price::LN + 10.0)
 }
 
+/// Operations beside the optimizer's, for each query: the problem's, a row of results.
+const QUERY: f64 = 4e5;
+
+/// Operations of a task whose observations grow to `end`; they are `shape`'s at its start.
+pub fn task(settings: &Settings, shape: Shape, end: usize) -> f64 {
+    let at = |observations| Shape { observations, ..shape };
+    let round = |t| {
+        let learning = f64::from(settings.steps_per_round) * step(settings, at(t));
+        search(settings, at(t)) + learning + QUERY
+    };
+    let rounds: f64 = (shape.observations..end).map(round).sum();
+    let carries = settings.carry_particles && settings.particles > 1;
+    let last = f64::from(settings.steps_per_task) * step(settings, at(end));
+    rounds + if carries { last } else { 0.0 }
+}
+
+/// Operations of a task of a method that does not think.
+pub fn thoughtless_task(queries: usize) -> f64 {
+    queries as f64 * QUERY
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,5 +155,17 @@ mod tests {
         let half = Settings { particles: 5, ..Settings::PAPER };
         let ratio = step(&Settings::PAPER, SHAPE) / step(&half, SHAPE);
         assert!((2.0..2.5).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_task_is_the_sum_of_its_rounds_and_of_the_learning_after_them() {
+        let start = Shape { observations: 10, ..SHAPE };
+        let settings = Settings { steps_per_round: 0, steps_per_task: 0, ..Settings::DEFAULT };
+        let one = task(&settings, start, 11);
+        assert!((one - search(&settings, start) - QUERY).abs() < 1.0, "{one}");
+        let both = Settings { steps_per_round: 3, steps_per_task: 7, ..settings };
+        let last = 7.0 * step(&both, Shape { observations: 11, ..start });
+        assert!((task(&both, start, 11) - one - 3.0 * step(&both, start) - last).abs() < 1.0);
+        assert!(task(&settings, start, 40) > 30.0 * one);
     }
 }
