@@ -212,3 +212,28 @@ fn one_task_has_one_column_and_one_study_is_singular() {
     let error = fail(folder.path(), &[&tiny[..], &["--seed", "7", "--resume"]].concat(), 1);
     assert!(error.contains("differs in its seed"), "{error}");
 }
+
+/// A page that is watched loads itself again as long as tasks are missing, and is left for good when none is.
+#[test]
+fn a_watched_page_is_renewed_until_the_study_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let study = |experiments| {
+        let fixed = ["run", "forrester", "--method", "random", "--tasks", "2", "--quiet", "--resume"];
+        [&fixed[..], &["--experiments", experiments, "--out", "study"]].concat()
+    };
+    succeed(path, &study("1"));
+    let manifest = path.join("study/study.json");
+    let text = fs::read_to_string(&manifest).unwrap().replace("\"experiments\": 1", "\"experiments\": 2");
+    fs::write(&manifest, text).unwrap();
+    fs::remove_file(path.join("study/tasks.csv")).unwrap();
+    let page = || fs::read_to_string(path.join("page.html")).unwrap_or_default();
+    let watch = ["report", "study", "--watch", "--out", "page.html"];
+    let child = command(path, &watch).stdout(Stdio::piped()).spawn().unwrap();
+    while !page().contains("http-equiv=\"refresh\"") {
+        thread::sleep(Duration::from_millis(20));
+    }
+    succeed(path, &study("2"));
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(page().contains("2 experiments of 2 tasks") && !page().contains("refresh"));
+}
