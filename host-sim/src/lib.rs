@@ -16,6 +16,7 @@ pub mod reproduce;
 pub mod results;
 pub mod runner;
 pub mod settings;
+mod table;
 pub mod theory;
 pub mod trace;
 pub mod tune;

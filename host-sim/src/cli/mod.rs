@@ -13,7 +13,6 @@ mod report;
 mod reproduce;
 mod run;
 mod serve;
-mod table;
 mod theory;
 mod trace;
 mod tune;
@@ -29,9 +28,9 @@ use crate::hil;
 use crate::runner::STACK;
 use crate::words::say;
 
+pub(crate) use crate::table::Table;
 pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments, shown};
 pub(crate) use interrupt::stop_flag;
-pub(crate) use table::Table;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +44,7 @@ Examples:
 Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
 130 interrupted, with everything finished so far kept (go on with --resume).";
 
-/// Tunes what is dear to measure, one task after the other, and carries on what it learnt.
+/// Tunes what is expensive to measure, one task after the other, and carries on what it learnt.
 ///
 /// The host simulator runs the very optimizer that runs on the device (multi-fidelity Bayesian optimization with
 /// transferable max-value entropy search) against the benchmarks of the paper.

@@ -120,12 +120,12 @@ fn go_on(
             station.begin(notes.begin(next, arguments, profile, world));
         }
         (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(false),
-        _ => return Err(Error::Device(stranger(task))),
+        _ => return Err(Error::Device(not_ours(task))),
     }
     Ok(true)
 }
 
-fn stranger(task: u32) -> String {
+fn not_ours(task: u32) -> String {
     format!("the device is at task {task}, which this run did not begin: has another station begun it?")
 }
 
@@ -136,7 +136,7 @@ fn measure(
     out: &mut dyn Write,
 ) -> Result<Outcome, Error> {
     let task = query.ticket.task;
-    let place = notes.place(task).ok_or_else(|| Error::Device(stranger(task)))?;
+    let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_query(place, query)?;
     let outcome = world.measure(place, query);
     let setting = world.show(&query.settings);
@@ -160,7 +160,7 @@ fn finished(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let task = end.task;
-    let place = notes.place(task).ok_or_else(|| Error::Device(stranger(task)))?;
+    let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_end(place, end)?;
     let (value, optimum) = world.judge(place, &end.settings);
     let setting = world.show(&end.settings);

@@ -161,9 +161,9 @@ mod tests {
         refused(&shards[..1], "lack 2 units");
         refused(&[shards[0].clone(), shards[1].clone(), shards[0].clone()], "also in");
 
-        let stranger = folder.path().join("stranger");
-        Study::create(&stranger, Manifest { seed: 1, ..manifest() }).unwrap();
-        refused(&[shards[0].clone(), stranger], "differ in seed");
+        let other = folder.path().join("other");
+        Study::create(&other, Manifest { seed: 1, ..manifest() }).unwrap();
+        refused(&[shards[0].clone(), other], "differ in seed");
 
         let owner = Study::open(&shards[1]).unwrap();
         let path = if owner.unit_path(UNIT).exists() {

@@ -17,7 +17,7 @@ impl Shard {
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
     /// The shard's units, in canonical order. Every unit of the study is in exactly one shard, and each shard has
-    /// its part of every variant, dear or cheap.
+    /// its part of every variant, expensive or cheap.
     pub fn units(self, manifest: &Manifest) -> Vec<UnitId> {
         let mine = |(i, _): &(usize, UnitId)| *i as u32 % self.count == self.index - 1;
         // Dealt by experiment first: dealt by variant first, one shard could get a single variant.

@@ -313,7 +313,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "capacity",
         takes: "32, 64, 128 or 256",
-        help: "room for observations in one task; with less room than the budget buys, dear fidelities win",
+        help: "room for observations in one task; with less room than the budget buys, expensive fidelities win",
         get: |s| s.capacity.into(),
         set: |s, text| {
             let capacity = text.parse().ok()?;

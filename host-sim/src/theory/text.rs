@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::known::{KnownRow, Rule};
 use super::{LOOSENESS, PhaseRow, Report};
-use crate::cli::Table;
 use crate::results::stats::Estimate;
+use crate::table::Table;
 
 const KNOWN: &str = "\
 KNOWN θ: IS THE REGRET BELOW THE BOUND OF EQ. (64)?

@@ -1,17 +1,49 @@
-//! What the demonstration says, in words and tables made from its results.
+//! The demonstration: three methods tune a simulated cellular system, told to someone who never saw the paper.
 
 use std::io::Write;
 
-use crate::cli::Table;
 use crate::error::Error;
-use crate::plot::fixed_number;
+use crate::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme, fixed_number};
+use crate::problems::{Problem, Rrm};
 use crate::results::stats::mean;
 use crate::results::{Kind, Manifest, Metric, Point, Samples, Study, TaskSummary, UnitId};
+use crate::runner::{Benchmark, Identity, Method, Plan, Variant};
+use crate::settings::{Preset, Setup};
+use crate::table::Table;
+
+/// The methods of the demonstration, in the order of its tables.
+pub const METHODS: [Method; 3] = [Method::MfMes, Method::Continual, Method::MftMes];
+/// Room for observations: that of the device's compact profile.
+const CAPACITY: &str = "64";
+
+/// The demonstration's study.
+///
+/// # Errors
+/// [`Error::Usage`] if a number is zero.
+pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
+    let benchmark = Benchmark::new(Problem::Rrm(Rrm::default()));
+    let mut setup = Setup::new(Preset::Default, benchmark.spec());
+    setup.set("capacity", CAPACITY)?;
+    let methods: Vec<&str> = METHODS.iter().map(|method| method.name()).collect();
+    let command = format!(
+        "foretune run rrm --method {} --set capacity={CAPACITY} --experiments {systems} --tasks {tasks} --seed {seed}",
+        methods.join(",")
+    );
+    let identity = Identity {
+        study: "demo".into(),
+        preset: Preset::Default.name().into(),
+        command,
+        seed,
+        experiments: systems,
+        tasks,
+    };
+    Plan::new(identity, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
+}
 
 /// Said before the work begins.
 pub const INTRODUCTION: &str = "\
-Foretune: tuning what is dear to measure
-----------------------------------------
+Foretune: tuning what is expensive to measure
+---------------------------------------------
 Two base stations share a piece of town. Each has two numbers to set, a target power P0 and a share α of the
 path loss to make up for, that tell its ten phones how loud to talk: too soft, and nobody is heard; too loud, and all
 drown each other. There are 831 744 combinations, and the good ones lie on a narrow ridge. Every task is a new
@@ -129,4 +161,45 @@ fn example(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         fixed_number(task.terms.optimum, 1)
     )?;
     Ok(())
+}
+
+/// Share of the best possible by task: with the setting found, and meanwhile. As an SVG file.
+///
+/// # Errors
+/// [`Error::Results`] if the study cannot be read.
+pub fn picture(study: &Study) -> Result<String, Error> {
+    let (manifest, rows) = (study.manifest(), study.load()?.rows);
+    let styles = [
+        Style { ink: 2, dash: Dash::DashDot, ..Style::default() },
+        Style { ink: 1, dash: Dash::Long, ..Style::default() },
+        Style { ink: 0, ..Style::default() },
+    ];
+    let panel = |point: Point, title: &str| {
+        let samples = Samples::new(manifest, &rows, Metric::Ratio, point);
+        let sample = |variant, task| {
+            let estimate = samples.estimate(variant, task)?;
+            let (low, high) = (estimate.low(), estimate.high());
+            Some(Sample { x: f64::from(task), mean: estimate.mean, low, high })
+        };
+        let curves = manifest.variants.iter().enumerate().map(|(v, variant)| Curve {
+            label: variant.label.clone(),
+            style: styles[v % styles.len()],
+            points: (1..=manifest.tasks).filter_map(|task| sample(v, task)).collect(),
+        });
+        Panel { title: title.into(), curves: curves.collect() }
+    };
+    let chart = LineChart {
+        name: "Share of the best possible spectral efficiency by task, for three ways of tuning".into(),
+        x: Axis { title: "task".into(), whole: true, ..Axis::default() },
+        y: Axis {
+            title: "share of the best possible".into(),
+            limits: (Some(0.0), Some(1.0)),
+            ..Axis::default()
+        },
+        panels: vec![
+            panel(Point::Recommended, "With the setting that was found"),
+            panel(Point::Tried, "Meanwhile: mean over the settings tried"),
+        ],
+    };
+    Ok(chart.svg(960.0, Theme::Standalone))
 }
