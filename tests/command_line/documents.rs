@@ -12,6 +12,18 @@ fn own(word: &str) -> &str {
     if word == "pump" { "gas" } else { word }
 }
 
+/// The words of a command line, where quotes keep some together.
+fn words(line: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    for (i, part) in line.split('\'').enumerate() {
+        match i % 2 == 1 {
+            true => all.push(part),
+            false => all.extend(part.split_whitespace()),
+        }
+    }
+    all
+}
+
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -51,11 +63,11 @@ fn every_command_on_a_page_is_one_that_the_program_takes() {
             };
             // `foretune run PROBLEM …` shows a form, not a command.
             let is_form = |word: &str| {
-                word.contains(['…', '<'])
+                word.contains(['…', '<', '['])
                     || word.contains("...")
                     || word.chars().all(|c| c.is_ascii_uppercase())
             };
-            let words: Vec<&str> = rest.split_whitespace().map(own).collect();
+            let words: Vec<&str> = words(rest).into_iter().map(own).collect();
             if words.iter().any(|word| is_form(word)) {
                 continue;
             }

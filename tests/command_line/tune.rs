@@ -174,7 +174,8 @@ fn the_example_in_python_tunes_its_function_over_two_tasks() {
     };
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    let truths: Vec<f64> = text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+    let truths: Vec<f64> =
+        text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
     // Uniform points have 24 on average; the noise of one thorough measurement is 0.16.
     assert!(truths.len() == 2 && truths.iter().all(|truth| *truth < 1.0), "{text}");
 }
