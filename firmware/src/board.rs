@@ -2,7 +2,7 @@
 //!
 //! The app never sees a register, a pin or a clock number. It gets a [`Board`], splits it into its [`Parts`] and works
 //! with the traits of the embedded field: `embedded-io` for the serial line, `embedded-storage` for the flash, and
-//! [`System`] below for the little that has no common trait: status lamp, watchdog, clock, stack, restart.
+//! [`System`] below for the little that has no common trait: status LEDs, watchdog, clock, stack, restart.
 
 use embedded_io::{Read, ReadReady, Write};
 use embedded_storage::nor_flash::NorFlash;
@@ -12,13 +12,13 @@ pub trait Board: Sized {
     /// Its name, as in the log and in `cargo xtask`.
     const NAME: &'static str;
 
-    /// The serial line to the base station. Received bytes wait in a buffer of at least [`LINE_BUFFER`] that an
+    /// The serial line to the base station. Received bytes wait in a buffer of at least [`SERIAL_BUFFER`] that an
     /// interrupt fills, so that nothing is lost during a slice of work; bytes that do not fit are dropped.
     ///
     /// Ask `read_ready` before `read`: without a byte it may block or return zero. `write` queues and blocks only while
     /// the queue is full, that is for as long as the line takes to carry what is before. An error (noise, overrun)
     /// concerns the bytes of that call only.
-    type Line: Read + ReadReady + Write;
+    type Serial: Read + ReadReady + Write;
 
     /// The flash sectors set aside for the app's data; address 0 is the first of them.
     type Flash: NorFlash + Mapped;
@@ -33,15 +33,15 @@ pub trait Board: Sized {
 /// A board's parts.
 pub struct Parts<B: Board> {
     /// The serial line to the base station.
-    pub line: B::Line,
+    pub serial: B::Serial,
     /// The flash sectors set aside for the app's data.
     pub flash: B::Flash,
-    /// Status lamp, watchdog, clock, stack, restart.
+    /// Status LEDs, watchdog, clock, stack, restart.
     pub system: B::System,
 }
 
 /// Bytes that a board's line can hold back while the app works.
-pub const LINE_BUFFER: usize = 1024;
+pub const SERIAL_BUFFER: usize = 1024;
 
 /// Flash that the processor can read like memory.
 pub trait Mapped {
@@ -52,7 +52,7 @@ pub trait Mapped {
     fn mapped(&self) -> &[u8];
 }
 
-/// Status lamp, watchdog, clock, stack, restart.
+/// Status LEDs, watchdog, clock, stack, restart.
 pub trait System {
     /// Shows what the device is doing.
     fn show(&mut self, status: Status);

@@ -6,12 +6,14 @@
 
 pub mod board;
 pub mod ecc_flash;
-pub mod lamps;
+pub mod leds;
 pub mod log;
 
 #[cfg(feature = "board")]
 pub mod boards;
 
 pub mod storage;
+
+pub mod scratch;
 
 pub mod app;

@@ -7,7 +7,7 @@ use arbitrary::{Result, Unstructured};
 use foretune_link::{
     Application, Begin, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
     Outcome, Pace, Phase, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
-    Response, Retry, Settings, Station, Ticket, Tuner, Upload, crc32, encode,
+    Response, Retry, Point, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
 use crate::case::number;
@@ -158,12 +158,12 @@ impl Device {
 
     fn think(&mut self) {
         let task = self.tuner.ticket().task;
-        let settings = Settings::from_slice(&[Coordinate::Level(3), Coordinate::Unit(0.5)]).expect("two fit");
+        let point = Point::from_slice(&[Coordinate::Level(3), Coordinate::Unit(0.5)]).expect("two fit");
         if self.tuner.phase() == Phase::Thinking && self.tuner.stopping() {
             let reason = Reason::Stopped;
-            self.tuner.finish(Recommendation { task, reason, queries: 1, spent: 1.0, mean: 0.0, settings });
+            self.tuner.finish(Recommendation { task, reason, queries: 1, spent: 1.0, mean: 0.0, point });
         } else {
-            self.tuner.ask(Proposal { fidelity: 1, samples: 10, cost: 10.0, settings });
+            self.tuner.ask(Proposal { fidelity: 1, samples: 10, cost: 10.0, point });
         }
     }
 
@@ -302,7 +302,7 @@ fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>
     let ticket = Ticket { task: near(u, 1)?, step: near(u, 0)? };
     let task = ticket.task;
     let level = Coordinate::Level(u.arbitrary()?);
-    let settings = Settings::from_slice(&vec![level; u.int_in_range(0..=16)?]).expect("sixteen fit");
+    let point = Point::from_slice(&vec![level; u.int_in_range(0..=16)?]).expect("sixteen fit");
     let phases = [Phase::Idle, Phase::Thinking, Phase::Waiting, Phase::Finished, Phase::Fault];
     let knowledge =
         Knowledge { sequence: near(u, 1)?, total: near(u, 9)?, crc: near(u, crc32(b"knowledge"))? };
@@ -322,7 +322,7 @@ fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>
             fidelity: u.arbitrary()?,
             samples: u.arbitrary()?,
             cost: number(u, &[1.0])?,
-            settings,
+            point,
         }),
         4 => Response::Working { ticket, progress: Progress { done: u.arbitrary()?, total: u.arbitrary()? } },
         5 => Response::Settled { ticket },
@@ -333,7 +333,7 @@ fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>
             queries: u.arbitrary()?,
             spent: number(u, &[1.0])?,
             mean: number(u, &[1.0])?,
-            settings,
+            point,
         }),
         8 => Response::Ready { offset: near(u, 0)? },
         9 => Response::Stored(knowledge),

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(frame[10..], [0]);
     }
 
-    fn largest_responses<'a>(text: &'a str, data: &'a [u8], settings: &Settings) -> [Response<'a>; 5] {
+    fn largest_responses<'a>(text: &'a str, data: &'a [u8], point: &Point) -> [Response<'a>; 5] {
         let identity = Identity {
             firmware: text,
             profile: text,
@@ -152,7 +152,7 @@ mod tests {
                 fidelity: 255,
                 samples: u32::MAX,
                 cost: 1.0,
-                settings: settings.clone(),
+                point: point.clone(),
             }),
             Response::Finished(Recommendation {
                 task: u32::MAX,
@@ -160,7 +160,7 @@ mod tests {
                 queries: u32::MAX,
                 spent: 1.0,
                 mean: 1.0,
-                settings: settings.clone(),
+                point: point.clone(),
             }),
             Response::Status(Status {
                 phase: Phase::Fault,
@@ -180,9 +180,9 @@ mod tests {
         assert_eq!(MAX_FRAME, 308, "as documented");
         let text = core::str::from_utf8(&[b'x'; MAX_TEXT]).unwrap();
         let data = [0xA5; MAX_CHUNK];
-        let settings = Settings::from_slice(&[Coordinate::Unit(0.1); MAX_DIMENSIONS]).unwrap();
+        let point = Point::from_slice(&[Coordinate::Unit(0.1); MAX_DIMENSIONS]).unwrap();
         let mut out = [0; MAX_FRAME];
-        for response in largest_responses(text, &data, &settings) {
+        for response in largest_responses(text, &data, &point) {
             encode(u32::MAX, &response, &mut out).unwrap();
         }
         let write = Request::Write { crc: u32::MAX, offset: u32::MAX, data: &data };

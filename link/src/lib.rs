@@ -37,10 +37,10 @@ pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
     Begin, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase,
-    Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry,
-    Settings, Status, Ticket,
+    Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response,
+    Retry, Status, Ticket,
 };
-pub use station::{News, Pace, Station};
+pub use station::{Pace, Station, StationEvent};
 pub use transfer::{Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
 

@@ -1,7 +1,7 @@
 //! The master's side of a task: what to send when.
 //!
 //! Call [`Station::transmit`] regularly and send what it returns; give every answer to [`Station::receive`] and act on
-//! the news. After a restart of the station, [`Station::greet`], then [`Station::resume`] the task that
+//! the event. After a restart of the station, [`Station::greet`], then [`Station::resume`] the task that
 //! the greeting names: the tuner remembers everything.
 
 use crate::VERSION;
@@ -23,7 +23,7 @@ pub struct Pace {
 
 /// What a response means to whoever runs the station.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News<'a> {
+pub enum StationEvent<'a> {
     /// Nothing: a late or needless response.
     Nothing,
     /// The tuner introduced itself. Check version and problem, then begin or resume.
@@ -60,9 +60,9 @@ pub enum News<'a> {
     Refused(Refusal),
 }
 
-/// What the station does when nothing else is wished for.
+/// What the station does when no other request is pending.
 #[derive(Clone, Debug, PartialEq)]
-enum Duty {
+enum State {
     Rest,
     Greet,
     Begin(Begin),
@@ -76,11 +76,11 @@ enum Duty {
 pub struct Station {
     pace: Pace,
     exchange: Exchange,
-    duty: Duty,
-    /// Task of the duty, while there is one.
+    state: State,
+    /// Task of the state, while there is one.
     task: u32,
-    /// Goes before the duty, once.
-    wish: Option<Request<'static>>,
+    /// Goes before what the state wants, once.
+    pending: Option<Request<'static>>,
     /// The request that waits for its answer.
     open: Option<Request<'static>>,
     /// The last measurement, in case the tuner lost it and asks again.
@@ -91,47 +91,47 @@ impl Station {
     /// A station at rest; see [`Exchange::new`] for the tag.
     pub const fn new(pace: Pace, first_tag: u32) -> Self {
         let exchange = Exchange::new(first_tag, pace.timeout);
-        Self { pace, exchange, duty: Duty::Rest, task: 0, wish: None, open: None, held: None }
+        Self { pace, exchange, state: State::Rest, task: 0, pending: None, open: None, held: None }
     }
 
     /// Asks the tuner who it is and where it stands.
     pub fn greet(&mut self) {
-        self.take_up(Duty::Greet);
+        self.take_up(State::Greet);
     }
 
     /// Begins a task and goes on to its end.
     pub fn begin(&mut self, begin: Begin) {
         self.task = begin.task;
-        self.take_up(Duty::Begin(begin));
+        self.take_up(State::Begin(begin));
     }
 
     /// Goes on with a task that runs already, to its end.
     pub fn resume(&mut self, task: u32) {
         self.task = task;
-        self.take_up(Duty::Poll { task, since: 0, pause: 0 });
+        self.take_up(State::Poll { task, since: 0, pause: 0 });
     }
 
     /// Hands in the measurement last asked for. Ignored when none is.
     pub fn report(&mut self, outcome: Outcome) {
-        if let Duty::Measure(query) = &self.duty {
+        if let State::Measure(query) = &self.state {
             self.held = Some((query.clone(), outcome));
-            self.duty = Duty::Report(query.clone(), outcome);
+            self.state = State::Report(query.clone(), outcome);
         }
     }
 
     /// Asks for the recommendation now.
     pub fn stop(&mut self) {
-        self.wish = Some(Request::Stop { task: self.task });
+        self.pending = Some(Request::Stop { task: self.task });
     }
 
     /// Drops the task.
     pub fn abort(&mut self) {
-        self.wish = Some(Request::Abort { task: self.task });
+        self.pending = Some(Request::Abort { task: self.task });
     }
 
     /// Asks how the tuner is; the task goes on meanwhile.
     pub fn ask_status(&mut self) {
-        self.wish = Some(Request::Status);
+        self.pending = Some(Request::Status);
     }
 
     /// How often the open request has been repeated in vain.
@@ -141,13 +141,13 @@ impl Station {
 
     /// Whether the station has nothing to do.
     pub fn is_at_rest(&self) -> bool {
-        self.duty == Duty::Rest && self.wish.is_none() && self.open.is_none()
+        self.state == State::Rest && self.pending.is_none() && self.open.is_none()
     }
 
     /// What to send now, if anything, with its tag.
     pub fn transmit(&mut self, now: u32) -> Option<(u32, Request<'static>)> {
         if self.open.is_none() {
-            self.open = self.wish.take().or_else(|| self.duty_request(now));
+            self.open = self.pending.take().or_else(|| self.state_request(now));
             self.open?;
             self.exchange.open();
         }
@@ -156,31 +156,31 @@ impl Station {
     }
 
     /// Takes a response from the line.
-    pub fn receive<'a>(&mut self, now: u32, tag: u32, response: &Response<'a>) -> News<'a> {
+    pub fn receive<'a>(&mut self, now: u32, tag: u32, response: &Response<'a>) -> StationEvent<'a> {
         if !self.exchange.accept(tag) {
-            return News::Nothing;
+            return StationEvent::Nothing;
         }
         match self.open.take() {
             Some(request) => self.understand(now, &request, response),
-            None => News::Nothing,
+            None => StationEvent::Nothing,
         }
     }
 
-    /// A new duty makes an open request pointless: nobody waits for its answer.
-    fn take_up(&mut self, duty: Duty) {
-        self.duty = duty;
-        self.wish = None;
+    /// A new state makes an open request pointless: nobody waits for its answer.
+    fn take_up(&mut self, state: State) {
+        self.state = state;
+        self.pending = None;
         self.open = None;
     }
 
-    fn duty_request(&self, now: u32) -> Option<Request<'static>> {
-        match &self.duty {
-            Duty::Rest | Duty::Measure(_) => None,
-            Duty::Greet => Some(Request::Hello { version: VERSION }),
-            Duty::Begin(begin) => Some(Request::Begin(*begin)),
-            Duty::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
-            Duty::Poll { task, .. } => Some(Request::Poll { task: *task }),
-            Duty::Report(query, outcome) => Some(Request::Report(Report {
+    fn state_request(&self, now: u32) -> Option<Request<'static>> {
+        match &self.state {
+            State::Rest | State::Measure(_) => None,
+            State::Greet => Some(Request::Hello { version: VERSION }),
+            State::Begin(begin) => Some(Request::Begin(*begin)),
+            State::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
+            State::Poll { task, .. } => Some(Request::Poll { task: *task }),
+            State::Report(query, outcome) => Some(Request::Report(Report {
                 ticket: query.ticket,
                 attempt: query.attempt,
                 outcome: *outcome,
@@ -189,70 +189,70 @@ impl Station {
     }
 
     /// A response that does not fit its request changes nothing, and the request is made anew.
-    fn understand<'a>(&mut self, now: u32, request: &Request, response: &Response<'a>) -> News<'a> {
+    fn understand<'a>(&mut self, now: u32, request: &Request, response: &Response<'a>) -> StationEvent<'a> {
         match (request, response) {
-            (Request::Status, Response::Status(status)) => News::Status(*status),
+            (Request::Status, Response::Status(status)) => StationEvent::Status(*status),
             (Request::Hello { .. }, Response::Greeting(greeting)) => {
-                self.duty = Duty::Rest;
-                News::Greeted(*greeting)
+                self.state = State::Rest;
+                StationEvent::Greeted(*greeting)
             }
             (Request::Begin(_), Response::Begun { task }) => {
                 self.poll(now, 0);
-                News::Begun { task: *task }
+                StationEvent::Begun { task: *task }
             }
             (Request::Report(_), Response::Settled { ticket }) => {
                 self.poll(now, 0);
-                News::Settled { ticket: *ticket }
+                StationEvent::Settled { ticket: *ticket }
             }
             (Request::Report(_), Response::Again { attempt, .. }) => self.measure_again(*attempt),
             (Request::Report(_), Response::Refused(Refusal::WrongStep { .. })) => {
                 self.poll(now, 0);
-                News::Nothing
+                StationEvent::Nothing
             }
             (_, Response::Refused(refusal)) => {
-                self.duty = Duty::Rest;
-                News::Refused(*refusal)
+                self.state = State::Rest;
+                StationEvent::Refused(*refusal)
             }
             (Request::Abort { .. }, Response::Aborted { task }) => {
-                self.duty = Duty::Rest;
-                News::Aborted { task: *task }
+                self.state = State::Rest;
+                StationEvent::Aborted { task: *task }
             }
             (_, Response::Finished(recommendation)) => {
-                self.duty = Duty::Rest;
-                News::Finished(recommendation.clone())
+                self.state = State::Rest;
+                StationEvent::Finished(recommendation.clone())
             }
             (_, Response::Working { ticket, progress }) => {
                 self.poll(now, self.pace.interval);
-                News::Working { ticket: *ticket, progress: *progress }
+                StationEvent::Working { ticket: *ticket, progress: *progress }
             }
             (_, Response::Query(query)) => self.measure(query),
-            _ => News::Nothing,
+            _ => StationEvent::Nothing,
         }
     }
 
     fn poll(&mut self, now: u32, pause: u32) {
-        self.duty = Duty::Poll { task: self.task, since: now, pause };
+        self.state = State::Poll { task: self.task, since: now, pause };
     }
 
     /// A query already measured is answered from memory; all others go to the caller.
-    fn measure<'a>(&mut self, query: &Query) -> News<'a> {
+    fn measure<'a>(&mut self, query: &Query) -> StationEvent<'a> {
         if let Some((known, outcome)) = &self.held
             && known == query
         {
-            self.duty = Duty::Report(query.clone(), *outcome);
-            return News::Nothing;
+            self.state = State::Report(query.clone(), *outcome);
+            return StationEvent::Nothing;
         }
-        self.duty = Duty::Measure(query.clone());
-        News::Measure(query.clone())
+        self.state = State::Measure(query.clone());
+        StationEvent::Measure(query.clone())
     }
 
-    fn measure_again<'a>(&mut self, attempt: u8) -> News<'a> {
-        match &self.duty {
-            Duty::Report(query, _) => {
+    fn measure_again<'a>(&mut self, attempt: u8) -> StationEvent<'a> {
+        match &self.state {
+            State::Report(query, _) => {
                 let query = Query { attempt, ..query.clone() };
                 self.measure(&query)
             }
-            _ => News::Nothing,
+            _ => StationEvent::Nothing,
         }
     }
 }

@@ -245,8 +245,8 @@ impl Tuner {
     }
 
     fn query(&self, proposal: &Proposal) -> Query {
-        let Proposal { fidelity, samples, cost, settings } = proposal.clone();
-        Query { ticket: self.ticket(), attempt: self.attempt, fidelity, samples, cost, settings }
+        let Proposal { fidelity, samples, cost, point } = proposal.clone();
+        Query { ticket: self.ticket(), attempt: self.attempt, fidelity, samples, cost, point }
     }
 
     fn report<'b>(&mut self, report: &Report, app: &mut impl Application) -> Result<Response<'b>, Refusal> {

@@ -5,8 +5,8 @@ mod support;
 use foretune_link::exchange::Exchange;
 use foretune_link::tuner::{Event, Tuner};
 use foretune_link::{
-    Begin, Decoder, Download, Greeting, MAX_FRAME, News, Pace, Phase, Recommendation, Refusal, Request,
-    Response, Station, Upload, encode,
+    Begin, Decoder, Download, Greeting, MAX_FRAME, Pace, Phase, Recommendation, Refusal, Request, Response,
+    Station, StationEvent, Upload, encode,
 };
 use support::wire::{Chance, Harm, Wire};
 use support::{Memory, PROBLEM, measure, recommend, restored, think, truth, undisturbed};
@@ -79,7 +79,7 @@ struct Master {
     restarts: u32,
 }
 
-/// What the campaign has seen.
+/// What the soak test has seen.
 #[derive(Default)]
 struct Ledger {
     observations: u64,
@@ -124,7 +124,7 @@ fn call<'a>(now: u32, exchange: &mut Exchange, request: Option<Request<'a>>) -> 
     Some((exchange.transmit(now)?, request?))
 }
 
-struct Campaign {
+struct Soak {
     now: u32,
     /// One frame in so many is harmed.
     clean: u32,
@@ -136,7 +136,7 @@ struct Campaign {
     ledger: Ledger,
 }
 
-impl Campaign {
+impl Soak {
     fn new(seed: u64, clean: u32) -> Self {
         Self {
             now: 0,
@@ -207,7 +207,7 @@ impl Campaign {
                 let settled: Vec<Event> = settled(&memory.events[..at]);
                 let proposal = support::propose(&begin, &memory.knew, &settled);
                 assert_eq!(ticket.step as usize, settled.len(), "counted twice or skipped");
-                assert_eq!(value, truth(&proposal.settings, proposal.fidelity), "a wrong observation");
+                assert_eq!(value, truth(&proposal.point, proposal.fidelity), "a wrong observation");
                 self.ledger.observations += 1;
             }
         }
@@ -217,8 +217,8 @@ impl Campaign {
         let Some((tag, response)) = self.master.decoder.receive::<Response>(byte) else { return };
         match &mut self.master.errand {
             Errand::Tune => {
-                let news = own(self.master.station.receive(self.now, tag, &response));
-                self.react(news);
+                let event = own(self.master.station.receive(self.now, tag, &response));
+                self.react(event);
             }
             Errand::Upload { upload, exchange, .. } => {
                 if exchange.accept(tag) {
@@ -235,25 +235,30 @@ impl Campaign {
         }
     }
 
-    fn react(&mut self, news: News<'static>) {
-        match news {
-            News::Greeted(greeting) => self.plan(greeting),
-            News::Measure(query) => self.master.measuring = Some((self.now + self.chance.below(30), query)),
-            News::Finished(recommendation) => self.finished(&recommendation),
-            News::Aborted { .. } => {
+    fn react(&mut self, event: StationEvent<'static>) {
+        match event {
+            StationEvent::Greeted(greeting) => self.plan(greeting),
+            StationEvent::Measure(query) => {
+                self.master.measuring = Some((self.now + self.chance.below(30), query))
+            }
+            StationEvent::Finished(recommendation) => self.finished(&recommendation),
+            StationEvent::Aborted { .. } => {
                 self.ledger.aborted += 1;
                 self.master.station.greet();
             }
-            News::Status(_) => self.ledger.statuses += 1,
+            StationEvent::Status(_) => self.ledger.statuses += 1,
             // A stop before the first observation is refused, and so is what refers to a task that was aborted.
-            News::Refused(refusal) => {
+            StationEvent::Refused(refusal) => {
                 assert!(matches!(
                     refusal,
                     Refusal::NothingObserved | Refusal::WrongTask { .. } | Refusal::Busy { .. }
                 ));
                 self.master.station.greet();
             }
-            News::Nothing | News::Begun { .. } | News::Settled { .. } | News::Working { .. } => {}
+            StationEvent::Nothing
+            | StationEvent::Begun { .. }
+            | StationEvent::Settled { .. }
+            | StationEvent::Working { .. } => {}
         }
     }
 
@@ -341,7 +346,7 @@ impl Campaign {
         if at > self.now {
             self.master.measuring = Some((at, query));
         } else {
-            self.master.station.report(measure(query.ticket, query.attempt, &query.settings, query.fidelity));
+            self.master.station.report(measure(query.ticket, query.attempt, &query.point, query.fidelity));
         }
     }
 }
@@ -352,28 +357,28 @@ fn settled(events: &[Event]) -> Vec<Event> {
     events.iter().filter(ends).copied().collect()
 }
 
-/// News without the borrowed texts of a greeting.
-fn own(news: News) -> News<'static> {
-    match news {
-        News::Greeted(greeting) => {
+/// StationEvent without the borrowed texts of a greeting.
+fn own(event: StationEvent) -> StationEvent<'static> {
+    match event {
+        StationEvent::Greeted(greeting) => {
             let identity =
                 if greeting.identity == support::IDENTITY { support::IDENTITY } else { panic!("a stranger") };
-            News::Greeted(Greeting { identity, ..greeting })
+            StationEvent::Greeted(Greeting { identity, ..greeting })
         }
-        News::Nothing => News::Nothing,
-        News::Begun { task } => News::Begun { task },
-        News::Measure(query) => News::Measure(query),
-        News::Settled { ticket } => News::Settled { ticket },
-        News::Working { ticket, progress } => News::Working { ticket, progress },
-        News::Finished(recommendation) => News::Finished(recommendation),
-        News::Aborted { task } => News::Aborted { task },
-        News::Status(status) => News::Status(status),
-        News::Refused(refusal) => News::Refused(refusal),
+        StationEvent::Nothing => StationEvent::Nothing,
+        StationEvent::Begun { task } => StationEvent::Begun { task },
+        StationEvent::Measure(query) => StationEvent::Measure(query),
+        StationEvent::Settled { ticket } => StationEvent::Settled { ticket },
+        StationEvent::Working { ticket, progress } => StationEvent::Working { ticket, progress },
+        StationEvent::Finished(recommendation) => StationEvent::Finished(recommendation),
+        StationEvent::Aborted { task } => StationEvent::Aborted { task },
+        StationEvent::Status(status) => StationEvent::Status(status),
+        StationEvent::Refused(refusal) => StationEvent::Refused(refusal),
     }
 }
 
-fn report(campaign: &Campaign) {
-    let Campaign { now, up, down, device, master, ledger, .. } = campaign;
+fn report(soak: &Soak) {
+    let Soak { now, up, down, device, master, ledger, .. } = soak;
     println!("{now} ticks; up {:?}; down {:?}", up.harm, down.harm);
     println!("{} device restarts, {} station restarts", device.restarts, master.restarts);
     println!(
@@ -389,24 +394,24 @@ fn report(campaign: &Campaign) {
 
 #[test]
 fn a_good_line_carries_whole_tasks() {
-    let mut campaign = Campaign::new(1, u32::MAX);
-    campaign.run(5_000);
-    report(&campaign);
-    assert_eq!(campaign.device.restarts + campaign.master.restarts, 0);
-    assert!(campaign.ledger.finished > 20);
+    let mut soak = Soak::new(1, u32::MAX);
+    soak.run(5_000);
+    report(&soak);
+    assert_eq!(soak.device.restarts + soak.master.restarts, 0);
+    assert!(soak.ledger.finished > 20);
 }
 
 #[test]
 fn a_bad_line_changes_nothing_but_the_time() {
     for (seed, clean) in [(2, 30), (3, 10), (4, 4), (5, 2)] {
-        let mut campaign = Campaign::new(seed, clean);
-        campaign.run(25_000);
-        report(&campaign);
-        assert!(campaign.ledger.finished > 5 && campaign.device.restarts > 5 && campaign.master.restarts > 5);
+        let mut soak = Soak::new(seed, clean);
+        soak.run(25_000);
+        report(&soak);
+        assert!(soak.ledger.finished > 5 && soak.device.restarts > 5 && soak.master.restarts > 5);
     }
 }
 
-/// What many campaigns come to.
+/// What many soak tests come to.
 #[derive(Debug, Default)]
 struct Total {
     frames: u64,
@@ -422,8 +427,8 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, campaign: &Campaign) {
-        let Campaign { up, down, device, master, ledger, .. } = campaign;
+    fn add(&mut self, soak: &Soak) {
+        let Soak { up, down, device, master, ledger, .. } = soak;
         for Harm { frames, lost, altered, repeated, delayed } in [&up.harm, &down.harm] {
             self.frames += frames;
             self.lost += lost;
@@ -444,9 +449,9 @@ impl Total {
 fn a_very_long_bad_line() {
     let mut total = Total::default();
     for seed in 100..160 {
-        let mut campaign = Campaign::new(seed, 3 + seed as u32 % 20);
-        campaign.run(100_000);
-        total.add(&campaign);
+        let mut soak = Soak::new(seed, 3 + seed as u32 % 20);
+        soak.run(100_000);
+        total.add(&soak);
     }
     println!("{total:#?}");
     assert!(total.frames >= 6_000_000 && total.tasks > 1000 && total.restarts > 1000);

@@ -2,8 +2,8 @@
 
 use foretune_link::{
     Begin, Coordinate, Decoder, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, MAX_CHUNK,
-    MAX_DIMENSIONS, MAX_FRAME, Outcome, Phase, Progress, Query, Reason, Recommendation, Refusal, Report,
-    ReportCounters, Request, Response, Retry, Settings, Status, Ticket, encode, parse,
+    MAX_DIMENSIONS, MAX_FRAME, Outcome, Phase, Point, Progress, Query, Reason, Recommendation, Refusal,
+    Report, ReportCounters, Request, Response, Retry, Status, Ticket, encode, parse,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,9 +55,9 @@ fn request() -> impl Strategy<Value = Request<'static>> {
     ]
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+fn point() -> impl Strategy<Value = Point> {
     let one = prop_oneof![any::<u16>().prop_map(Coordinate::Level), number().prop_map(Coordinate::Unit)];
-    vec(one, 0..=MAX_DIMENSIONS).prop_map(|all| Settings::from_slice(&all).unwrap())
+    vec(one, 0..=MAX_DIMENSIONS).prop_map(|all| Point::from_slice(&all).unwrap())
 }
 
 fn phase() -> impl Strategy<Value = Phase> {
@@ -88,28 +88,28 @@ fn greeting() -> impl Strategy<Value = Greeting<'static>> {
 }
 
 fn query() -> impl Strategy<Value = Query> {
-    (ticket(), any::<(u8, u8, u32)>(), number(), settings()).prop_map(
-        |(ticket, (attempt, fidelity, samples), cost, settings)| Query {
+    (ticket(), any::<(u8, u8, u32)>(), number(), point()).prop_map(
+        |(ticket, (attempt, fidelity, samples), cost, point)| Query {
             ticket,
             attempt,
             fidelity,
             samples,
             cost,
-            settings,
+            point,
         },
     )
 }
 
 fn recommendation() -> impl Strategy<Value = Recommendation> {
     let reason = vec![Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Failures];
-    (any::<(u32, u32)>(), prop::sample::select(reason), number(), number(), settings()).prop_map(
-        |((task, queries), reason, spent, mean, settings)| Recommendation {
+    (any::<(u32, u32)>(), prop::sample::select(reason), number(), number(), point()).prop_map(
+        |((task, queries), reason, spent, mean, point)| Recommendation {
             task,
             reason,
             queries,
             spent,
             mean,
-            settings,
+            point,
         },
     )
 }

@@ -1,93 +1,52 @@
-//! The boards as these commands see them: how to build for one, emulate it, flash it, and what memory the chip has.
+//! The boards as these commands see them: how to build for one, emulate it, flash it. What there is to know of each stands
+//! in `firmware/boards.rs`.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::error::Error;
 use crate::shell::{run, target_dir};
 use crate::tools::Tools;
 
-/// A board that the firmware is built for.
-#[derive(Debug)]
-pub struct Board {
-    /// Its name: also its Cargo feature and the name of its layout in `firmware/boards/`.
-    pub name: &'static str,
-    /// How it is reached.
-    pub reach: Reach,
-    /// The chip's memory, from its manual; what the linker did is checked against it.
-    pub memory: &'static [Memory],
-    /// Interrupts of the chip: so many vectors follow the processor's sixteen.
-    pub interrupts: usize,
+#[path = "../../firmware/boards.rs"]
+mod table;
+
+pub use table::{BOARDS, Board, DataFlash, Kind, Memory, Reach, Silicon, V7, V8};
+
+/// `cargo xtask boards`: lists them.
+pub fn list() {
+    for board in BOARDS {
+        let tried = match board.silicon {
+            Silicon::Emulated => "emulated; every test run tries it",
+            Silicon::Never => "built and its memory map checked, but never run on silicon",
+        };
+        println!("{:<14} {}: {}; {}", board.name, board.title, board.programs.join(", "), tried);
+        let DataFlash { sector, word, ecc } = board.flash;
+        let ecc = if ecc { "with ECC" } else { "no ECC" };
+        println!(
+            "{:14} {}; {}; data flash: sectors of {} KB, words of {word} bytes, {ecc}",
+            "",
+            board.chip,
+            board.target,
+            sector / 1024
+        );
+    }
 }
 
-/// How a board is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// QEMU emulates it, under this machine name.
-    Emulated(&'static str),
-    /// `probe-rs` flashes it, under this chip name.
-    Probed(&'static str),
+/// Names of all boards.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BOARDS.iter().map(|board| board.name)
 }
 
-/// A piece of a chip's memory.
-#[derive(Debug)]
-pub struct Memory {
-    /// Its name in the manual.
-    pub name: &'static str,
-    /// What may lie there.
-    pub kind: Kind,
-    /// Its addresses.
-    pub span: Range<u64>,
+/// The boards that `probe-rs` flashes.
+pub fn probed() -> impl Iterator<Item = &'static Board> {
+    BOARDS.iter().filter(|board| board.machine().is_none())
 }
-
-/// What may lie in a piece of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Code and constants.
-    Code,
-    /// The app's data that survives power failure, in sectors of 8 KB.
-    Storage,
-    /// Variables and the stack.
-    Ram,
-}
-
-const fn memory(name: &'static str, kind: Kind, start: u64, kilobytes: u64) -> Memory {
-    Memory { name, kind, span: start..start + kilobytes * 1024 }
-}
-
-/// The machines of QEMU are FPGA boards: 4 MB of RAM play the flash, 4 MB more are RAM and data flash. What a layout
-/// takes of it is its own choice.
-const MPS2_MEMORY: &[Memory] = &[
-    memory("ZBT SSRAM 1", Kind::Code, 0, 4096),
-    memory("ZBT SSRAM 2", Kind::Ram, 0x2000_0000, 2048),
-    memory("ZBT SSRAM 3", Kind::Storage, 0x2020_0000, 1024),
-];
-
-/// STM32H7A3xI, reference manual RM0455, memory map.
-const H7A3_MEMORY: &[Memory] = &[
-    memory("flash bank 1", Kind::Code, 0x0800_0000, 1024),
-    memory("flash bank 2", Kind::Storage, 0x0810_0000, 1024),
-    memory("DTCM", Kind::Ram, 0x2000_0000, 128),
-    memory("AXI SRAM 1-3", Kind::Ram, 0x2400_0000, 1024),
-];
-
-/// All boards.
-pub const BOARDS: [Board; 3] = [
-    Board { name: "mps2-an500", reach: Reach::Emulated("mps2-an500"), memory: MPS2_MEMORY, interrupts: 32 },
-    Board { name: "mps2-an386", reach: Reach::Emulated("mps2-an386"), memory: MPS2_MEMORY, interrupts: 32 },
-    Board {
-        name: "nucleo-h7a3zi",
-        reach: Reach::Probed("STM32H7A3ZITxQ"),
-        memory: H7A3_MEMORY,
-        interrupts: 155,
-    },
-];
 
 /// The board of that name.
 pub fn find(name: &str) -> Result<&'static Board, Error> {
-    let names = || BOARDS.map(|board| board.name).join(", ");
+    let known = || names().collect::<Vec<_>>().join(", ");
     let found = BOARDS.iter().find(|board| board.name == name);
-    found.ok_or_else(|| Error::failed(format!("no board is called `{name}`; there are {}", names())))
+    found.ok_or_else(|| Error::failed(format!("no board is called `{name}`; there are {}", known())))
 }
 
 impl Board {
@@ -103,7 +62,14 @@ impl Board {
         program: &str,
         steps: Option<&str>,
     ) -> Result<PathBuf, Error> {
-        let toolchain = tools.board_toolchain()?;
+        if !self.programs.contains(&program) {
+            let fitting = self.programs.join(", ");
+            return Err(Error::failed(format!(
+                "no program `{program}` for {}; there are {fitting}",
+                self.name
+            )));
+        }
+        let toolchain = tools.board_toolchain(self.target)?;
         let mut cargo = toolchain.cargo("build");
         let profile = profile(program);
         cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
@@ -120,7 +86,7 @@ impl Board {
 
     /// Builds an example of the firmware with one of Cargo's profiles; returns where its ELF file lies.
     pub fn build_example(&self, tools: &Tools, example: &str, profile: &str) -> Result<PathBuf, Error> {
-        let toolchain = tools.board_toolchain()?;
+        let toolchain = tools.board_toolchain(self.target)?;
         let mut cargo = toolchain.cargo("build");
         cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
         run(cargo.args(["--example", example]))?;
@@ -130,15 +96,16 @@ impl Board {
     /// QEMU's name for it, when there is one.
     pub fn machine(&self) -> Option<&'static str> {
         match self.reach {
-            Reach::Emulated(machine) => Some(machine),
+            Reach::Emulated { machine, .. } => Some(machine),
             Reach::Probed(_) => None,
         }
     }
 }
 
-/// Cargo's profile for a program: `Cargo.toml` says why there are two.
+/// Cargo's profile for a program: `Cargo.toml` says why there are two. Whatever is not large takes the same one, so that a
+/// board's drivers are compiled once.
 fn profile(program: &str) -> &'static str {
-    if program == "compact" { "firmware-small" } else { "firmware" }
+    if program == "deep" { "firmware" } else { "firmware-small" }
 }
 
 /// The boards that QEMU emulates.
@@ -152,21 +119,35 @@ mod tests {
     use crate::shell::root;
 
     #[test]
-    fn every_board_has_a_layout_and_a_feature() {
-        let manifest = std::fs::read_to_string(root().join("firmware/Cargo.toml")).unwrap();
-        for board in &BOARDS {
-            assert!(
-                root().join("firmware/boards").join(board.name).with_extension("x").is_file(),
-                "{}",
-                board.name
-            );
-            assert!(manifest.contains(&format!("\n{} = [", board.name)), "{}", board.name);
+    fn every_board_has_all_that_the_checklist_names() {
+        let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+        let (manifest, modules) = (read("firmware/Cargo.toml"), read("firmware/src/boards/mod.rs"));
+        let (readme, config) = (read("firmware/README.md"), read(".cargo/config.toml"));
+        for board in BOARDS {
+            let name = board.name;
+            assert!(root().join("firmware").join(board.layout).is_file(), "{name}: {}", board.layout);
+            assert!(manifest.contains(&format!("\n{name} = [")), "{name}: no feature in firmware/Cargo.toml");
+            let module = board.layout.split('/').nth(2).unwrap();
+            assert!(modules.contains(&format!("pub mod {module};")), "{name}: not in src/boards/mod.rs");
+            assert!(readme.contains(&format!("| `{name}` |")), "{name}: no row in firmware/README.md");
+            assert!(config.contains(board.target), "{name}: no linker for its target in .cargo/config.toml");
+        }
+    }
+
+    #[test]
+    fn what_has_not_run_on_silicon_says_so() {
+        let readme = std::fs::read_to_string(root().join("firmware/README.md")).unwrap();
+        for board in BOARDS {
+            let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", board.name))).unwrap();
+            let never = board.silicon == Silicon::Never;
+            assert_eq!(row.contains("never on silicon"), never, "{row}");
+            assert_eq!(board.machine().is_none(), never, "{}", board.name);
         }
     }
 
     #[test]
     fn memory_of_a_chip_does_not_overlap() {
-        for board in &BOARDS {
+        for board in BOARDS {
             for (index, one) in board.memory.iter().enumerate() {
                 for other in &board.memory[index + 1..] {
                     let apart = one.span.end <= other.span.start || other.span.end <= one.span.start;
@@ -178,7 +159,8 @@ mod tests {
 
     #[test]
     fn an_unknown_board_is_refused_with_the_known_ones() {
-        assert!(find("toaster").unwrap_err().why().contains("mps2-an386"));
+        let why = find("toaster").unwrap_err().why().to_owned();
+        assert!(names().all(|name| why.contains(name)), "{why}");
         assert_eq!(find("mps2-an500").unwrap().machine(), Some("mps2-an500"));
     }
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::board::{BOARDS, Reach, find as find_board};
+use crate::board::{Reach, find as find_board};
 use crate::error::Error;
 use crate::qemu::Device;
 use crate::shell::{find, run, target_dir};
@@ -29,13 +29,12 @@ pub fn emulate(board: &str, program: &str) -> Result<(), Error> {
     }
 }
 
-/// `cargo xtask flash <program>`: builds for the real board, flashes it and shows its log.
-pub fn flash(program: &str) -> Result<(), Error> {
-    let probed = BOARDS.iter().find_map(|board| match board.reach {
-        Reach::Probed(chip) => Some((board, chip)),
-        Reach::Emulated(_) => None,
-    });
-    let (board, chip) = probed.expect("there is a real board");
+/// `cargo xtask flash <program> --board NAME`: builds for a real board, flashes it and shows its log.
+pub fn flash(program: &str, board: &str) -> Result<(), Error> {
+    let board = find_board(board)?;
+    let Reach::Probed(chip) = board.reach else {
+        return Err(Error::failed(format!("{} is emulated: cargo xtask emulate {0} {program}", board.name)));
+    };
     // Looked for first: the build takes minutes.
     let probe = find("probe-rs")
         .ok_or_else(|| Error::missing("probe-rs is missing: cargo install probe-rs-tools --locked"))?;

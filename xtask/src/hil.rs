@@ -9,9 +9,9 @@ use clap::builder::PossibleValuesParser;
 
 use crate::board::{Board, emulated, find};
 use crate::error::Error;
-use crate::qemu::{Device, INSTRUCTIONS_PER_TICK};
+use crate::qemu::{Device, instructions_per_tick};
 use crate::shell::{cargo, run, target_dir};
-use crate::size::stack_budget;
+use crate::size::budget;
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -84,6 +84,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
     let plans = [
         Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
         Plan::new("mps2-an500", "compact", 3, 130),
+        Plan::new("mps2-an505", "compact", 2, 130),
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
     ];
     let remarks = plans.iter().map(|plan| play(tools, plan, &station)).collect::<Result<Vec<_>, _>>()?;
@@ -120,12 +121,12 @@ fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let missing = || Error::failed("the device's log says nothing of its stack".to_owned());
     let stack = largest("used: ").ok_or_else(missing)?;
     let slice = largest("longest slice ").ok_or_else(missing)?;
-    let granted = stack_budget(board.name, &plan.profile);
-    if granted.is_some_and(|granted| stack > granted) {
-        return Err(Error::failed(format!("a stack of {stack} bytes, but the budget grants {granted:?}")));
+    let granted = budget(&plan.profile)?.stack * 1024;
+    if stack > granted {
+        return Err(Error::failed(format!("a stack of {stack} bytes, but the budget grants {granted}")));
     }
     let slice = match plan.count {
-        true => format!(", longest slice {} instructions", slice * INSTRUCTIONS_PER_TICK),
+        true => format!(", longest slice {} instructions", slice * instructions_per_tick(board)),
         false => String::new(),
     };
     Ok(format!("{} on {}: stack {stack} bytes{slice}", plan.profile, board.name))

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
-use xtask::board::BOARDS;
+use xtask::board::{self, probed};
 use xtask::error::Error;
 use xtask::{audit, count, device, fuzz, hil, map, panics, size, soak, test};
 
@@ -47,13 +47,21 @@ enum Command {
         /// The program: compact, deep or selftest.
         program: String,
     },
-    /// Build for the real board, flash it with probe-rs and show its log.
+    /// List the boards: what they are, what they can run, and what has run on silicon.
+    Boards,
+    /// Build for a real board, flash it with probe-rs and show its log.
     Flash {
-        /// The program: compact, deep or selftest.
+        /// The program: compact, deep, or selftest to try a new board.
         program: String,
+        /// The board.
+        #[arg(long, value_parser = names(probed().map(|board| board.name)))]
+        board: String,
     },
     /// Print what the programs take on the boards, against their budgets.
     Size {
+        /// Only those of this board.
+        #[arg(long, value_parser = boards(), conflicts_with = "write")]
+        board: Option<String>,
         /// Keep the table in firmware/sizes.md.
         #[arg(long)]
         write: bool,
@@ -85,11 +93,11 @@ fn names(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser 
 }
 
 fn boards() -> PossibleValuesParser {
-    names(BOARDS.map(|board| board.name))
+    names(board::names())
 }
 
 fn lists() -> String {
-    format!("Boards: {}\n\n{}", BOARDS.map(|board| board.name).join(", "), steps())
+    format!("Boards: {}\n\n{}", board::names().collect::<Vec<_>>().join(", "), steps())
 }
 
 fn steps() -> String {
@@ -114,8 +122,12 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
         Command::Audit { checks } => audit::audit(&checks),
         Command::Emulate { board, program } => device::emulate(&board, &program),
-        Command::Flash { program } => device::flash(&program),
-        Command::Size { write } => size::size(write),
+        Command::Boards => {
+            board::list();
+            Ok(())
+        }
+        Command::Flash { program, board } => device::flash(&program, &board),
+        Command::Size { board, write } => size::size(board.as_deref(), write),
         Command::Count { write } => count::count(write),
         Command::Panics { write } => panics::panics(write),
         Command::Map { board, program } => map::map(&board, &program),
@@ -175,6 +187,8 @@ mod tests {
             (&["soak", "boards"], "board"),
             (&["map", "toaster", "compact"], "mps2-an386"),
             (&["hil", "--board", "toaster"], "mps2-an386"),
+            (&["size", "--board", "toaster"], "pico2"),
+            (&["flash", "compact", "--board", "nrf52840"], "nrf52840-dk"),
             (&["hil", "--tasks", "many"], "many"),
         ] {
             let error = Arguments::try_parse_from(["xtask"].iter().chain(words)).unwrap_err().to_string();

@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use crate::board::{Board, Kind, find};
+use crate::board::{BOARDS, Board, Kind, find};
 use crate::elf::Elf;
 use crate::error::Error;
-use crate::size::{BUDGETS, Budget};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
-/// Bytes that the flash erases together: storage must start and end at such a border.
-const SECTOR: u64 = 8192;
 /// Vectors of the processor itself, before those of the chip.
 const PROCESSOR_VECTORS: usize = 16;
 
@@ -24,14 +21,18 @@ pub fn map(board: &str, program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The step: every program that has a budget.
+/// The step: every program of every board.
 pub fn check_all(tools: &Tools) -> Verdict {
-    for Budget { board, program, .. } in BUDGETS {
-        let elf = Elf::read(&find(board)?.build(tools, program)?)?;
-        check(find(board)?, &elf)
-            .map_err(|error| Error::failed(format!("{program} on {board}: {}", error.why())))?;
+    let mut maps = 0;
+    for board in BOARDS {
+        for program in board.programs {
+            let elf = Elf::read(&board.build(tools, program)?)?;
+            check(board, &elf)
+                .map_err(|error| Error::failed(format!("{program} on {}: {}", board.name, error.why())))?;
+            maps += 1;
+        }
     }
-    Ok(String::new())
+    Ok(format!("{maps} memory maps on {} boards", BOARDS.len()))
 }
 
 fn print(elf: &Elf) {
@@ -64,7 +65,8 @@ pub fn check(board: &Board, elf: &Elf) -> Result<(), Error> {
     }
     inside(board, Kind::Ram, "the stack", &stack)?;
     inside(board, Kind::Storage, "the storage", &storage)?;
-    if storage.start % SECTOR != 0 || storage.end % SECTOR != 0 || storage.is_empty() {
+    let sector = board.flash.sector as u64;
+    if storage.start % sector != 0 || storage.end % sector != 0 || storage.is_empty() {
         return Err(Error::failed(format!("the storage {} is not whole sectors", show(&storage))));
     }
     let mut spans: Vec<_> =
@@ -77,7 +79,7 @@ pub fn check(board: &Board, elf: &Elf) -> Result<(), Error> {
 /// Which sections are variables; any section that we do not know is worth a look by somebody.
 fn is_ram(section: &str) -> Result<bool, Error> {
     match section {
-        ".vector_table" | ".text" | ".rodata" | ".gnu.sgstubs" => Ok(false),
+        ".vector_table" | ".start_block" | ".text" | ".rodata" | ".gnu.sgstubs" => Ok(false),
         ".data" | ".bss" | ".uninit" => Ok(true),
         other => Err(Error::failed(format!("no rule says where section {other} belongs"))),
     }

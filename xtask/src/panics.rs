@@ -46,7 +46,7 @@ type Place = (String, u32, u32);
 pub fn check(tools: &Tools) -> Verdict {
     let places = all_places(tools)?;
     let table = Table::read()?;
-    let compiler = tools.board_toolchain()?.compiler();
+    let compiler = tools.board_toolchain(find(BOARD)?.target)?.compiler();
     if let Some(error) = table.lacks(&places, &compiler) {
         return Err(error);
     }
@@ -62,7 +62,7 @@ pub fn panics(write: bool) -> Result<(), Error> {
     let places = all_places(&tools)?;
     places.iter().for_each(|(file, line, column)| println!("{file}:{line}:{column}"));
     let mut table = Table::read().unwrap_or_default();
-    table.compiler = tools.board_toolchain()?.compiler();
+    table.compiler = tools.board_toolchain(find(BOARD)?.target)?.compiler();
     table.count(&places);
     if write {
         std::fs::write(root().join(TABLE), table.text())?;

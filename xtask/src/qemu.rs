@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::board::Board;
+use crate::board::{Board, Reach};
 use crate::error::Error;
 use crate::shell::read;
 use crate::tools::Tools;
@@ -36,8 +36,13 @@ use crate::tools::Tools;
 /// The exit code of a device whose power failed where [`Device::cut`] said.
 pub const CUT: i32 = 75;
 
-/// Instructions per tick of the clock when instructions are counted: 1 ns each, at 25 MHz.
-pub const INSTRUCTIONS_PER_TICK: u64 = 40;
+/// Instructions per tick of a board's clock when instructions are counted: 1 ns each.
+pub fn instructions_per_tick(board: &Board) -> u64 {
+    match board.reach {
+        Reach::Emulated { megahertz, .. } => 1000 / megahertz,
+        Reach::Probed(_) => 1,
+    }
+}
 
 /// A device: what runs, on what, with which flash.
 #[derive(Debug, Clone)]

@@ -1,4 +1,5 @@
-//! Drives `firmware/src/bin/selftest.rs` on an emulated board: line, clock, flash, faults, power failures.
+//! Drives `firmware/src/bin/selftest.rs` on an emulated board: serial line, clock, flash, faults, power failures; and that all
+//! of it leaves alone what is stored.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,8 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::board::{Board, emulated};
+use crate::elf::Elf;
 use crate::error::Error;
-use crate::qemu::{CUT, Device, INSTRUCTIONS_PER_TICK, Running};
+use crate::qemu::{CUT, Device, Running, instructions_per_tick};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -25,6 +27,11 @@ mod command {
     pub const EXIT: u8 = 0x0F;
 }
 
+/// The emulated flash, as `firmware/src/ecc_flash.rs` keeps it.
+const SECTOR: usize = 8192;
+const WORD: usize = 16;
+const WRITTEN: u8 = 0x3F;
+
 /// Runs everything on every emulated board.
 pub fn selftest(tools: &Tools) -> Verdict {
     let mut remarks = Vec::new();
@@ -39,11 +46,33 @@ pub fn selftest(tools: &Tools) -> Verdict {
 fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Error> {
     let folder = tempfile::tempdir()?;
     let device = Device::new(tools, board, elf, folder.path())?;
+    let stored = store_something(&device)?;
     let stack = line_and_clock(&device, board)?;
     faults(&device)?;
     exact_power_cuts(&device)?;
     random_power_cuts(&device)?;
+    check_stored(&device, &stored)?;
     Ok(format!("stack {stack}"))
+}
+
+/// Fills the flash with anything, as if a tuner had stored it: data, then one mark per word. Returns the data.
+fn store_something(device: &Device) -> Result<Vec<u8>, Error> {
+    let span = Elf::read(&device.elf)?.between("_storage_start", "_storage_end")?;
+    let size = (span.end - span.start) as usize;
+    let data: Vec<u8> = (0..size as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 16) as u8).collect();
+    let marks = vec![WRITTEN; size / WORD];
+    std::fs::write(device.flash(), [&data[..], &marks].concat())?;
+    Ok(data)
+}
+
+/// What was stored is as it was, but for the last two sectors, which no program uses.
+fn check_stored(device: &Device, stored: &[u8]) -> Result<(), Error> {
+    let now = std::fs::read(device.flash())?;
+    let kept = stored.len() - 2 * SECTOR;
+    check(now[..kept] == stored[..kept], || "the self-test changed what was stored".to_owned())?;
+    let marks = &now[stored.len()..][..kept / WORD];
+    check(marks.iter().all(|mark| *mark == WRITTEN), || "the self-test touched what was stored".to_owned())?;
+    check(now[kept..stored.len()] != stored[kept..], || "the flash was not tried".to_owned())
 }
 
 /// Echo, instruction count, stack mark, log, exit.
@@ -55,7 +84,7 @@ fn line_and_clock(device: &Device, board: &Board) -> Result<String, Error> {
     expect("board", report.get("board"), board.name)?;
     expect("fault", report.get("fault"), "None")?;
     // The program waits for a million rounds of two instructions.
-    let instructions = number(&report, "ticks")? * INSTRUCTIONS_PER_TICK;
+    let instructions = number(&report, "ticks")? * instructions_per_tick(board);
     check((2_000_000..2_002_000).contains(&instructions), || {
         format!("2 000 000 instructions counted as {instructions}")
     })?;
@@ -98,16 +127,14 @@ mod pieces {
     pub const WORD: u32 = 3;
     /// The check at the start: two erases and four words.
     pub const START: u32 = 2 * ERASE + 4 * WORD;
-    /// A record is two words.
-    pub const RECORD: u32 = 2 * WORD;
+    /// A record is four words.
+    pub const RECORD: u32 = 4 * WORD;
 }
 
 /// A cut at each piece of the fourth record leaves three records and, in the middle of a word, a torn one.
 fn exact_power_cuts(device: &Device) -> Result<(), Error> {
-    let size = std::fs::metadata(device.flash())?.len() as u32 * 16 / 17;
-    let erases = (size / 8192 - 1) * pieces::ERASE;
     for piece in 0..=pieces::RECORD {
-        let at = pieces::START + erases + 3 * pieces::RECORD + piece;
+        let at = pieces::START + pieces::ERASE + 3 * pieces::RECORD + piece;
         let cutting = Device { cut: Some(at), ..device.clone() };
         let mut session = Session::open(&cutting)?;
         session.send(command::RECORD)?;
@@ -115,8 +142,9 @@ fn exact_power_cuts(device: &Device) -> Result<(), Error> {
         check(code == CUT, || format!("exit code {code} instead of a power cut at piece {at}"))?;
         let report = Session::open(device)?.report()?;
         let (records, torn) = match piece {
-            0 | 3 => (3, "false"),
             pieces::RECORD => (4, "false"),
+            // Between two words: part of a record, none of it torn.
+            piece if piece % pieces::WORD == 0 => (3, "false"),
             _ => (3, "true"),
         };
         check(number(&report, "records")? == records, || {

@@ -2,17 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::board::find;
+use crate::board::{BOARDS, Board};
 use crate::elf::Elf;
 use crate::error::Error;
 use crate::shell::root;
 use crate::step::Verdict;
 use crate::tools::Tools;
 
-/// What a program may take on a board.
+/// What a program may take, on any board.
 pub struct Budget {
-    /// The board.
-    pub board: &'static str,
     /// The program.
     pub program: &'static str,
     /// Flash for code, constants and initial values, in KB.
@@ -24,28 +22,25 @@ pub struct Budget {
 }
 
 /// All budgets. A new program is a line here.
-pub const BUDGETS: &[Budget] = &[
-    Budget { board: "mps2-an386", program: "compact", flash: 96, ram: 64, stack: 16 },
-    Budget { board: "nucleo-h7a3zi", program: "compact", flash: 96, ram: 64, stack: 16 },
-    Budget { board: "mps2-an500", program: "deep", flash: 192, ram: 1024, stack: 64 },
-    Budget { board: "nucleo-h7a3zi", program: "deep", flash: 192, ram: 1024, stack: 64 },
-    Budget { board: "mps2-an386", program: "selftest", flash: 32, ram: 16, stack: 4 },
-    Budget { board: "nucleo-h7a3zi", program: "selftest", flash: 32, ram: 16, stack: 4 },
+pub const BUDGETS: [Budget; 3] = [
+    Budget { program: "compact", flash: 112, ram: 72, stack: 16 },
+    Budget { program: "deep", flash: 192, ram: 1024, stack: 64 },
+    Budget { program: "selftest", flash: 32, ram: 16, stack: 4 },
 ];
 
-/// Bytes of stack that a program may use on a board.
-pub fn stack_budget(board: &str, program: &str) -> Option<u64> {
-    let budget = BUDGETS.iter().find(|budget| (budget.board, budget.program) == (board, program))?;
-    Some(budget.stack * 1024)
+/// What a program may take.
+pub fn budget(program: &str) -> Result<&'static Budget, Error> {
+    let found = BUDGETS.iter().find(|budget| budget.program == program);
+    found.ok_or_else(|| Error::failed(format!("no budget for `{program}` in xtask/src/size.rs")))
 }
 
 /// Where the table is kept for readers.
 const TABLE: &str = "firmware/sizes.md";
 
-/// `cargo xtask size [--write]`: prints the table, and with `--write` keeps it in `firmware/sizes.md`.
-pub fn size(write: bool) -> Result<(), Error> {
-    let tools = Tools::default();
-    let sizes = BUDGETS.iter().map(|budget| measure(&tools, budget)).collect::<Result<Vec<_>, _>>()?;
+/// `cargo xtask size`: prints the table of a board, or that of all boards, which `write` keeps in `firmware/sizes.md`.
+pub fn size(board: Option<&str>, write: bool) -> Result<(), Error> {
+    let wanted = |one: &&Board| board.is_none_or(|name| name == one.name);
+    let sizes = measure_all(&Tools::default(), BOARDS.iter().filter(wanted))?;
     let table = table_of(&sizes);
     println!("\n{table}");
     if write {
@@ -54,12 +49,19 @@ pub fn size(write: bool) -> Result<(), Error> {
     sizes.iter().try_for_each(Size::check)
 }
 
-/// The step: every program within its budget.
+/// The step: every program of every board within its budget.
 pub fn check_all(tools: &Tools) -> Verdict {
-    let sizes = BUDGETS.iter().map(|budget| measure(tools, budget)).collect::<Result<Vec<_>, _>>()?;
+    let sizes = measure_all(tools, BOARDS.iter())?;
     println!("\n{}", table_of(&sizes));
     sizes.iter().try_for_each(Size::check)?;
     Ok(String::new())
+}
+
+fn measure_all(tools: &Tools, boards: impl Iterator<Item = &'static Board>) -> Result<Vec<Size>, Error> {
+    boards
+        .flat_map(|board| board.programs.iter().map(move |program| (board, *program)))
+        .map(|(board, program)| measure(tools, board, budget(program)?))
+        .collect()
 }
 
 const HEADING: &str = "\
@@ -72,6 +74,7 @@ initial values of variables. *Stack* is what the board leaves for it; the budget
 
 /// What a program takes on a board.
 struct Size {
+    board: &'static str,
     budget: &'static Budget,
     flash: u64,
     data: u64,
@@ -80,11 +83,12 @@ struct Size {
     stack: u64,
 }
 
-fn measure(tools: &Tools, budget: &'static Budget) -> Result<Size, Error> {
-    let elf = Elf::read(&find(budget.board)?.build(tools, budget.program)?)?;
+fn measure(tools: &Tools, board: &'static Board, budget: &'static Budget) -> Result<Size, Error> {
+    let elf = Elf::read(&board.build(tools, budget.program)?)?;
     let section = |name| elf.section(name).map_or(0, |section| section.span.end - section.span.start);
     let stack = elf.between("_stack_end", "_stack_start")?;
     Ok(Size {
+        board: board.name,
         budget,
         flash: elf.loads.iter().map(|load| load.end - load.start).sum(),
         data: section(".data"),
@@ -101,10 +105,11 @@ impl Size {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let Budget { board, program, flash, ram, stack } = self.budget;
+        let Budget { program, flash, ram, stack } = self.budget;
         let over = |what: &str, taken: u64, granted: u64| {
             Error::failed(format!(
-                "{program} on {board}: {what} of {taken} bytes, but the budget is {granted}"
+                "{program} on {}: {what} of {taken} bytes, but the budget is {granted}",
+                self.board
             ))
         };
         match () {
@@ -122,9 +127,9 @@ fn table_of(sizes: &[Size]) -> String {
          |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for size in sizes {
-        let Budget { board, program, flash, ram, stack } = size.budget;
+        let Budget { program, flash, ram, stack } = size.budget;
         let (flash, ram, stack) = (flash * 1024, ram * 1024, stack * 1024);
-        let Size { data, bss, uninit, .. } = size;
+        let Size { board, data, bss, uninit, .. } = size;
         writeln!(
             table,
             "| {program} | {board} | {} | {flash} | {data} | {bss} | {uninit} | {stack} | {} | {ram} | {} |",
@@ -141,10 +146,18 @@ fn table_of(sizes: &[Size]) -> String {
 mod tests {
     use super::*;
 
-    const BUDGET: Budget = Budget { board: "board", program: "program", flash: 96, ram: 64, stack: 8 };
+    const BUDGET: Budget = Budget { program: "program", flash: 96, ram: 64, stack: 8 };
 
     fn size() -> Size {
-        Size { budget: &BUDGET, flash: 96 << 10, data: 0, bss: 56 << 10, uninit: 0, stack: 8 << 10 }
+        Size {
+            board: "board",
+            budget: &BUDGET,
+            flash: 96 << 10,
+            data: 0,
+            bss: 56 << 10,
+            uninit: 0,
+            stack: 8 << 10,
+        }
     }
 
     #[test]
@@ -161,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn budgets_name_boards_that_exist() {
-        assert!(BUDGETS.iter().all(|budget| find(budget.board).is_ok()));
+    fn every_program_of_every_board_has_a_budget() {
+        assert!(BOARDS.iter().flat_map(|board| board.programs).all(|program| budget(program).is_ok()));
     }
 }

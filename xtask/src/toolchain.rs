@@ -12,9 +12,6 @@ use crate::error::Error;
 use crate::install::{debian, install};
 use crate::shell::{cargo, find, read, root, run_within, target_dir, tool_path};
 
-/// The boards' processor: Cortex-M4F and Cortex-M7.
-pub const TARGET: &str = "thumbv7em-none-eabihf";
-
 /// Set to `debian` to take the fallback although rustup would do.
 const CHOICE: &str = "FORETUNE_BOARD_TOOLCHAIN";
 
@@ -22,43 +19,49 @@ const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// The compiler that was found.
+/// The compiler that was found for a target.
 #[derive(Debug, Clone)]
-pub enum BoardToolchain {
+pub struct BoardToolchain {
+    target: &'static str,
+    source: Source,
+}
+
+/// Where it comes from.
+#[derive(Debug, Clone)]
+enum Source {
     /// The compiler in use, with the target that rustup added.
     Rustup,
     /// Debian's compiler, its core library built from source; the folder holds its linker under the usual name.
-    Debian {
-        /// Where `rust-lld` is.
-        linker_folder: PathBuf,
-    },
+    Debian { linker_folder: PathBuf },
 }
 
 impl fmt::Display for BoardToolchain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BoardToolchain::Rustup => "rustup's, with the target's own core library",
-            BoardToolchain::Debian { .. } => "Debian's, building the core library from source",
-        })
+        let source = match self.source {
+            Source::Rustup => "rustup's, with the target's own core library",
+            Source::Debian { .. } => "Debian's, building the core library from source",
+        };
+        write!(f, "{}: {source}", self.target)
     }
 }
 
 impl BoardToolchain {
     /// Looks for one; installs what is missing.
-    pub fn find_or_install() -> Result<Self, Error> {
+    pub fn find_or_install(target: &'static str) -> Result<Self, Error> {
         let forced = std::env::var(CHOICE).is_ok_and(|choice| choice == "debian");
-        if !forced && (has_target() || add_target()) {
-            return Ok(BoardToolchain::Rustup);
-        }
-        Self::debian()
+        let source = match !forced && (has_target(target) || add_target(target)) {
+            true => Source::Rustup,
+            false => Self::debian(target)?,
+        };
+        Ok(BoardToolchain { target, source })
     }
 
-    fn debian() -> Result<Self, Error> {
+    fn debian(target: &str) -> Result<Source, Error> {
         if !has_debian_sources() {
             install(&DEBIAN_PACKAGES)?;
         }
         if !has_debian_sources() {
-            return Err(Error::missing(format!("no compiler for {TARGET}: rustup target add {TARGET}")));
+            return Err(Error::missing(format!("no compiler for {target}: rustup target add {target}")));
         }
         let linker = debian("ld.lld", &["lld"])?;
         let linker_folder = target_dir().join("debian-linker");
@@ -67,19 +70,19 @@ impl BoardToolchain {
         let name = linker_folder.join("rust-lld");
         std::fs::remove_file(&name).ok();
         std::os::unix::fs::symlink(linker, name)?;
-        Ok(BoardToolchain::Debian { linker_folder })
+        Ok(Source::Debian { linker_folder })
     }
 
-    /// `cargo <subcommand>` for the boards' processor.
+    /// `cargo <subcommand>` for the board's processor.
     pub fn cargo(&self, subcommand: &str) -> Command {
-        let mut command = match self {
-            BoardToolchain::Rustup => cargo(),
-            BoardToolchain::Debian { .. } => Command::new(DEBIAN_CARGO),
+        let mut command = match self.source {
+            Source::Rustup => cargo(),
+            Source::Debian { .. } => Command::new(DEBIAN_CARGO),
         };
-        command.current_dir(root()).args([subcommand, "--target", TARGET]);
-        match self {
-            BoardToolchain::Rustup => command.env("PATH", tool_path(&[])),
-            BoardToolchain::Debian { linker_folder } => command
+        command.current_dir(root()).args([subcommand, "--target", self.target]);
+        match &self.source {
+            Source::Rustup => command.env("PATH", tool_path(&[])),
+            Source::Debian { linker_folder } => command
                 .args(["-Zbuild-std=core", "--target-dir"])
                 .arg(target_dir().join("debian"))
                 .env("PATH", tool_path(&[linker_folder, Path::new("/usr/bin")]))
@@ -92,38 +95,38 @@ impl BoardToolchain {
 
     /// Where it puts what it builds.
     pub fn output(&self) -> PathBuf {
-        match self {
-            BoardToolchain::Rustup => target_dir().join(TARGET),
-            BoardToolchain::Debian { .. } => target_dir().join("debian").join(TARGET),
+        match self.source {
+            Source::Rustup => target_dir().join(self.target),
+            Source::Debian { .. } => target_dir().join("debian").join(self.target),
         }
     }
 
     /// The compiler's name and version.
     pub fn compiler(&self) -> String {
-        let compiler = match self {
-            BoardToolchain::Rustup => "rustc",
-            BoardToolchain::Debian { .. } => DEBIAN_RUSTC,
+        let compiler = match self.source {
+            Source::Rustup => "rustc",
+            Source::Debian { .. } => DEBIAN_RUSTC,
         };
         read(Command::new(compiler).arg("--version")).unwrap_or_else(|| "an unknown compiler".to_owned())
     }
 
     /// Whether it has clippy.
     pub fn can_lint(&self) -> bool {
-        matches!(self, BoardToolchain::Rustup)
+        matches!(self.source, Source::Rustup)
     }
 }
 
 /// Whether the compiler in use has the target's core library.
-fn has_target() -> bool {
-    let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+fn has_target(target: &str) -> bool {
+    let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]));
     folder.is_some_and(|folder| Path::new(&folder).is_dir())
 }
 
-fn add_target() -> bool {
+fn add_target(target: &str) -> bool {
     let limit = Duration::from_secs(300);
     find("rustup").is_some()
-        && run_within(Command::new("rustup").args(["target", "add", TARGET]), limit).is_ok()
-        && has_target()
+        && run_within(Command::new("rustup").args(["target", "add", target]), limit).is_ok()
+        && has_target(target)
 }
 
 /// Whether Debian's compiler and the sources of its core library are there.
@@ -139,11 +142,12 @@ mod tests {
 
     #[test]
     fn the_fallback_builds_the_core_library_apart_from_everything_else() {
-        let toolchain = BoardToolchain::Debian { linker_folder: PathBuf::from("/linker") };
+        let source = Source::Debian { linker_folder: PathBuf::from("/linker") };
+        let toolchain = BoardToolchain { target: "thumbv8m.main-none-eabihf", source };
         let command = toolchain.cargo("build");
         let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
         assert!(words.iter().any(|word| word == "-Zbuild-std=core"), "{words:?}");
-        assert!(toolchain.output().ends_with("debian/thumbv7em-none-eabihf"));
+        assert!(toolchain.output().ends_with("debian/thumbv8m.main-none-eabihf"));
         assert!(!toolchain.can_lint());
     }
 }

@@ -1,6 +1,7 @@
 //! The tools that steps need beyond cargo: found, or installed where we have the right, once per run.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -12,7 +13,8 @@ use crate::toolchain::BoardToolchain;
 /// Remembers what was found, so that nothing is looked for or installed twice.
 #[derive(Default)]
 pub struct Tools {
-    board_toolchain: OnceCell<Result<BoardToolchain, Error>>,
+    /// By target.
+    board_toolchains: RefCell<BTreeMap<&'static str, Result<BoardToolchain, Error>>>,
     qemu: OnceCell<Result<PathBuf, Error>>,
     flip_link: OnceCell<Result<PathBuf, Error>>,
     defmt_print: OnceCell<Result<PathBuf, Error>>,
@@ -34,17 +36,18 @@ impl Tools {
         }
     }
 
-    /// A compiler for the boards' processor, with `flip-link` to link.
-    pub fn board_toolchain(&self) -> Result<&BoardToolchain, Error> {
+    /// A compiler for a board's processor, with `flip-link` to link.
+    pub fn board_toolchain(&self, target: &'static str) -> Result<BoardToolchain, Error> {
         self.flip_link()?;
-        let found = self.board_toolchain.get_or_init(|| {
-            let found = BoardToolchain::find_or_install();
+        let mut known = self.board_toolchains.borrow_mut();
+        let found = known.entry(target).or_insert_with(|| {
+            let found = BoardToolchain::find_or_install(target);
             if let Ok(toolchain) = &found {
-                println!("board toolchain: {toolchain}");
+                println!("compiler for {toolchain}");
             }
             found
         });
-        found.as_ref().map_err(Clone::clone)
+        found.clone()
     }
 
     /// The emulator.

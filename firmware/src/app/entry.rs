@@ -161,7 +161,7 @@ impl Entry {
     /// The recommendation that an end holds.
     pub fn recommendation(&self, task: u32, dimensions: &[Dimension]) -> Option<Recommendation> {
         let Entry::Finished { x, mean, spent, queries, reason } = *self else { return None };
-        Some(Recommendation { task, reason, queries, spent, mean, settings: coordinates(dimensions, &x) })
+        Some(Recommendation { task, reason, queries, spent, mean, point: coordinates(dimensions, &x) })
     }
 }
 

@@ -1,12 +1,12 @@
 //! The tuning application: the optimizer between a serial line and a flash, on any [`Board`].
 //!
-//! One loop. Bytes from the line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
-//! desk before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
+//! One loop. Bytes from the serial line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
+//! recorder before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
 //! work, and the watchdog is fed. When a task ends, its recommendation goes to the journal and what was learnt to a
 //! slot. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
 //! and both go on as if nothing had happened.
 
-mod desk;
+mod recorder;
 mod entry;
 pub mod profile;
 
@@ -15,11 +15,11 @@ use foretune_core::{Activity, Dimension, Memory, Optimizer, Problem, Progress, Q
 use foretune_link as link;
 use link::{Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
 
-use crate::board::{Board, LINE_BUFFER, Mapped, Parts, Status, System};
+use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
 use crate::log::{error, info, warn};
 use crate::storage::{self, Layout, Store};
-use desk::{Desk, Open};
 use entry::Entry;
+use recorder::{Open, Recorder};
 
 /// What a device is built for: the same from start to start.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct Config {
     pub problem: Problem<'static>,
     /// How.
     pub settings: Settings,
-    /// Where in the flash everything lies.
+    /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
 }
 
@@ -52,9 +52,9 @@ impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
 
 /// The application on a board.
 pub struct App<B: Board> {
-    line: B::Line,
+    serial: B::Serial,
     system: B::System,
-    desk: Desk<B::Flash>,
+    recorder: Recorder<B::Flash>,
     tuner: Tuner,
     decoder: link::Decoder,
     config: Config,
@@ -68,7 +68,7 @@ impl<B: Board> App<B> {
     /// # Errors
     /// [`storage::Error::Layout`] if the layout does not fit the flash.
     pub fn new(board: B, config: Config) -> Result<Self, storage::Error> {
-        let Parts { line, flash, system } = board.split();
+        let Parts { serial, flash, system } = board.split();
         let tuner = Tuner::new(link::Identity {
             firmware: FIRMWARE,
             profile: config.profile,
@@ -77,9 +77,10 @@ impl<B: Board> App<B> {
             fidelities: config.problem.fidelities.len() as u8,
             tries: TRIES,
         });
-        let store = Store::open(flash, config.layout)?;
-        let desk = Desk::new(store, config);
-        let mut app = App { line, system, desk, tuner, decoder: link::Decoder::new(), config, longest: 0 };
+        let store = Store::open(flash, config.layout.in_sectors_of::<B::Flash>())?;
+        let recorder = Recorder::new(store, config);
+        let mut app =
+            App { serial, system, recorder, tuner, decoder: link::Decoder::new(), config, longest: 0 };
         app.report_restart();
         app.read_journal();
         app.count_restart();
@@ -90,23 +91,23 @@ impl<B: Board> App<B> {
         info!("foretune on {}, profile {}", B::NAME, self.config.profile);
         if let Some(fault) = self.system.last_fault() {
             warn!("restarted after {}", fault);
-            self.desk.health.restarts += 1;
-            self.desk.health.fault = fault.cause as u16 + 1;
+            self.recorder.health.restarts += 1;
+            self.recorder.health.fault = fault.cause as u16 + 1;
         }
     }
 
     /// Gives the last task's events to the dialogue.
     fn read_journal(&mut self) {
-        if let Some(slot) = self.desk.store.knowledge() {
+        if let Some(slot) = self.recorder.store.knowledge() {
             self.tuner.retire(slot.tag);
         }
-        let Some(begin) = self.desk.begun() else { return };
+        let Some(begin) = self.recorder.begun() else { return };
         self.tuner.replay(&Event::Begun(begin));
         let mut index = 0;
-        while let Some(entry) = self.desk.entry(index) {
+        while let Some(entry) = self.recorder.entry(index) {
             if let Some(event) = entry.event(self.tuner.ticket()) {
                 self.tuner.replay(&event);
-            } else if self.desk.store.running().is_none() {
+            } else if self.recorder.store.running().is_none() {
                 // The end of a task whose knowledge is stored; without that, the end is yet to come again.
                 let recommendation = entry.recommendation(begin.task, self.config.problem.dimensions);
                 recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
@@ -114,9 +115,9 @@ impl<B: Board> App<B> {
             index += 1;
         }
         info!("task {} taken up with {} entries", begin.task, index);
-        if self.is_at_work() && self.desk.store.running().is_none() {
+        if self.is_at_work() && self.recorder.store.running().is_none() {
             warn!("what the task started from is lost, and the task with it");
-            self.desk.health.fault = desk::FAULT_KNOWLEDGE;
+            self.recorder.health.fault = recorder::FAULT_KNOWLEDGE;
             self.drop_task(DropReason::Stored);
         }
     }
@@ -127,13 +128,13 @@ impl<B: Board> App<B> {
         if self.system.last_fault().is_none() || !self.is_at_work() {
             return;
         }
-        if self.desk.append(&Entry::Restarted).is_err() {
+        if self.recorder.append(&Entry::Restarted).is_err() {
             return self.out_of_order();
         }
-        let (here, all) = self.desk.restarts();
+        let (here, all) = self.recorder.restarts();
         if here >= RESTARTS_HERE || all >= RESTARTS {
             error!("task dropped: {} restarts after faults, {} of them here", all, here);
-            self.desk.health.fault = desk::FAULT_RESTARTS;
+            self.recorder.health.fault = recorder::FAULT_RESTARTS;
             self.drop_task(DropReason::Restarts);
         }
     }
@@ -170,7 +171,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// One turn without a task: serve the line, and sleep if there is nothing.
+    /// One turn without a task: serve the serial line, and sleep if there is nothing.
     fn rest(&mut self) {
         self.system.show(match (self.tuner.phase(), self.tuner.dropped()) {
             (Phase::Fault, _) => Status::Fault,
@@ -199,15 +200,15 @@ impl<B: Board> App<B> {
         &mut self,
         memory: &'m mut Memory<D, M, N, V, F, P, A, Q>,
     ) -> Result<Optimizer<'m, D, M, N, V, F, P, A, Q>, foretune_core::Error> {
-        let Some(begin) = self.desk.begun() else { return Err(foretune_core::Error::OutOfTurn) };
+        let Some(begin) = self.recorder.begun() else { return Err(foretune_core::Error::OutOfTurn) };
         let problem = Problem { budget: begin.budget, ..self.config.problem };
         let mut optimizer = memory.start(problem, self.config.settings, begin.seed)?;
-        let knowledge = self.desk.knowledge_bytes();
+        let knowledge = self.recorder.knowledge_bytes();
         if !knowledge.is_empty() {
             optimizer.load(knowledge)?;
         }
         let mut index = 0;
-        while let Some(entry) = self.desk.entry(index) {
+        while let Some(entry) = self.recorder.entry(index) {
             if let Some(record) = entry.record() {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
@@ -252,7 +253,7 @@ impl<B: Board> App<B> {
                 }
             }
             let before = self.system.ticks();
-            let progress = match optimizer.advance_with(self.desk.knowledge_bytes()) {
+            let progress = match optimizer.advance_with(self.recorder.knowledge_bytes()) {
                 Ok(progress) => progress,
                 Err(why) => return self.give_up_task(why),
             };
@@ -289,8 +290,8 @@ impl<B: Board> App<B> {
         query: Query<D>,
         value: f32,
     ) {
-        // The desk journals a value that the optimizer would refuse as a failure: do the same here.
-        if self.desk.plausible(value) {
+        // The recorder journals a value that the optimizer would refuse as a failure: do the same here.
+        if self.recorder.plausible(value) {
             if optimizer.tell(query, value).is_err() {
                 error!("an answer was refused that the journal holds");
             }
@@ -319,7 +320,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// Opens a query in the dialogue and tells the desk what to journal with its answer.
+    /// Opens a query in the dialogue and tells the recorder what to journal with its answer.
     fn ask<
         const D: usize,
         const M: usize,
@@ -335,12 +336,12 @@ impl<B: Board> App<B> {
         query: Query<D>,
     ) -> Query<D> {
         let fidelity = self.config.problem.fidelities[query.fidelity()];
-        self.desk.open = Some(Open::new(&query, optimizer.plausible()));
+        self.recorder.open = Some(Open::new(&query, optimizer.plausible()));
         self.tuner.ask(Proposal {
             fidelity: query.fidelity() as u8,
             samples: fidelity.samples,
             cost: fidelity.cost,
-            settings: coordinates(self.config.problem.dimensions, query.unit()),
+            point: coordinates(self.config.problem.dimensions, query.unit()),
         });
         self.system.show(Status::Waiting);
         self.look_at_stack();
@@ -372,7 +373,7 @@ impl<B: Board> App<B> {
         let queries = optimizer.records().count() as u32;
         let entry = Entry::finished(best.unit(), best.mean, status.spent, queries, reason(stop));
         let system = &mut self.system;
-        let stored = self.desk.finish(&entry, task, |sink| {
+        let stored = self.recorder.finish(&entry, task, |sink| {
             let mut feeding = |bytes: &[u8]| {
                 system.feed();
                 sink(bytes);
@@ -392,13 +393,13 @@ impl<B: Board> App<B> {
     /// What is stored does not fit this firmware: the task cannot go on, but another may begin.
     fn give_up_task(&mut self, why: foretune_core::Error) {
         error!("the task cannot go on: {}", why);
-        self.desk.health.fault = desk::FAULT_KNOWLEDGE;
+        self.recorder.health.fault = recorder::FAULT_KNOWLEDGE;
         self.drop_task(DropReason::Stored);
     }
 
     /// Drops the task and remembers why, for the station that asks for it.
     fn drop_task(&mut self, reason: DropReason) {
-        if self.desk.append(&Entry::Dropped { reason }).is_err() {
+        if self.recorder.append(&Entry::Dropped { reason }).is_err() {
             return self.out_of_order();
         }
         self.tuner.drop_task(reason);
@@ -406,38 +407,39 @@ impl<B: Board> App<B> {
 
     fn out_of_order(&mut self) {
         error!("out of order: the flash failed");
-        self.desk.health.fault = desk::FAULT_STORAGE;
+        self.recorder.health.fault = recorder::FAULT_STORAGE;
         self.tuner.fail();
     }
 
     /// Measures the stack for the next status. Not in every slice: a large stack takes a while to look through.
     fn look_at_stack(&mut self) {
         let stack = self.system.stack();
-        self.desk.health.stack_free = stack.size.saturating_sub(stack.used);
+        self.recorder.health.stack_free = stack.size.saturating_sub(stack.used);
     }
 
     fn ready(&mut self) -> bool {
-        self.line.read_ready().unwrap_or(false)
+        self.serial.read_ready().unwrap_or(false)
     }
 
-    /// Serves the line until it is silent or something happened to the task; not for ever, lest a babbling line starve
-    /// everything else.
+    /// Serves the serial line until it is silent or something happened to the task; not for ever, lest a babbling one
+    /// starve everything else.
     fn serve(&mut self) -> Option<Event> {
         let mut byte = [0];
         let mut frame = [0; link::MAX_FRAME];
-        for _ in 0..LINE_BUFFER {
+        for _ in 0..SERIAL_BUFFER {
             if !self.ready() {
                 break;
             }
-            if !matches!(self.line.read(&mut byte), Ok(1)) {
+            if !matches!(self.serial.read(&mut byte), Ok(1)) {
                 continue;
             }
-            if let Some(answer) = self.tuner.serve(&mut self.decoder, byte[0], &mut self.desk, &mut frame) {
+            if let Some(answer) = self.tuner.serve(&mut self.decoder, byte[0], &mut self.recorder, &mut frame)
+            {
                 // A line that does not take the answer is a line that lost it: the station asks again.
-                let _ = self.line.write_all(answer);
-                let _ = self.line.flush();
+                let _ = self.serial.write_all(answer);
+                let _ = self.serial.flush();
             }
-            if let Some(event) = self.desk.happened.take() {
+            if let Some(event) = self.recorder.happened.take() {
                 return Some(event);
             }
         }
@@ -457,7 +459,7 @@ pub fn reason(stop: Stop) -> Reason {
 }
 
 /// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
-pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Settings {
+pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Point {
     dimensions
         .iter()
         .zip(unit)

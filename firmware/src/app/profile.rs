@@ -30,7 +30,7 @@ const D: usize = 4;
 const M: usize = 4;
 const V: usize = 10;
 
-const SECTOR: u32 = 8192;
+const KB: u32 = 1024;
 
 /// Memory of the compact profile: 64 observations, 10 particles kept twice, and two rows each for Adam.
 pub type Compact = foretune_core::profile::Compact;
@@ -40,7 +40,7 @@ pub const COMPACT: Config = Config {
     profile: "compact",
     problem: POWER_CONTROL,
     settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
-    layout: Layout::consecutive(0, SECTOR, 3 * SECTOR),
+    layout: Layout::consecutive(0, 4 * KB, 16 * KB),
 };
 
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
@@ -58,7 +58,7 @@ pub const DEEP: Config = Config {
         steps_per_task: steps(Settings::PAPER.steps_per_task, option_env!("FORETUNE_STEPS")),
         ..Settings::PAPER
     },
-    layout: Layout::consecutive(0, 44 * SECTOR, 4 * SECTOR),
+    layout: Layout::consecutive(0, 352 * KB, 32 * KB),
 };
 
 /// Learning steps at the end of a task: the paper's 2000 take minutes, so a test may build with fewer.

@@ -1,15 +1,17 @@
-//! Exercises a board's parts one by one, commanded over its serial line.
+//! Exercises a board's parts one by one, commanded over its serial line. What the tuner has stored stays as it is: the
+//! flash is tried in a sector that no program uses, and not at all where there is none ([`scratch`]).
 //!
 //! Printable bytes are echoed. Other bytes are commands, see [`command`]; `cargo xtask test` plays the other side.
 #![no_std]
 #![no_main]
 
 use embedded_io::{Read, ReadReady, Write};
-use embedded_storage::nor_flash::{NorFlash, ReadNorFlash};
 use foretune_core as _; // linked in to prove that it needs no allocator
-use foretune_firmware::board::{Board, Mapped, Parts, Status, System};
+use foretune_firmware::app::profile::{COMPACT, DEEP};
+use foretune_firmware::board::{Board, Parts, Status, System};
 use foretune_firmware::boards::this;
 use foretune_firmware::log::{info, warn};
+use foretune_firmware::scratch::{self, Scratch};
 use heapless::String;
 
 /// What the bytes below a space mean.
@@ -26,7 +28,7 @@ mod command {
     pub const HANG: u8 = 0x05;
     /// Overflow the stack in the middle of a log line.
     pub const OVERFLOW_IN_LOG: u8 = 0x07;
-    /// Append records to the flash for ever.
+    /// Fill the scratch sector of the flash with records.
     pub const RECORD: u8 = 0x06;
     /// Restart.
     pub const RESTART: u8 = 0x0E;
@@ -41,11 +43,11 @@ fn main() -> ! {
     if let Some(fault) = parts.system.last_fault() {
         warn!("restarted after {}", fault);
     }
-    check_flash(&mut parts.flash);
+    check_flash(&mut parts);
     parts.system.show(Status::Idle);
     loop {
         parts.system.feed();
-        match parts.line.read_ready().unwrap_or(false) {
+        match parts.serial.read_ready().unwrap_or(false) {
             true => serve(&mut parts),
             false => parts.system.idle(),
         }
@@ -58,7 +60,7 @@ fn name<B: Board>(_: &Parts<B>) -> &'static str {
 
 fn serve<B: Board>(parts: &mut Parts<B>) {
     let mut bytes = [0; 64];
-    let count = parts.line.read(&mut bytes).unwrap_or(0);
+    let count = parts.serial.read(&mut bytes).unwrap_or(0);
     for byte in &bytes[..count] {
         match *byte {
             command::REPORT => report(parts),
@@ -70,7 +72,7 @@ fn serve<B: Board>(parts: &mut Parts<B>) {
             command::RECORD => record(parts),
             command::RESTART => parts.system.restart(),
             command::EXIT => this::exit(true),
-            _ => parts.line.write_all(&[*byte]).unwrap_or_else(|_| warn!("echo lost")),
+            _ => parts.serial.write_all(&[*byte]).unwrap_or_else(|_| warn!("echo lost")),
         }
     }
 }
@@ -80,7 +82,8 @@ fn report<B: Board>(parts: &mut Parts<B>) {
     use core::fmt::Write as _;
     let stack = parts.system.stack();
     let cause = parts.system.last_fault().map(|fault| fault.cause);
-    let (records, torn) = count_records(&mut parts.flash);
+    let (records, torn) =
+        sectors(parts).map_or((0, false), |scratch| scratch::count(&mut parts.flash, scratch.records));
     let before = parts.system.ticks();
     let per_second = parts.system.ticks_per_second();
     cortex_m::asm::delay(1_000_000);
@@ -93,56 +96,38 @@ fn report<B: Board>(parts: &mut Parts<B>) {
         stack.used,
         stack.size
     );
-    if written.is_err() || parts.line.write_all(line.as_bytes()).is_err() {
+    if written.is_err() || parts.serial.write_all(line.as_bytes()).is_err() {
         warn!("report lost");
     }
     info!("stack: {} of {} bytes used", stack.used, stack.size);
 }
 
-/// Writes, reads, maps and erases the first sector.
-fn check_flash<F: NorFlash + Mapped>(flash: &mut F) {
-    let word = [0xA5; 64];
-    let sector = F::ERASE_SIZE as u32;
-    let mut back = [0; 64];
-    flash.erase(0, sector).expect("erase");
-    flash.write(64, &word).expect("write");
-    flash.read(64, &mut back).expect("read");
-    assert!(back == word && flash.mapped()[64..128] == word, "flash does not keep what was written");
-    flash.erase(0, sector).expect("erase again");
-    flash.read(64, &mut back).expect("read erased");
-    assert!(back == [0xFF; 64], "flash is not blank after an erase");
-    info!("flash: {} bytes, checked", flash.capacity());
+/// The sectors that may be written to.
+fn sectors<B: Board>(parts: &mut Parts<B>) -> Option<Scratch> {
+    scratch::find(&mut parts.flash, &[COMPACT.layout, DEEP.layout])
 }
 
-/// Size of a record: a multiple of every board's word.
-const RECORD: usize = 32;
+fn check_flash<B: Board>(parts: &mut Parts<B>) {
+    let Some(Scratch { trial, .. }) = sectors(parts) else {
+        return warn!(
+            "flash not tried: every sector may hold what a tuner learnt; erase the chip first to try it"
+        );
+    };
+    if let Err(wrong) = scratch::check(&mut parts.flash, trial) {
+        warn!("the flash is wrong: {}", wrong);
+        panic!("the flash does not work");
+    }
+    info!("flash tried in the sector at {}", trial.start);
+}
 
-/// Appends numbered records after the first sector until power fails.
+/// Fills the scratch sector with numbered records, unless power fails.
 fn record<B: Board>(parts: &mut Parts<B>) {
-    let (from, to) = (B::Flash::ERASE_SIZE as u32, parts.flash.capacity() as u32);
-    parts.flash.erase(from, to).expect("erase for records");
-    for (number, at) in (from..to).step_by(RECORD).enumerate() {
-        let mut record = [0x5A; RECORD];
-        record[..4].copy_from_slice(&(number as u32).to_le_bytes());
-        parts.flash.write(at, &record).expect("write a record");
-        parts.system.feed();
+    let Some(Scratch { records, .. }) = sectors(parts) else { return warn!("no sector to write records to") };
+    let Parts { flash, system, .. } = parts;
+    match scratch::fill(flash, records, || system.feed()) {
+        Ok(()) => info!("sector full of records"),
+        Err(_) => panic!("the flash refuses"),
     }
-    info!("flash full of records");
-}
-
-/// How many records stand in order, and whether the one after them is torn.
-fn count_records<F: NorFlash>(flash: &mut F) -> (u32, bool) {
-    let mut record = [0; RECORD];
-    for (number, at) in (F::ERASE_SIZE as u32..flash.capacity() as u32).step_by(RECORD).enumerate() {
-        match flash.read(at, &mut record) {
-            Err(_) => return (number as u32, true),
-            Ok(()) if record[..4] != (number as u32).to_le_bytes() || record[RECORD - 1] != 0x5A => {
-                return (number as u32, false);
-            }
-            Ok(()) => {}
-        }
-    }
-    (((flash.capacity() - F::ERASE_SIZE) / RECORD) as u32, false)
 }
 
 fn hang<S: System>(system: &S) -> ! {

@@ -1,10 +1,10 @@
 //! The boards. A program is built for one of them, chosen by a Cargo feature; [`this`] is that one.
 //!
 //! What a board's module provides: a type that implements [`Board`](crate::board::Board), `take() -> Self` that sets
-//! the hardware up once, and `exit(ok) -> !` for programs that end. Its memory layout lies in `firmware/boards/`.
+//! the hardware up once, `restart() -> !`, and `exit(ok) -> !` for programs that end. Its memory layout lies beside it.
 #![allow(unsafe_code)] // the hardware's side of the fence; each block says why it is sound
 
-mod armv7m;
+mod cortex;
 
 #[cfg(feature = "mps2")]
 pub mod mps2;
@@ -15,3 +15,18 @@ pub use mps2 as this;
 pub mod nucleo_h7a3zi;
 #[cfg(feature = "nucleo-h7a3zi")]
 pub use nucleo_h7a3zi as this;
+
+#[cfg(feature = "nucleo-f446re")]
+pub mod nucleo_f446re;
+#[cfg(feature = "nucleo-f446re")]
+pub use nucleo_f446re as this;
+
+#[cfg(feature = "nrf52840-dk")]
+pub mod nrf52840_dk;
+#[cfg(feature = "nrf52840-dk")]
+pub use nrf52840_dk as this;
+
+#[cfg(feature = "pico2")]
+pub mod pico2;
+#[cfg(feature = "pico2")]
+pub use pico2 as this;

@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn a_sealed_area_is_found_and_either_cell_is_enough() {
-        for rotten in [1024, 1024 + 64] {
+        for damaged in [1024, 1024 + 64] {
             let mut flash = Flash::new(2048);
             seal(&mut flash, REGION, FORMAT, HEAD).unwrap();
             assert_eq!(find(&mut flash, REGION, FORMAT), Some(Found { header: HEAD, certain: true }));
-            flash.damage(rotten);
+            flash.damage(damaged);
             assert_eq!(find(&mut flash, REGION, FORMAT), Some(Found { header: HEAD, certain: true }));
         }
     }

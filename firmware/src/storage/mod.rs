@@ -30,7 +30,7 @@ mod store;
 pub mod sim;
 
 #[cfg(test)]
-mod campaign;
+mod soak;
 
 pub use area::PAYLOAD_OFFSET;
 pub use journal::{Journal, MAX_PREAMBLE, MAX_RECORD, Task};

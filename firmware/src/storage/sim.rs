@@ -19,11 +19,12 @@ pub enum Tear {
     Prefix,
     /// A random subset of the bits is done.
     Bits,
-    /// What was under way faults when read.
+    /// What was under way faults when read; without ECC it reads as something.
     Fault,
     /// It looks as before, but the cells are no longer clean: a further write would be unreliable.
     Unseen,
-    /// It looks done after the next start, and faults when read from the second start on.
+    /// It looks done after the next start, and faults when read from the second start on; without ECC it then reads as
+    /// something else.
     Weak,
     /// It was just completed.
     After,
@@ -76,6 +77,7 @@ pub struct SimFlash<const READ: usize, const WRITE: usize, const ERASE: usize> {
     operations: u64,
     fuse: Option<(u64, Tear)>,
     off: bool,
+    ecc: bool,
     random: XorShiftRng,
 }
 
@@ -91,8 +93,14 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
             operations: 0,
             fuse: None,
             off: false,
+            ecc: true,
             random: XorShiftRng::seed_from_u64(1),
         }
+    }
+
+    /// The same without error correction: what is torn or decays does not fault when read, but reads as something.
+    pub fn without_ecc(self) -> Self {
+        Self { ecc: false, ..self }
     }
 
     /// A flash of which nothing is known but its bytes: no word may be written before an erase.
@@ -132,10 +140,22 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
     /// Switches the power on again, with no further cut planned.
     pub fn power_up(&mut self) {
         (self.off, self.fuse) = (false, None);
-        for word in &mut self.words {
-            word.faulty |= word.weak == 1;
-            word.weak = word.weak.saturating_sub(1);
+        for index in 0..self.words.len() {
+            let decays = self.words[index].weak == 1;
+            self.words[index].weak = self.words[index].weak.saturating_sub(1);
+            match self.ecc {
+                true => self.words[index].faulty |= decays,
+                false if decays => self.scramble(index),
+                false => {}
+            }
         }
+    }
+
+    /// Some of a word's bits read differently from now on.
+    fn scramble(&mut self, word: usize) {
+        let mut noise = std::vec![0; WRITE];
+        self.random.fill_bytes(&mut noise);
+        self.bytes[word * WRITE..][..WRITE].iter_mut().zip(noise).for_each(|(byte, noise)| *byte ^= noise);
     }
 
     /// Flips a bit: bit rot that no ECC notices.
@@ -213,7 +233,7 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
     }
 
     fn mark(&mut self, word: usize, tear: Option<Tear>) {
-        self.words[word].faulty |= tear == Some(Tear::Fault);
+        self.words[word].faulty |= self.ecc && tear == Some(Tear::Fault);
         if tear == Some(Tear::Weak) {
             self.words[word].weak = 2;
         }
@@ -311,6 +331,22 @@ mod tests {
         assert_eq!(flash.read(0, &mut [0; 16]), Err(SimError::Fault));
         flash.erase(0, 64).unwrap();
         assert_eq!(flash.read(0, &mut [0; 16]), Ok(()));
+    }
+
+    #[test]
+    fn without_ecc_a_weak_word_reads_as_something_else_from_the_second_start_on() {
+        let mut flash = Flash::new(64).without_ecc();
+        flash.cut_after(0, Tear::Weak, 1);
+        flash.write(0, &[1; 16]).unwrap_err();
+        let mut out = [0; 16];
+        flash.power_up();
+        assert_eq!((flash.read(0, &mut out), out), (Ok(()), [1; 16]));
+        flash.power_up();
+        assert_eq!(flash.read(0, &mut out), Ok(()));
+        assert_ne!(out, [1; 16]);
+        let decayed = out;
+        flash.power_up();
+        assert_eq!((flash.read(0, &mut out), out), (Ok(()), decayed), "and stays so");
     }
 
     #[test]

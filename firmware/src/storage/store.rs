@@ -29,6 +29,19 @@ impl Layout {
         }
     }
 
+    /// The same areas in the same order, each grown to whole sectors of a flash.
+    pub const fn in_sectors_of<F: NorFlash>(self) -> Self {
+        let sector = F::ERASE_SIZE as u32;
+        let [slot, journal] = [self.slots[0].length, self.journals[0].length];
+        let [slot, journal] = [slot.next_multiple_of(sector), journal.next_multiple_of(sector)];
+        Self::consecutive(self.slots[0].start, slot, journal)
+    }
+
+    /// First byte behind all areas.
+    pub const fn end(&self) -> u32 {
+        self.journals[1].end()
+    }
+
     /// The layout, if all areas are whole sectors of the flash, apart from each other, and large enough for a head.
     pub fn checked<F: NorFlash>(self, flash: &F) -> Result<Self, Error> {
         let [a, b] = self.slots;

@@ -269,7 +269,7 @@ fn finish(
     };
     let next = profile.run(&begin, &knows, &mut |query| settle(&mut world, place, query, device.tries))?;
     if let Some(end) = &next.trace.recommendation {
-        let (value, optimum) = world.judge(place, &end.settings);
+        let (value, optimum) = world.judge(place, &end.point);
         writeln!(out, "continued on this host: {value:.1} of {optimum:.1} bit/s/Hz in the next task")?;
     }
     Ok(out.flush()?)

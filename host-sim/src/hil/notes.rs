@@ -93,9 +93,9 @@ mod tests {
     use foretune_link::{Coordinate, Ticket};
 
     fn query(step: u32) -> Query {
-        let settings = [Coordinate::Level(step as u16), Coordinate::Unit(0.1)].into_iter().collect();
+        let point = [Coordinate::Level(step as u16), Coordinate::Unit(0.1)].into_iter().collect();
         let ticket = Ticket { task: 5, step };
-        Query { ticket, attempt: 1, fidelity: 0, samples: 10, cost: 10.0, settings }
+        Query { ticket, attempt: 1, fidelity: 0, samples: 10, cost: 10.0, point }
     }
 
     fn notes() -> Notes {

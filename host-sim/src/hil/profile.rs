@@ -121,7 +121,7 @@ fn run<
                     fidelity: query.fidelity() as u8,
                     samples: fidelity.samples,
                     cost: fidelity.cost,
-                    settings: coordinates(problem.dimensions, query.unit()),
+                    point: coordinates(problem.dimensions, query.unit()),
                 };
                 let value = answer(&asked);
                 queries.push(asked);
@@ -138,7 +138,7 @@ fn run<
         queries: core.records().count() as u32,
         spent: core.status().spent,
         mean: best.mean,
-        settings: coordinates(problem.dimensions, best.unit()),
+        point: coordinates(problem.dimensions, best.unit()),
     });
     let mut learnt = Vec::new();
     core.knowledge(|bytes| learnt.extend_from_slice(bytes))?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use foretune_link::{News, Outcome, Phase, Query, Recommendation, Response, Station, Status};
+use foretune_link::{Outcome, Phase, Query, Recommendation, Response, Station, StationEvent, Status};
 
 use super::HilArguments;
 use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
@@ -83,13 +83,18 @@ fn exchange(dialogue: &mut Dialogue, station: &mut Station) -> Vec<Heard> {
     let mut heard = Vec::new();
     dialogue.listen(|tag, response: &Response<'_>| {
         heard.extend(match station.receive(now, tag, response) {
-            News::Greeted(greeting) => Some(Heard::Greeted { phase: greeting.phase, task: greeting.task }),
-            News::Measure(query) => Some(Heard::Measure(query)),
-            News::Finished(end) => Some(Heard::Finished(end)),
-            News::Status(status) => Some(Heard::Status(status)),
-            News::Working { ticket, .. } => Some(Heard::Working { step: ticket.step }),
-            News::Refused(refusal) => Some(Heard::Refused(refusal)),
-            News::Nothing | News::Begun { .. } | News::Settled { .. } | News::Aborted { .. } => None,
+            StationEvent::Greeted(greeting) => {
+                Some(Heard::Greeted { phase: greeting.phase, task: greeting.task })
+            }
+            StationEvent::Measure(query) => Some(Heard::Measure(query)),
+            StationEvent::Finished(end) => Some(Heard::Finished(end)),
+            StationEvent::Status(status) => Some(Heard::Status(status)),
+            StationEvent::Working { ticket, .. } => Some(Heard::Working { step: ticket.step }),
+            StationEvent::Refused(refusal) => Some(Heard::Refused(refusal)),
+            StationEvent::Nothing
+            | StationEvent::Begun { .. }
+            | StationEvent::Settled { .. }
+            | StationEvent::Aborted { .. } => None,
         });
     });
     heard
@@ -139,7 +144,7 @@ fn measure(
     let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_query(place, query)?;
     let outcome = world.measure(place, query);
-    let setting = world.show(&query.settings);
+    let setting = world.show(&query.point);
     let result = match outcome {
         Outcome::Value(value) => format!("{value:.2} bit/s/Hz"),
         Outcome::Failed => "failed".into(),
@@ -162,8 +167,8 @@ fn finished(
     let task = end.task;
     let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_end(place, end)?;
-    let (value, optimum) = world.judge(place, &end.settings);
-    let setting = world.show(&end.settings);
+    let (value, optimum) = world.judge(place, &end.point);
+    let setting = world.show(&end.point);
     writeln!(
         out,
         "task {task} ended ({:?}) after {} queries for {}: {setting}, {value:.1} of {optimum:.1} bit/s/Hz",

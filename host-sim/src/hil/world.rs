@@ -1,6 +1,6 @@
 //! The radio environment: what a setting is worth, with the noise of its measurement.
 
-use foretune_link::{Coordinate, Outcome, Query, Settings};
+use foretune_link::{Coordinate, Outcome, Point, Query};
 
 use crate::checksum::crc32;
 use crate::problems::{DimensionSpec, Problem, ProblemSpec, Task};
@@ -36,7 +36,7 @@ impl World {
             _ => {}
         }
         let fidelity = usize::from(query.fidelity);
-        let setting = self.setting(&query.settings);
+        let setting = self.setting(&query.point);
         let mut noise = Noise::new(self.seeds.noise, place as u32 + 1);
         (0..query.ticket.step).for_each(|_| {
             noise.draw(1.0);
@@ -46,21 +46,21 @@ impl World {
     }
 
     /// Value of a setting without noise, and the highest there is.
-    pub fn judge(&mut self, place: usize, settings: &Settings) -> (f64, f64) {
+    pub fn judge(&mut self, place: usize, point: &Point) -> (f64, f64) {
         let truth = self.spec.fidelities.len() - 1;
-        let setting = self.setting(settings);
+        let setting = self.setting(point);
         let task = self.task(place);
         (task.value(truth, &setting), task.optimum())
     }
 
     /// A setting in words.
-    pub fn show(&self, settings: &Settings) -> String {
-        let stations = self.setting(settings);
+    pub fn show(&self, point: &Point) -> String {
+        let stations = self.setting(point);
         let show = |pair: &[f64]| format!("{:4} dBm/{:.1}", pair[0], pair[1]);
         stations.chunks(2).map(show).collect::<Vec<_>>().join(" ")
     }
 
-    fn setting(&self, settings: &Settings) -> Vec<f64> {
+    fn setting(&self, point: &Point) -> Vec<f64> {
         let value = |(coordinate, dimension): (&Coordinate, &DimensionSpec)| match (*coordinate, dimension) {
             (Coordinate::Level(level), DimensionSpec::Levels { values, .. }) => values[usize::from(level)],
             (Coordinate::Unit(unit), dimension) => {
@@ -69,7 +69,7 @@ impl World {
             }
             (Coordinate::Level(_), DimensionSpec::Interval { low, .. }) => *low,
         };
-        settings.iter().zip(&self.spec.dimensions).map(value).collect()
+        point.iter().zip(&self.spec.dimensions).map(value).collect()
     }
 
     fn task(&mut self, place: usize) -> &(dyn Task + Send) {
@@ -87,9 +87,9 @@ mod tests {
     use foretune_link::Ticket;
 
     fn query(step: u32, attempt: u8) -> Query {
-        let settings = [60, 4, 70, 5].map(Coordinate::Level).into_iter().collect();
+        let point = [60, 4, 70, 5].map(Coordinate::Level).into_iter().collect();
         let ticket = Ticket { task: 1, step };
-        Query { ticket, attempt, fidelity: 3, samples: 100, cost: 100.0, settings }
+        Query { ticket, attempt, fidelity: 3, samples: 100, cost: 100.0, point }
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub enum Coordinate {
 }
 
 /// One coordinate per dimension.
-pub type Settings = Vec<Coordinate, MAX_DIMENSIONS>;
+pub type Point = Vec<Coordinate, MAX_DIMENSIONS>;
 
 /// Please measure this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ pub struct Query {
     /// What the budget is charged.
     pub cost: f32,
     /// What to set.
-    pub settings: Settings,
+    pub point: Point,
 }
 
 /// How far the tuner's thinking is, in steps of its own choice.
@@ -154,7 +154,7 @@ pub struct Recommendation {
     /// The value to expect at the truth's fidelity.
     pub mean: f32,
     /// What to set.
-    pub settings: Settings,
+    pub point: Point,
 }
 
 /// Frames received since the start of whoever counts.

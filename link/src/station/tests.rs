@@ -1,16 +1,21 @@
 use super::*;
-use crate::message::{Coordinate, Reason, Retry, Settings};
+use crate::message::{Coordinate, Point, Reason, Retry};
 
 const PACE: Pace = Pace { timeout: 100, interval: 20 };
 const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0 };
 
 fn query(step: u32, attempt: u8) -> Query {
-    let settings = Settings::from_slice(&[Coordinate::Level(step as u16)]).unwrap();
-    Query { ticket: Ticket { task: 1, step }, attempt, fidelity: 0, samples: 10, cost: 1.0, settings }
+    let point = Point::from_slice(&[Coordinate::Level(step as u16)]).unwrap();
+    Query { ticket: Ticket { task: 1, step }, attempt, fidelity: 0, samples: 10, cost: 1.0, point }
 }
 
 /// Expects a request to be sent now and answers it.
-fn exchange<'a>(station: &mut Station, now: u32, request: Request, response: Response<'a>) -> News<'a> {
+fn exchange<'a>(
+    station: &mut Station,
+    now: u32,
+    request: Request,
+    response: Response<'a>,
+) -> StationEvent<'a> {
     let (tag, sent) = station.transmit(now).expect("a request");
     assert_eq!(sent, request);
     station.receive(now, tag, &response)
@@ -24,10 +29,10 @@ fn report(step: u32, attempt: u8, outcome: Outcome) -> Request<'static> {
 fn reporting() -> Station {
     let mut station = Station::new(PACE, 0);
     station.begin(BEGIN);
-    let news = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Begun { task: 1 });
-    assert_eq!(news, News::Begun { task: 1 });
-    let news = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Query(query(0, 0)));
-    assert_eq!(news, News::Measure(query(0, 0)));
+    let event = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Begun { task: 1 });
+    assert_eq!(event, StationEvent::Begun { task: 1 });
+    let event = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Query(query(0, 0)));
+    assert_eq!(event, StationEvent::Measure(query(0, 0)));
     assert_eq!(station.transmit(0), None, "quiet while it measures");
     station.report(Outcome::Value(0.5));
     station
@@ -37,12 +42,12 @@ fn reporting() -> Station {
 fn goes_from_begin_to_recommendation() {
     let mut station = reporting();
     let ticket = Ticket { task: 1, step: 0 };
-    let news = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), Response::Settled { ticket });
-    assert_eq!(news, News::Settled { ticket });
-    let settings = query(0, 0).settings;
-    let end = Recommendation { task: 1, reason: Reason::Budget, queries: 1, spent: 1.0, mean: 0.5, settings };
-    let news = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Finished(end.clone()));
-    assert_eq!(news, News::Finished(end));
+    let event = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), Response::Settled { ticket });
+    assert_eq!(event, StationEvent::Settled { ticket });
+    let point = query(0, 0).point;
+    let end = Recommendation { task: 1, reason: Reason::Budget, queries: 1, spent: 1.0, mean: 0.5, point };
+    let event = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Finished(end.clone()));
+    assert_eq!(event, StationEvent::Finished(end));
     assert!(station.is_at_rest());
 }
 
@@ -56,7 +61,7 @@ fn repeats_a_request_until_it_is_answered() {
     assert_eq!(station.transmit(100), first);
     assert_eq!(station.repeats(), 1);
     let stale = Response::Begun { task: 1 };
-    assert_eq!(station.receive(101, 7, &stale), News::Nothing);
+    assert_eq!(station.receive(101, 7, &stale), StationEvent::Nothing);
     assert_eq!(station.transmit(200), first);
 }
 
@@ -66,8 +71,8 @@ fn waits_between_polls_while_the_tuner_thinks() {
     station.resume(1);
     let working =
         Response::Working { ticket: Ticket { task: 1, step: 3 }, progress: Progress { done: 1, total: 2 } };
-    let news = exchange(&mut station, 5, Request::Poll { task: 1 }, working);
-    assert!(matches!(news, News::Working { .. }));
+    let event = exchange(&mut station, 5, Request::Poll { task: 1 }, working);
+    assert!(matches!(event, StationEvent::Working { .. }));
     assert_eq!(station.transmit(24), None);
     assert!(station.transmit(25).is_some());
 }
@@ -78,8 +83,8 @@ fn a_query_asked_again_after_a_reset_is_answered_from_memory() {
     let ticket = Ticket { task: 1, step: 0 };
     let working = Response::Working { ticket, progress: Progress::default() };
     exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), working);
-    let news = exchange(&mut station, 20, Request::Poll { task: 1 }, Response::Query(query(0, 0)));
-    assert_eq!(news, News::Nothing);
+    let event = exchange(&mut station, 20, Request::Poll { task: 1 }, Response::Query(query(0, 0)));
+    assert_eq!(event, StationEvent::Nothing);
     assert_eq!(station.transmit(20).unwrap().1, report(0, 0, Outcome::Value(0.5)));
 }
 
@@ -88,8 +93,8 @@ fn another_try_is_measured_again() {
     let mut station = reporting();
     let ticket = Ticket { task: 1, step: 0 };
     let again = Response::Again { ticket, attempt: 1, reason: Retry::Failed };
-    let news = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), again);
-    assert_eq!(news, News::Measure(query(0, 1)));
+    let event = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), again);
+    assert_eq!(event, StationEvent::Measure(query(0, 1)));
     station.report(Outcome::Failed);
     assert_eq!(station.transmit(0).unwrap().1, report(0, 1, Outcome::Failed));
 }
@@ -114,8 +119,8 @@ fn status_stop_and_abort_go_between() {
     let working = Response::Working { ticket: Ticket { task: 4, step: 0 }, progress: Progress::default() };
     exchange(&mut station, 0, Request::Stop { task: 4 }, working);
     station.abort();
-    let news = exchange(&mut station, 0, Request::Abort { task: 4 }, Response::Aborted { task: 4 });
-    assert_eq!(news, News::Aborted { task: 4 });
+    let event = exchange(&mut station, 0, Request::Abort { task: 4 }, Response::Aborted { task: 4 });
+    assert_eq!(event, StationEvent::Aborted { task: 4 });
     assert!(station.is_at_rest());
 }
 
@@ -124,7 +129,7 @@ fn rests_when_refused() {
     let mut station = Station::new(PACE, 0);
     station.begin(BEGIN);
     let refusal = Refusal::WrongProblem { ours: 3 };
-    let news = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Refused(refusal));
-    assert_eq!(news, News::Refused(refusal));
+    let event = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Refused(refusal));
+    assert_eq!(event, StationEvent::Refused(refusal));
     assert!(station.is_at_rest());
 }

@@ -1,6 +1,6 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Begin, DropReason, Health, Knowledge, Refusal, Settings, Ticket};
+use crate::message::{Begin, DropReason, Health, Knowledge, Point, Refusal, Ticket};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,5 +83,5 @@ pub struct Proposal {
     /// What the budget is charged.
     pub cost: f32,
     /// What to set.
-    pub settings: Settings,
+    pub point: Point,
 }

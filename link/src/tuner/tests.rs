@@ -1,6 +1,6 @@
 use super::*;
 use crate::frame::crc32;
-use crate::message::{Coordinate, DropReason, Reason, Settings};
+use crate::message::{Coordinate, DropReason, Point, Reason};
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -59,13 +59,13 @@ const IDENTITY: Identity<'static> =
 const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0 };
 
 fn proposal(level: u16) -> Proposal {
-    let settings = Settings::from_slice(&[Coordinate::Level(level)]).unwrap();
-    Proposal { fidelity: 1, samples: 20, cost: 2.0, settings }
+    let point = Point::from_slice(&[Coordinate::Level(level)]).unwrap();
+    Proposal { fidelity: 1, samples: 20, cost: 2.0, point }
 }
 
 fn recommendation(task: u32) -> Recommendation {
-    let settings = proposal(4).settings;
-    Recommendation { task, reason: Reason::Budget, queries: 1, spent: 2.0, mean: 0.5, settings }
+    let point = proposal(4).point;
+    Recommendation { task, reason: Reason::Budget, queries: 1, spent: 2.0, mean: 0.5, point }
 }
 
 /// A tuner with its notebook.

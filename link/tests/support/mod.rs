@@ -9,8 +9,8 @@ pub mod wire;
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
-    Begin, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Reason, Recommendation, Refusal,
-    Settings, Ticket,
+    Begin, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason, Recommendation, Refusal,
+    Ticket,
 };
 
 /// Tries before a query is given up.
@@ -45,10 +45,10 @@ fn digest(begin: &Begin, knowledge: &[u8], events: &[Event]) -> u32 {
     })
 }
 
-fn settings(digest: u32) -> Settings {
+fn point(digest: u32) -> Point {
     let unit = hash(&[digest, 1]) as f32 / 4_294_967_296.0;
     let levels = [Coordinate::Level((digest % 114) as u16), Coordinate::Level((digest / 114 % 8) as u16)];
-    Settings::from_slice(&[levels[0], levels[1], Coordinate::Unit(unit)]).unwrap()
+    Point::from_slice(&[levels[0], levels[1], Coordinate::Unit(unit)]).unwrap()
 }
 
 /// What the toy asks next.
@@ -56,7 +56,7 @@ pub fn propose(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Proposal {
     let digest = digest(begin, knowledge, events);
     let fidelity = (digest >> 8) as u8 % 4;
     let samples = [10, 20, 50, 100][usize::from(fidelity)];
-    Proposal { fidelity, samples, cost: samples as f32, settings: settings(digest) }
+    Proposal { fidelity, samples, cost: samples as f32, point: point(digest) }
 }
 
 /// What the queries settled so far cost.
@@ -67,19 +67,19 @@ fn spent(begin: &Begin, knowledge: &[u8], events: &[Event]) -> f32 {
 }
 
 /// What a measurement gives: a value, now and then none or nonsense.
-pub fn measure(ticket: Ticket, attempt: u8, settings: &Settings, fidelity: u8) -> Outcome {
+pub fn measure(ticket: Ticket, attempt: u8, point: &Point, fidelity: u8) -> Outcome {
     let luck = hash(&[ticket.task, ticket.step, u32::from(attempt), 77]);
     match luck % 16 {
         0 => Outcome::Failed,
         1 => Outcome::Value(f32::NAN),
         2 if luck.is_multiple_of(3) => Outcome::Failed,
-        _ => Outcome::Value(truth(settings, fidelity)),
+        _ => Outcome::Value(truth(point, fidelity)),
     }
 }
 
 /// The value of a setting.
-pub fn truth(settings: &Settings, fidelity: u8) -> f32 {
-    let words: Vec<u32> = settings
+pub fn truth(point: &Point, fidelity: u8) -> f32 {
+    let words: Vec<u32> = point
         .iter()
         .map(|coordinate| match *coordinate {
             Coordinate::Level(level) => u32::from(level),
@@ -101,7 +101,7 @@ pub fn recommend(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Recommend
         queries: events.iter().filter(settled).count() as u32,
         spent: spent(begin, knowledge, events),
         mean: digest as f32 / 4_294_967_296.0,
-        settings: settings(digest),
+        point: point(digest),
     }
 }
 
@@ -114,7 +114,7 @@ pub fn learn(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Vec<u8> {
 /// Tries that a query takes, and the value it comes to, if any.
 fn settle(ticket: Ticket, proposal: &Proposal) -> Event {
     (0..TRIES)
-        .find_map(|attempt| match measure(ticket, attempt, &proposal.settings, proposal.fidelity) {
+        .find_map(|attempt| match measure(ticket, attempt, &proposal.point, proposal.fidelity) {
             Outcome::Value(value) if value.is_finite() => Some(Event::Observed { ticket, value }),
             _ => None,
         })

@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Decoder, Greeting, MAX_FRAME, News, Outcome, Pace, Phase, Query, Recommendation, Refusal,
-    Response, Station, Status, encode,
+    Begin, Decoder, Greeting, MAX_FRAME, Outcome, Pace, Phase, Query, Recommendation, Refusal, Response,
+    Station, StationEvent, Status, encode,
 };
 
 use super::mock::Outside;
@@ -89,8 +89,8 @@ impl Base {
         self.now = self.now.wrapping_add(1);
         for byte in self.hears.carry(self.now, &mut outside.to_station.borrow_mut()) {
             if let Some((tag, response)) = self.decoder.receive::<Response>(byte) {
-                let news = self.station.receive(self.now, tag, &response);
-                self.notes.take(&mut self.station, news);
+                let event = self.station.receive(self.now, tag, &response);
+                self.notes.take(&mut self.station, event);
             }
         }
         if let Some((tag, request)) = self.station.transmit(self.now) {
@@ -105,26 +105,29 @@ impl Base {
 }
 
 impl Notes {
-    fn take(&mut self, station: &mut Station, news: News) {
-        match news {
-            News::Greeted(greeting) => self.go_on(station, &greeting),
-            News::Measure(query) => self.measure(station, &query),
-            News::Finished(recommendation) => {
+    fn take(&mut self, station: &mut Station, event: StationEvent) {
+        match event {
+            StationEvent::Greeted(greeting) => self.go_on(station, &greeting),
+            StationEvent::Measure(query) => self.measure(station, &query),
+            StationEvent::Finished(recommendation) => {
                 let trace = &mut self.traces[recommendation.task as usize - 1];
                 let known = trace.recommendation.get_or_insert_with(|| recommendation.clone());
                 assert_eq!(*known, recommendation, "a recommendation never changes");
                 station.greet();
             }
-            News::Aborted { task } => {
+            StationEvent::Aborted { task } => {
                 self.aborted.push(task);
                 station.greet();
             }
-            News::Status(status) => self.status.push(status),
-            News::Refused(refusal) => {
+            StationEvent::Status(status) => self.status.push(status),
+            StationEvent::Refused(refusal) => {
                 self.refused.push(refusal);
                 station.greet();
             }
-            News::Nothing | News::Begun { .. } | News::Settled { .. } | News::Working { .. } => {}
+            StationEvent::Nothing
+            | StationEvent::Begun { .. }
+            | StationEvent::Settled { .. }
+            | StationEvent::Working { .. } => {}
         }
     }
 

@@ -7,7 +7,7 @@ use foretune_link::{DropReason, Outcome, Phase, Query, Reason, Refusal};
 use super::profile::{Network, Small, by_itself};
 use super::{Bench, radio, undisturbed};
 use crate::app::RESTARTS_HERE;
-use crate::app::desk::{FAULT_KNOWLEDGE, FAULT_RESTARTS};
+use crate::app::recorder::{FAULT_KNOWLEDGE, FAULT_RESTARTS};
 use crate::board::{Cause, Fault, Status};
 
 #[test]
@@ -27,7 +27,7 @@ fn particles_in_flash_do_as_well_as_particles_in_memory() {
 }
 
 #[test]
-fn the_lamps_show_what_the_device_does() {
+fn the_leds_show_what_the_device_does() {
     let bench = undisturbed::<Small>(&[60.0], radio);
     let shown = bench.outside.shown.borrow();
     assert_eq!(shown[..4], [Status::Idle, Status::Thinking, Status::Waiting, Status::Thinking]);

@@ -10,7 +10,7 @@ use super::mock::{MockBoard, MockSystem, Outside, Sim};
 use super::profile::{FLASH, Network, Profile, Small};
 use super::{Bench, radio, undisturbed};
 use crate::app::App;
-use crate::app::desk::FAULT_KNOWLEDGE;
+use crate::app::recorder::FAULT_KNOWLEDGE;
 
 /// A device that is asked one request at a time.
 struct Talk<P> {
@@ -39,7 +39,7 @@ impl<P: Profile> Talk<P> {
             });
             outside.to_station.borrow_mut().drain(..).collect()
         });
-        let mut flash = app.desk.store.release().sim;
+        let mut flash = app.recorder.store.release().sim;
         flash.power_up();
         self.flash = Some(flash);
         result
@@ -178,7 +178,7 @@ fn forgetting_makes_a_device_as_new_but_for_its_numbers() {
 }
 
 #[test]
-fn a_rotten_slot_costs_the_task_that_built_on_it_and_no_more() {
+fn a_damaged_slot_costs_the_task_that_built_on_it_and_no_more() {
     let mut bench = Bench::<Small>::new(&[60.0, 160.0, 60.0], radio);
     bench.run_until(|base| base.notes.traces[1].queries.len() == 4);
     // The first task's knowledge lies in the first slot.
@@ -198,7 +198,7 @@ fn a_rotten_slot_costs_the_task_that_built_on_it_and_no_more() {
 }
 
 #[test]
-fn a_rotten_slot_of_a_finished_task_is_made_anew_from_its_journal() {
+fn a_damaged_slot_of_a_finished_task_is_made_anew_from_its_journal() {
     let mut bench = Bench::<Small>::new(&[60.0, 60.0, 60.0], radio);
     bench.run_until(|base| base.notes.traces[1].recommendation.is_some());
     // The second task's knowledge lies in the second slot.

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use embedded_io::{ErrorType, Read, ReadReady, Write};
 use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
 
-use crate::board::{Board, Fault, LINE_BUFFER, Mapped, Parts, Stack, Status, System};
+use crate::board::{Board, Fault, Mapped, Parts, SERIAL_BUFFER, Stack, Status, System};
 use crate::storage::sim::{SimError, SimFlash};
 
 /// Units of the real board's kin, smaller sectors.
@@ -35,13 +35,13 @@ pub struct SimBoard<const W: usize, const E: usize> {
 
 impl<const W: usize, const E: usize> Board for SimBoard<W, E> {
     const NAME: &'static str = "mock";
-    type Line = MockLine;
+    type Serial = MockSerial;
     type Flash = MockFlash<W, E>;
     type System = MockSystem;
 
     fn split(self) -> Parts<Self> {
         Parts {
-            line: MockLine(self.outside.clone()),
+            serial: MockSerial(self.outside.clone()),
             flash: MockFlash { sim: self.flash, dead: self.outside.dead.clone() },
             system: MockSystem { fault: self.fault, outside: self.outside, ticks: Cell::new(0), hunger: 0 },
         }
@@ -49,29 +49,29 @@ impl<const W: usize, const E: usize> Board for SimBoard<W, E> {
 }
 
 /// Loses what does not fit its buffer, and everything when power is gone.
-pub struct MockLine(Outside);
+pub struct MockSerial(Outside);
 
-impl ErrorType for MockLine {
+impl ErrorType for MockSerial {
     type Error = Infallible;
 }
 
-impl ReadReady for MockLine {
+impl ReadReady for MockSerial {
     fn read_ready(&mut self) -> Result<bool, Infallible> {
         Ok(!self.0.dead.get() && !self.0.to_device.borrow().is_empty())
     }
 }
 
-impl Read for MockLine {
+impl Read for MockSerial {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
         let mut queue = self.0.to_device.borrow_mut();
-        queue.truncate(LINE_BUFFER);
+        queue.truncate(SERIAL_BUFFER);
         let count = bytes.len().min(queue.len());
         bytes.iter_mut().zip(queue.drain(..count)).for_each(|(to, from)| *to = from);
         Ok(count)
     }
 }
 
-impl Write for MockLine {
+impl Write for MockSerial {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
         if !self.0.dead.get() {
             self.0.to_station.borrow_mut().extend(bytes);

@@ -7,7 +7,7 @@ mod compact;
 mod dialogue;
 mod hostile;
 mod knowledge;
-mod line;
+mod serial;
 mod mock;
 mod noise;
 mod power;
@@ -67,7 +67,7 @@ impl<P: Profile> Bench<P> {
             assert!(base.now < deadline, "stuck at {:?}", base.notes.traces);
             !outside.dead.get() && base.turn(outside) && !until(base)
         });
-        let mut flash = app.desk.store.release().sim;
+        let mut flash = app.recorder.store.release().sim;
         flash.power_up();
         self.flash = Some(flash);
         self.outside.dead.set(false);
@@ -119,7 +119,7 @@ fn radio(query: &Query) -> Outcome {
         let (power, compensation) = (unit(power, 114.0), unit(compensation, 8.0));
         20.0 - 40.0 * (power + 0.5 * compensation - 0.9 - shift).abs() - 5.0 * compensation
     };
-    let [a, b, c, d] = query.settings.as_slice() else { panic!("four settings, not {:?}", query.settings) };
+    let [a, b, c, d] = query.point.as_slice() else { panic!("four coordinates, not {:?}", query.point) };
     let noise =
         (query.ticket.step + 1).wrapping_mul(2_654_435_761).wrapping_mul(query.ticket.task) as f32 / 4.3e9;
     Outcome::Value(of_station(a, b) + of_station(c, d) + noise - 0.1 * f32::from(query.fidelity))

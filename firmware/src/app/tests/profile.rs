@@ -88,7 +88,7 @@ macro_rules! profile {
                     queries: core.records().count() as u32,
                     spent: core.status().spent,
                     mean: best.mean,
-                    settings: coordinates(problem.dimensions, best.unit()),
+                    point: coordinates(problem.dimensions, best.unit()),
                 });
                 let mut knowledge = Vec::new();
                 core.knowledge(|bytes| knowledge.extend_from_slice(bytes)).unwrap();
@@ -106,7 +106,7 @@ fn as_asked(problem: &Problem, task: u32, step: usize, unit: &[f32], fidelity: u
         fidelity: fidelity as u8,
         samples: problem.fidelities[fidelity].samples,
         cost: problem.fidelities[fidelity].cost,
-        settings: coordinates(problem.dimensions, unit),
+        point: coordinates(problem.dimensions, unit),
     }
 }
 

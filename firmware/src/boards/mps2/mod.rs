@@ -1,16 +1,20 @@
-//! QEMU's MPS2 boards: `mps2-an500` with a Cortex-M7, `mps2-an386` with a Cortex-M4F; otherwise alike.
+//! QEMU's MPS2 boards: `mps2-an500` with a Cortex-M7, `mps2-an386` with a Cortex-M4F, `mps2-an505` with a Cortex-M33;
+//! otherwise alike, at other addresses.
 //!
 //! | part | what it is |
 //! |---|---|
-//! | line | CMSDK UART 0 |
+//! | serial line | CMSDK UART 0 |
 //! | flash | a model of the real board's (`ecc_flash`), kept in the file `flash.bin` of the emulator's folder |
 //! | log | `defmt` frames on the semihosting console, that is the emulator's standard output |
-//! | lamps | the board's LEDs 0 (green), 1 (yellow), 2 (red) |
+//! | LEDs | the board's LEDs 0 (green), 1 (yellow), 2 (red) |
 //! | watchdog | CMSDK watchdog, 8 s |
-//! | clock | 25 MHz; with QEMU's `-icount shift=0` an instruction takes 1 ns, so a tick is 40 instructions |
+//! | clock | 25 MHz, 20 on `mps2-an505`; with QEMU's `-icount shift=0` an instruction takes 1 ns: a tick is 40 or 50 of them |
 
 mod flash;
-mod line;
+mod serial;
+#[cfg_attr(feature = "mps2-an505", path = "machine_an505.rs")]
+#[cfg_attr(not(feature = "mps2-an505"), path = "machine.rs")]
+mod machine;
 
 use core::convert::Infallible;
 
@@ -20,15 +24,14 @@ use cortex_m_rt::exception;
 use defmt_semihosting as _;
 use embedded_hal::digital::{ErrorType, OutputPin};
 
-use super::armv7m;
+use super::cortex;
 use crate::board::{Board, Cause, Fault, Parts, Stack, Status, System};
-use crate::lamps::Lamps;
+use crate::leds::Leds;
+use machine::CLOCK;
 
 pub use flash::Flash;
-pub use line::Line;
+pub use serial::Serial;
 
-/// Frequency of everything on the board, in Hz.
-const CLOCK: u32 = 25_000_000;
 /// The watchdog's patience, in seconds.
 const WATCHDOG: u32 = 8;
 
@@ -48,14 +51,14 @@ impl Register {
     }
 }
 
-const LEDS: Register = Register(0x4002_F004);
-const WATCHDOG_LOAD: Register = Register(0x4000_8000);
-const WATCHDOG_CONTROL: Register = Register(0x4000_8008);
-const WATCHDOG_CLEAR: Register = Register(0x4000_800C);
+const LEDS: Register = Register(machine::LEDS);
+const WATCHDOG_LOAD: Register = Register(machine::WATCHDOG);
+const WATCHDOG_CONTROL: Register = Register(machine::WATCHDOG + 0x8);
+const WATCHDOG_CLEAR: Register = Register(machine::WATCHDOG + 0xC);
 
 /// The board, set up.
 pub struct Mps2 {
-    line: Line,
+    serial: Serial,
     flash: Flash,
     last_fault: Option<Fault>,
 }
@@ -65,11 +68,15 @@ pub struct Mps2 {
 /// # Panics
 /// When called a second time.
 pub fn take() -> Mps2 {
+    #[cfg_attr(armv8m, expect(unused_mut))]
     let mut core = cortex_m::Peripherals::take().expect("the board is taken once");
-    armv7m::guard_stack(&mut core.MPU);
-    armv7m::start_clock(core.SYST, CLOCK);
+    #[cfg(not(armv8m))]
+    cortex::guard_stack(&mut core.MPU);
+    #[cfg(armv8m)]
+    cortex::guard_stack();
+    cortex::start_clock(core.SYST, CLOCK);
     start_watchdog();
-    Mps2 { line: Line::open(), flash: flash::open(), last_fault: armv7m::take_note() }
+    Mps2 { serial: Serial::open(), flash: flash::open(), last_fault: cortex::take_note() }
 }
 
 /// Ends the emulation.
@@ -77,31 +84,36 @@ pub fn exit(ok: bool) -> ! {
     semihosting::process::exit(if ok { 0 } else { 1 })
 }
 
+/// Starts again from the reset vector.
+pub fn restart() -> ! {
+    SCB::sys_reset()
+}
+
 impl Board for Mps2 {
-    const NAME: &'static str = if cfg!(feature = "mps2-an500") { "mps2-an500" } else { "mps2-an386" };
-    type Line = Line;
+    const NAME: &'static str = machine::NAME;
+    type Serial = Serial;
     type Flash = Flash;
     type System = Mps2System;
 
     fn split(self) -> Parts<Self> {
-        let lamps = Lamps { green: Led(0), yellow: Led(1), red: Led(2) };
+        let leds = Leds { green: Led(0), yellow: Led(1), red: Led(2) };
         Parts {
-            line: self.line,
+            serial: self.serial,
             flash: self.flash,
-            system: Mps2System { lamps, last_fault: self.last_fault },
+            system: Mps2System { leds, last_fault: self.last_fault },
         }
     }
 }
 
-/// Everything but line and flash.
+/// Everything but serial line and flash.
 pub struct Mps2System {
-    lamps: Lamps<Led, Led, Led>,
+    leds: Leds<Led, Led, Led>,
     last_fault: Option<Fault>,
 }
 
 impl System for Mps2System {
     fn show(&mut self, status: Status) {
-        self.lamps.show(status);
+        self.leds.show(status);
     }
 
     fn feed(&mut self) {
@@ -109,11 +121,11 @@ impl System for Mps2System {
     }
 
     fn ticks(&self) -> u64 {
-        armv7m::ticks()
+        cortex::ticks()
     }
 
     fn ticks_per_second(&self) -> u32 {
-        armv7m::ticks_per_second()
+        cortex::ticks_per_second()
     }
 
     fn idle(&mut self) {
@@ -121,7 +133,7 @@ impl System for Mps2System {
     }
 
     fn stack(&self) -> Stack {
-        armv7m::stack()
+        cortex::stack()
     }
 
     fn last_fault(&self) -> Option<Fault> {
@@ -129,7 +141,7 @@ impl System for Mps2System {
     }
 
     fn restart(&mut self) -> ! {
-        SCB::sys_reset()
+        restart()
     }
 }
 
@@ -144,7 +156,7 @@ fn start_watchdog() {
 #[exception]
 unsafe fn NonMaskableInt() -> ! {
     let fault = Fault { cause: Cause::Watchdog, pc: 0, status: 0 };
-    armv7m::leave_note(fault);
+    cortex::leave_note(fault);
     // No log: the watchdog may have caught the program in the middle of a log frame. The next start tells.
     SCB::sys_reset()
 }

@@ -15,7 +15,7 @@ use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use crate::board::Mapped;
 
-/// Where the data flash starts. The layout in `firmware/boards/` says the same, and `cargo xtask` compares.
+/// Where the data flash starts. The layout says the same, and `cargo xtask map` compares.
 pub const START: u32 = 0x0810_0000;
 /// Its size in bytes: the whole second bank.
 const SIZE: usize = 1 << 20;

@@ -2,10 +2,10 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | line | USART3, PD8 transmits, PD9 receives: the virtual serial port of the on-board ST-LINK; 115 200 baud, 8N1 |
+//! | serial line | USART3, PD8 transmits, PD9 receives: the virtual serial port of the on-board ST-LINK; 115 200 baud, 8N1 |
 //! | flash | the second bank, 1 MB at `0x0810_0000` |
 //! | log | `defmt` over RTT, read by the debug probe |
-//! | lamps | LD1 green PB0, LD2 yellow PE1, LD3 red PB14 |
+//! | LEDs | LD1 green PB0, LD2 yellow PE1, LD3 red PB14 |
 //! | watchdog | independent watchdog, 8 s |
 //! | clock | 280 MHz from the internal oscillator, which needs no jumper and is good enough for the line |
 
@@ -20,14 +20,14 @@ use embassy_stm32::rcc::{
     AHBPrescaler, APBPrescaler, HSIPrescaler, Pll, PllDiv, PllMul, PllPreDiv, PllSource, SupplyConfig,
     Sysclk, VoltageScale,
 };
-use embassy_stm32::usart::{BufferedInterruptHandler, BufferedUart, Config as LineConfig};
+use embassy_stm32::usart::{BufferedInterruptHandler, BufferedUart, Config as SerialConfig};
 use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{Config, Peri, bind_interrupts, pac};
 use static_cell::ConstStaticCell;
 
-use super::armv7m;
-use crate::board::{Board, Cause, Fault, LINE_BUFFER, Parts, Stack, Status, System};
-use crate::lamps::Lamps;
+use super::cortex;
+use crate::board::{Board, Cause, Fault, Parts, SERIAL_BUFFER, Stack, Status, System};
+use crate::leds::Leds;
 
 pub use flash::Flash;
 
@@ -41,14 +41,14 @@ bind_interrupts!(struct Interrupts {
     USART3 => BufferedInterruptHandler<USART3>;
 });
 
-static RECEIVED: ConstStaticCell<[u8; LINE_BUFFER]> = ConstStaticCell::new([0; LINE_BUFFER]);
-static TO_SEND: ConstStaticCell<[u8; LINE_BUFFER]> = ConstStaticCell::new([0; LINE_BUFFER]);
+static RECEIVED: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
+static TO_SEND: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
 
-type Lamp = Output<'static>;
+type Led = Output<'static>;
 
 /// The board, set up.
 pub struct Nucleo {
-    line: BufferedUart<'static>,
+    serial: BufferedUart<'static>,
     flash: Flash,
     system: NucleoSystem,
 }
@@ -59,25 +59,25 @@ pub struct Nucleo {
 /// When called a second time.
 pub fn take() -> Nucleo {
     let mut core = cortex_m::Peripherals::take().expect("the board is taken once");
-    armv7m::guard_stack(&mut core.MPU);
+    cortex::guard_stack(&mut core.MPU);
     let chip = embassy_stm32::init(clocks());
     leave_data_flash_uncached(&mut core.MPU);
     core.SCB.enable_icache();
     core.SCB.enable_dcache(&mut core.CPUID);
-    armv7m::start_clock(core.SYST, CLOCK);
+    cortex::start_clock(core.SYST, CLOCK);
 
     let mut watchdog = IndependentWatchdog::new(chip.IWDG1, WATCHDOG);
     watchdog.unleash();
-    let mut line_config = LineConfig::default();
-    line_config.baudrate = BAUD_RATE;
+    let mut serial_config = SerialConfig::default();
+    serial_config.baudrate = BAUD_RATE;
     let (to_send, received) = (TO_SEND.take(), RECEIVED.take());
-    let line = BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, line_config)
-        .expect("the line's speed is within the clock's reach");
-    let lamp = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
-    let lamps =
-        Lamps { green: lamp(chip.PB0.into()), yellow: lamp(chip.PE1.into()), red: lamp(chip.PB14.into()) };
-    let system = NucleoSystem { lamps, watchdog, last_fault: last_fault() };
-    Nucleo { line, flash: Flash::new(chip.FLASH), system }
+    let serial =
+        BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, serial_config)
+            .expect("the serial line's speed is within the clock's reach");
+    let led = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
+    let leds = Leds { green: led(chip.PB0.into()), yellow: led(chip.PE1.into()), red: led(chip.PB14.into()) };
+    let system = NucleoSystem { leds, watchdog, last_fault: last_fault() };
+    Nucleo { serial, flash: Flash::new(chip.FLASH), system }
 }
 
 /// Stops: there is nowhere to exit to. A debugger halts here; without one the watchdog starts the board again.
@@ -135,30 +135,35 @@ fn last_fault() -> Option<Fault> {
     let by_watchdog = pac::RCC.rsr().read().iwdg1rstf();
     pac::RCC.rsr().modify(|flags| flags.set_rmvf(true));
     let watchdog = Fault { cause: Cause::Watchdog, pc: 0, status: 0 };
-    armv7m::take_note().or(by_watchdog.then_some(watchdog))
+    cortex::take_note().or(by_watchdog.then_some(watchdog))
+}
+
+/// Starts again from the reset vector.
+pub fn restart() -> ! {
+    SCB::sys_reset()
 }
 
 impl Board for Nucleo {
     const NAME: &'static str = "nucleo-h7a3zi";
-    type Line = BufferedUart<'static>;
+    type Serial = BufferedUart<'static>;
     type Flash = Flash;
     type System = NucleoSystem;
 
     fn split(self) -> Parts<Self> {
-        Parts { line: self.line, flash: self.flash, system: self.system }
+        Parts { serial: self.serial, flash: self.flash, system: self.system }
     }
 }
 
-/// Everything but line and flash.
+/// Everything but serial line and flash.
 pub struct NucleoSystem {
-    lamps: Lamps<Lamp, Lamp, Lamp>,
+    leds: Leds<Led, Led, Led>,
     watchdog: IndependentWatchdog<'static, IWDG1>,
     last_fault: Option<Fault>,
 }
 
 impl System for NucleoSystem {
     fn show(&mut self, status: Status) {
-        self.lamps.show(status);
+        self.leds.show(status);
     }
 
     fn feed(&mut self) {
@@ -166,11 +171,11 @@ impl System for NucleoSystem {
     }
 
     fn ticks(&self) -> u64 {
-        armv7m::ticks()
+        cortex::ticks()
     }
 
     fn ticks_per_second(&self) -> u32 {
-        armv7m::ticks_per_second()
+        cortex::ticks_per_second()
     }
 
     fn idle(&mut self) {
@@ -178,7 +183,7 @@ impl System for NucleoSystem {
     }
 
     fn stack(&self) -> Stack {
-        armv7m::stack()
+        cortex::stack()
     }
 
     fn last_fault(&self) -> Option<Fault> {
@@ -186,6 +191,6 @@ impl System for NucleoSystem {
     }
 
     fn restart(&mut self) -> ! {
-        SCB::sys_reset()
+        restart()
     }
 }

@@ -67,7 +67,7 @@ fn a_babbling_line_starves_neither_the_work_nor_the_watchdog() {
     bench.run_until(|base| {
         if base.now % 1000 > 300 {
             let mut line = babble.borrow_mut();
-            while line.len() < 2 * crate::board::LINE_BUFFER {
+            while line.len() < 2 * crate::board::SERIAL_BUFFER {
                 line.push_back(random.next_u32() as u8);
             }
         }

@@ -39,6 +39,12 @@ pub fn ticks() -> u64 {
     })
 }
 
+/// Milliseconds since the clock was started.
+#[cfg(feature = "one-led")]
+pub fn milliseconds() -> u64 {
+    ticks() / u64::from(ticks_per_second() / 1000)
+}
+
 /// Ticks in a second.
 pub fn ticks_per_second() -> u32 {
     TICKS_PER_SECOND.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The desk: makes what happens durable before it counts, and keeps the knowledge.
+//! The recorder: makes what happens durable before it counts, and keeps the knowledge.
 
 use core::ops::RangeInclusive;
 
@@ -38,7 +38,7 @@ impl Open {
 }
 
 /// Storage, and what must be passed on to the optimizer.
-pub struct Desk<F> {
+pub struct Recorder<F> {
     pub store: Store<F, { entry::LENGTH }>,
     pub open: Option<Open>,
     pub happened: Option<Event>,
@@ -46,9 +46,9 @@ pub struct Desk<F> {
     config: Config,
 }
 
-impl<F: NorFlash + Mapped> Desk<F> {
+impl<F: NorFlash + Mapped> Recorder<F> {
     pub fn new(store: Store<F, { entry::LENGTH }>, config: Config) -> Self {
-        Desk { store, open: None, happened: None, health: Health::default(), config }
+        Recorder { store, open: None, happened: None, health: Health::default(), config }
     }
 
     /// How the last task began, if its journal is there.
@@ -177,7 +177,7 @@ impl<F: NorFlash + Mapped> Desk<F> {
     }
 }
 
-impl<F: NorFlash + Mapped> Application for Desk<F> {
+impl<F: NorFlash + Mapped> Application for Recorder<F> {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
         match event {
             Event::Begun(_) => self.check_knowledge(self.knowledge_bytes())?,
@@ -212,7 +212,7 @@ impl<F: NorFlash + Mapped> Application for Desk<F> {
     }
 
     fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal> {
-        let limit = self.config.layout.slots[0].length - storage::PAYLOAD_OFFSET;
+        let limit = self.store.slots().capacity();
         if total > limit {
             return Err(Refusal::TooLarge { limit });
         }

@@ -11,16 +11,17 @@ use critical_section::Mutex;
 use embedded_io::{ErrorType, Read, ReadReady, Write};
 use heapless::Deque;
 
-use super::{CLOCK, Register};
-use crate::board::LINE_BUFFER;
+use super::Register;
+use super::machine::{CLOCK, UART, UART_RECEIVED};
+use crate::board::SERIAL_BUFFER;
 
 const BAUD_RATE: u32 = 115_200;
 
-const DATA: Register = Register(0x4000_4000);
-const STATE: Register = Register(0x4000_4004);
-const CONTROL: Register = Register(0x4000_4008);
-const INTERRUPTS: Register = Register(0x4000_400C);
-const DIVIDER: Register = Register(0x4000_4010);
+const DATA: Register = Register(UART);
+const STATE: Register = Register(UART + 0x4);
+const CONTROL: Register = Register(UART + 0x8);
+const INTERRUPTS: Register = Register(UART + 0xC);
+const DIVIDER: Register = Register(UART + 0x10);
 
 const TRANSMITTER_FULL: u32 = 1;
 const RECEIVER_FULL: u32 = 1 << 1;
@@ -29,28 +30,28 @@ const RECEIVE: u32 = 1 << 1;
 const RECEIVE_INTERRUPT: u32 = 1 << 3;
 const RECEIVED: u32 = 1 << 1;
 
-static RECEIVED_BYTES: Mutex<RefCell<Deque<u8, LINE_BUFFER>>> = Mutex::new(RefCell::new(Deque::new()));
+static RECEIVED_BYTES: Mutex<RefCell<Deque<u8, SERIAL_BUFFER>>> = Mutex::new(RefCell::new(Deque::new()));
 
 #[derive(Clone, Copy)]
 struct ReceiverInterrupt;
 
-// SAFETY: the UART's receive interrupt is number 0 on these machines.
+// SAFETY: the UART's receive interrupt has this number on the machine.
 unsafe impl InterruptNumber for ReceiverInterrupt {
     fn number(self) -> u16 {
-        0
+        UART_RECEIVED
     }
 }
 
 /// UART 0.
-pub struct Line(());
+pub struct Serial(());
 
-impl Line {
+impl Serial {
     pub(super) fn open() -> Self {
         DIVIDER.write(CLOCK / BAUD_RATE);
         CONTROL.write(TRANSMIT | RECEIVE | RECEIVE_INTERRUPT);
         // SAFETY: the handler exists and shares its data under a critical section only.
         unsafe { NVIC::unmask(ReceiverInterrupt) };
-        Line(())
+        Serial(())
     }
 }
 
@@ -65,17 +66,17 @@ unsafe fn DefaultHandler(_: i16) {
     }
 }
 
-impl ErrorType for Line {
+impl ErrorType for Serial {
     type Error = Infallible;
 }
 
-impl ReadReady for Line {
+impl ReadReady for Serial {
     fn read_ready(&mut self) -> Result<bool, Infallible> {
         Ok(critical_section::with(|token| !RECEIVED_BYTES.borrow_ref(token).is_empty()))
     }
 }
 
-impl Read for Line {
+impl Read for Serial {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
         while !bytes.is_empty() && !self.read_ready()? {
             wfi();
@@ -92,7 +93,7 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for Serial {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
         let Some(first) = bytes.first() else { return Ok(0) };
         while STATE.read() & TRANSMITTER_FULL != 0 {}

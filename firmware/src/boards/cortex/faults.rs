@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use cortex_m::peripheral::SCB;
 use cortex_m_rt::{ExceptionFrame, exception};
 
-use super::stack;
+use super::guard;
 use crate::board::{Cause, Fault};
 
 unsafe extern "C" {
@@ -48,6 +48,18 @@ pub fn take_note() -> Option<Fault> {
     (magic == MAGIC).then_some(Fault { cause, pc, status })
 }
 
+/// Whether what the processor pushes when it takes a fault can be read.
+pub enum Frame {
+    /// It can.
+    #[cfg_attr(
+        armv8m,
+        expect(dead_code, reason = "a limit register stops an overflow before anything is pushed")
+    )]
+    Kept,
+    /// There was no room for it.
+    Lost,
+}
+
 static FAILING: AtomicBool = AtomicBool::new(false);
 
 /// Notes, logs, restarts; when logging fails in its turn, comes here again and restarts at once.
@@ -57,7 +69,7 @@ fn give_up(fault: Fault, message: impl FnOnce()) -> ! {
         message();
         defmt::error!("restarting after {}", fault);
     }
-    SCB::sys_reset()
+    super::super::this::restart()
 }
 
 #[panic_handler]
@@ -74,16 +86,12 @@ unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
 
 /// Tells an overflow from everything else.
 fn diagnose(frame: &ExceptionFrame) -> Fault {
-    const STACKING_FAILED: u32 = 1 << 4 | 1 << 12;
-    const ADDRESS_VALID: u32 = 1 << 7;
     // SAFETY: reads of status registers.
     let (status, address) = unsafe { ((*SCB::PTR).cfsr.read(), (*SCB::PTR).mmfar.read()) };
-    let below = stack::BELOW..stack::end();
-    let touched_guard = status & ADDRESS_VALID != 0 && below.contains(&address);
-    // The frame itself may lie below the stack: then there is nothing to be read from it.
-    let frame_lost = status & STACKING_FAILED != 0 || below.contains(&(&raw const *frame as u32));
-    match touched_guard || frame_lost {
-        true => Fault { cause: Cause::StackOverflow, pc: if frame_lost { 0 } else { frame.pc() }, status },
-        false => Fault { cause: Cause::HardFault, pc: frame.pc(), status },
+    match guard::overflow(status, address, &raw const *frame as u32) {
+        // The frame itself may lie below the stack: then there is nothing to be read from it.
+        Some(Frame::Lost) => Fault { cause: Cause::StackOverflow, pc: 0, status },
+        Some(Frame::Kept) => Fault { cause: Cause::StackOverflow, pc: frame.pc(), status },
+        None => Fault { cause: Cause::HardFault, pc: frame.pc(), status },
     }
 }

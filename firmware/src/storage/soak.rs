@@ -5,10 +5,15 @@
 
 use super::sim::{SimFlash, Tear};
 use super::{Layout, PAYLOAD_OFFSET, Store};
+use boards::{BOARDS, DataFlash};
 use foretune_link::crc32;
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
 use std::vec::Vec;
+
+#[allow(dead_code)] // the rest of a row is for others
+#[path = "../../boards.rs"]
+mod boards;
 
 const RECORD: usize = 20;
 const TASKS: u32 = 4;
@@ -59,9 +64,9 @@ impl<const W: usize, const E: usize> Toy<W, E> {
         Layout::consecutive(0, sectors(PAYLOAD_OFFSET as usize + KNOWLEDGE + W), sectors(512))
     }
 
-    fn flash() -> SimFlash<1, W, E> {
-        let last = Self::layout().journals[1];
-        SimFlash::new(last.end() as usize)
+    fn flash(ecc: bool) -> SimFlash<1, W, E> {
+        let flash = SimFlash::new(Self::layout().end() as usize);
+        if ecc { flash } else { flash.without_ecc() }
     }
 
     /// Starts on whatever the flash holds.
@@ -122,15 +127,15 @@ impl<const W: usize, const E: usize> Toy<W, E> {
 
 /// Length of an undisturbed life in operations, and what is known at its end.
 fn undisturbed<const W: usize, const E: usize>() -> (u64, Vec<u8>) {
-    let mut toy = Toy::<W, E>::start(Toy::<W, E>::flash());
+    let mut toy = Toy::<W, E>::start(Toy::<W, E>::flash(true));
     toy.live(&mut (0, 0)).unwrap();
     let operations = toy.store.flash().operations();
     (operations, toy.knowledge)
 }
 
 /// Lives with power cuts: each is given as operations after the start before it, and the way it tears.
-fn disturbed<const W: usize, const E: usize>(cuts: &[(u64, Tear)]) -> Vec<u8> {
-    let mut flash = Toy::<W, E>::flash();
+fn disturbed<const W: usize, const E: usize>(cuts: &[(u64, Tear)], ecc: bool) -> Vec<u8> {
+    let mut flash = Toy::<W, E>::flash(ecc);
     let (mut acknowledged, mut seen) = ((0, 0), (0, 0));
     for (seed, &(after, tear)) in cuts.iter().enumerate() {
         flash.cut_after(after, tear, after.wrapping_mul(31).wrapping_add(seed as u64));
@@ -165,23 +170,58 @@ impl<const W: usize, const E: usize> Toy<W, E> {
     }
 }
 
-fn one_cut_everywhere<const W: usize, const E: usize>() {
+fn one_cut_everywhere<const W: usize, const E: usize>(ecc: bool) {
     let (operations, knowledge) = undisturbed::<W, E>();
     for tear in Tear::ALL {
         for after in 0..operations {
-            assert_eq!(disturbed::<W, E>(&[(after, tear)]), knowledge, "{tear:?} after {after}");
+            assert_eq!(disturbed::<W, E>(&[(after, tear)], ecc), knowledge, "{tear:?} after {after}");
+        }
+    }
+}
+
+/// A second cut soon after every first one, on a flash of these units.
+fn two_cuts_everywhere<const W: usize, const E: usize>(ecc: bool) {
+    let (operations, knowledge) = undisturbed::<W, E>();
+    for first in [Tear::Bits, Tear::Unseen, Tear::Weak] {
+        for after in 0..operations {
+            let cuts = [(after, first), (after % 30, Tear::Weak), (7, Tear::Unseen)];
+            assert_eq!(disturbed::<W, E>(&cuts, ecc), knowledge, "{cuts:?}");
+        }
+    }
+}
+
+fn cuts_on<const W: usize, const E: usize>(ecc: bool) {
+    one_cut_everywhere::<W, E>(ecc);
+    two_cuts_everywhere::<W, E>(ecc);
+}
+
+#[test]
+fn cuts_change_nothing_on_the_flash_of_any_board() {
+    let mut flashes: Vec<DataFlash> = Vec::new();
+    for board in BOARDS {
+        if !flashes.contains(&board.flash) {
+            flashes.push(board.flash);
+        }
+    }
+    for flash in flashes {
+        match (flash.word, flash.sector, flash.ecc) {
+            (32, 8192, true) => cuts_on::<32, 8192>(true),
+            (4, 16384, false) => cuts_on::<4, 16384>(false),
+            (4, 4096, false) => cuts_on::<4, 4096>(false),
+            (64, 4096, false) => cuts_on::<64, 4096>(false),
+            _ => panic!("add a line here for {flash:?}"),
         }
     }
 }
 
 #[test]
 fn a_cut_at_every_operation_in_every_way_changes_nothing() {
-    one_cut_everywhere::<16, 1024>();
-    one_cut_everywhere::<16, 8192>();
-    one_cut_everywhere::<32, 1024>();
-    one_cut_everywhere::<8, 2048>();
-    one_cut_everywhere::<4, 4096>();
-    one_cut_everywhere::<1, 256>();
+    one_cut_everywhere::<16, 1024>(true);
+    one_cut_everywhere::<16, 8192>(true);
+    one_cut_everywhere::<32, 1024>(true);
+    one_cut_everywhere::<8, 2048>(true);
+    one_cut_everywhere::<1, 256>(true);
+    one_cut_everywhere::<1, 256>(false);
 }
 
 #[test]
@@ -192,7 +232,7 @@ fn a_second_cut_soon_after_the_first_changes_nothing() {
             for after in 0..operations {
                 for later in 0..30 {
                     let cuts = [(after, first), (later, second)];
-                    assert_eq!(disturbed::<16, 1024>(&cuts), knowledge, "{cuts:?}");
+                    assert_eq!(disturbed::<16, 1024>(&cuts, true), knowledge, "{cuts:?}");
                 }
             }
         }
@@ -205,14 +245,14 @@ fn a_cut_after_every_few_operations_only_delays() {
     for tear in Tear::ALL {
         for pace in [20, 25, 31] {
             let cuts = [(pace, tear); 40];
-            assert_eq!(disturbed::<16, 1024>(&cuts), knowledge, "{tear:?} every {pace}");
+            assert_eq!(disturbed::<16, 1024>(&cuts, true), knowledge, "{tear:?} every {pace}");
         }
     }
 }
 
 /// A flash after an undisturbed life, with what it knows, and what it knew one task earlier.
 fn lived() -> (SimFlash<1, 16, 1024>, Vec<u8>, Vec<u8>) {
-    let mut toy = Toy::<16, 1024>::start(Toy::<16, 1024>::flash());
+    let mut toy = Toy::<16, 1024>::start(Toy::<16, 1024>::flash(true));
     let mut before = Vec::new();
     while toy.task < TASKS {
         before = toy.knowledge.clone();
@@ -231,9 +271,9 @@ fn no_flipped_bit_of_a_slot_goes_unnoticed() {
         .unwrap();
     let header = (range.start - PAYLOAD_OFFSET) as usize;
     for bit in 8 * header..8 * range.end as usize {
-        let mut rotten = flash.clone();
-        rotten.flip(bit);
-        let toy = Toy::<16, 1024>::start(rotten);
+        let mut damaged = flash.clone();
+        damaged.flip(bit);
+        let toy = Toy::<16, 1024>::start(damaged);
         let in_payload = bit >= 8 * range.start as usize;
         assert_eq!(toy.knowledge, if in_payload { &before[..] } else { &knowledge[..] }, "bit {bit}");
     }
@@ -245,9 +285,9 @@ fn no_flipped_bit_of_the_journal_changes_a_record() {
     let whole = Toy::<16, 1024>::start(flash.clone()).records;
     let [a, b] = Toy::<16, 1024>::layout().journals;
     for bit in 8 * a.start as usize..8 * b.end() as usize {
-        let mut rotten = flash.clone();
-        rotten.flip(bit);
-        let toy = Toy::<16, 1024>::start(rotten);
+        let mut damaged = flash.clone();
+        damaged.flip(bit);
+        let toy = Toy::<16, 1024>::start(damaged);
         assert!(toy.task != TASKS || whole.starts_with(&toy.records), "bit {bit}");
     }
 }
@@ -299,7 +339,7 @@ fn a_flash_full_of_anything_can_be_opened_and_used() {
 
 #[test]
 fn each_sector_is_erased_once_in_two_tasks() {
-    let mut toy = Toy::<16, 8192>::start(Toy::<16, 8192>::flash());
+    let mut toy = Toy::<16, 8192>::start(Toy::<16, 8192>::flash(true));
     for _ in 0..20 {
         toy.begin(&mut (0, 0)).unwrap();
         toy.tune(&mut (0, 0)).unwrap();
