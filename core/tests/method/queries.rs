@@ -70,7 +70,8 @@ fn same(a: Point, b: Point) -> bool {
     (a[0] - b[0]).abs() + (a[1] - b[1]).abs() < 1e-6
 }
 
-/// How much less than the best a query was worth, as a share of the best; rounding costs some 10⁻³.
+/// How much less than the best a query was worth, as a share of the best. Rounding costs some 10⁻³, and more where
+/// nothing is worth anything any more.
 fn loss(
     asked: &Asked,
     fidelities: &[usize],
@@ -82,10 +83,12 @@ fn loss(
     let best =
         all.filter(|&(i, m)| allowed(i, m)).map(|(i, m)| worth(i, m)).fold(f64::NEG_INFINITY, f64::max);
     let own = points.iter().position(|x| same(*x, asked.point)).expect("a point of the space");
-    1.0 - worth(own, asked.fidelity) / best
+    (best - worth(own, asked.fidelity)) / best.max(LITTLE)
 }
 
 const ROUNDING: f64 = 0.01;
+/// Information per cost, in nats.
+const LITTLE: f64 = 0.01;
 
 /// Loss of a query by Eq. (37), with this β.
 fn combined_loss(task: &Task, asked: &Asked, settings: &Settings, beta: f64) -> f64 {
