@@ -4,18 +4,21 @@ use std::process::Command;
 
 use crate::error::Error;
 use crate::install::crates_io;
+use crate::mutants;
 use crate::shell::{plain_cargo, run, target_dir};
 
 struct Check {
     name: &'static str,
-    run: fn() -> Result<(), Error>,
+    /// Takes the size of the sample of mutants.
+    run: fn(usize) -> Result<(), Error>,
 }
 
-const CHECKS: [Check; 4] = [
-    Check { name: "licences", run: licences },
-    Check { name: "advisories", run: advisories },
-    Check { name: "miri", run: miri },
-    Check { name: "addresses", run: addresses },
+const CHECKS: [Check; 5] = [
+    Check { name: "licences", run: |_| licences() },
+    Check { name: "advisories", run: |_| advisories() },
+    Check { name: "miri", run: |_| miri() },
+    Check { name: "addresses", run: |_| addresses() },
+    Check { name: "mutants", run: mutants::measure },
 ];
 
 /// This host, spelt out: what is built for it with a sanitizer is then kept apart from build scripts.
@@ -29,13 +32,16 @@ pub fn names() -> [&'static str; CHECKS.len()] {
     CHECKS.map(|check| check.name)
 }
 
-/// All checks, or those named. Advisories need a network, so they are run only by name.
-pub fn audit(names: &[String]) -> Result<(), Error> {
+/// Checks that are run only by name: one needs a network, the other hours.
+const BY_NAME: [&str; 2] = ["advisories", "mutants"];
+
+/// All checks, or those named; `sample` is how many mutants to test.
+pub fn audit(names: &[String], sample: usize) -> Result<(), Error> {
     let wanted = |check: &&Check| match names.is_empty() {
-        true => check.name != "advisories",
+        true => !BY_NAME.contains(&check.name),
         false => names.iter().any(|name| name == check.name),
     };
-    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)())
+    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)(sample))
 }
 
 /// Licences, sources and banned packages, from what is on this machine.

@@ -12,6 +12,7 @@ pub mod hil;
 pub mod install;
 pub mod map;
 pub mod minimal;
+pub mod mutants;
 pub mod panics;
 pub mod proxy;
 pub mod qemu;

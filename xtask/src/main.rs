@@ -35,9 +35,12 @@ enum Command {
     Fuzz(fuzz::FuzzArguments),
     /// Run what needs more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler.
     Audit {
-        /// Checks to run, instead of all but `advisories`, which needs a network.
+        /// Checks to run, instead of all but `advisories`, which needs a network, and `mutants`, which takes hours.
         #[arg(value_name = "CHECK", value_parser = names(audit::names()))]
         checks: Vec<String>,
+        /// Mutants of the core to test, spread over its modules.
+        #[arg(long, value_name = "N", default_value_t = 300)]
+        sample: usize,
     },
     /// Run a program of the firmware in the emulator: its log here, its serial line on a local port.
     Emulate {
@@ -120,7 +123,7 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Hil(plan) => hil::hil(&plan),
         Command::Soak(arguments) => soak::soak(&arguments),
         Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
-        Command::Audit { checks } => audit::audit(&checks),
+        Command::Audit { checks, sample } => audit::audit(&checks, sample),
         Command::Emulate { board, program } => device::emulate(&board, &program),
         Command::Boards => {
             board::list();
