@@ -413,7 +413,7 @@ at_most = 20.0
             ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
             ("name = \"p0\"", "name = \"task\"", 4, "something else"),
             ("unit = \"dBm\"", "step = 2", 5, "`levels`"),
-            ("low = -100", "low = \"-100\"", 6, "floating point"),
+            ("low = -100", "low = \"-100\"", 6, "f64"),
             ("high = 24.0", "high = -100", 7, "above low"),
             ("levels = 63", "levels = 1", 8, "from 2"),
             ("levels = 63", "values = [1.0, 2.0]", 3, "nothing else"),
