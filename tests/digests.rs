@@ -12,35 +12,43 @@ mod support;
 
 use foretune_core::snapshot::Crc;
 use foretune_core::{
-    Bandwidth, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
+    Bandwidth, Goal, Information, LearningSettings, Map, ModelSettings, Prior, Problem, Recommend, Scaling,
+    SearchSettings, Settings, Step, TransferSettings, Weights,
 };
 use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 
 /// Every method with both maps, and some other settings.
 fn runs() -> Vec<(String, Problem<'static>, Settings)> {
     let mut runs: Vec<_> = variants(SETTINGS)
-        .map(|settings| (format!("{:?} {:?}", settings.map, settings.method), PROBLEM, settings))
+        .map(|settings| (format!("{:?} {:?}", settings.model.map, settings.method), PROBLEM, settings))
         .collect();
     let minimise = Problem { goal: Goal::Minimise, ..PROBLEM };
     let paper = Settings {
-        map: Map::Deep { width: 4 },
-        information: Information::Paper,
-        prior: Prior { weights: Weights::Fixed(0.5), ..SETTINGS.prior },
-        kde_mix: 0.0,
-        bandwidth: Bandwidth::Fixed(1.0 / 1.326),
-        step: Step::Plain { rate: 1e-3 },
-        steps_per_round: 0,
-        carried: 0,
-        scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 },
+        model: ModelSettings {
+            map: Map::Deep { width: 4 },
+            prior: Prior { weights: Weights::Fixed(0.5), ..SETTINGS.model.prior },
+            scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 },
+            ..SETTINGS.model
+        },
+        search: SearchSettings { information: Information::Paper, ..SETTINGS.search },
+        transfer: TransferSettings { kde_mix: 0.0, carried: 0, ..SETTINGS.transfer },
+        learning: LearningSettings {
+            bandwidth: Bandwidth::Fixed(1.0 / 1.326),
+            step: Step::Plain { rate: 1e-3 },
+            steps_per_round: 0,
+            ..SETTINGS.learning
+        },
         ..SETTINGS
     };
     let other = Settings {
-        information: Information::Paper,
-        step: Step::Shared { rate: 0.02 },
-        scaling: Scaling::Initial,
-        fresh: 0.4,
-        retry: false,
-        recommend: Recommend::Anywhere,
+        search: SearchSettings {
+            information: Information::Paper,
+            recommend: Recommend::Anywhere,
+            ..SETTINGS.search
+        },
+        learning: LearningSettings { step: Step::Shared { rate: 0.02 }, ..SETTINGS.learning },
+        model: ModelSettings { scaling: Scaling::Initial, ..SETTINGS.model },
+        transfer: TransferSettings { memory_after: 0.4, remeasure: false, ..SETTINGS.transfer },
         ..SETTINGS
     };
     runs.push(("minimise".into(), minimise, SETTINGS));
@@ -61,9 +69,9 @@ fn digest(problem: Problem<'_>, settings: Settings) -> (usize, u32) {
     let mut add = |words: &[u32]| words.iter().for_each(|word| crc.update(&word.to_le_bytes()));
     for event in &events {
         match event {
-            Event::Query { fidelity, setting, unit, .. } => {
+            Event::Query { fidelity, point, unit, .. } => {
                 add(&[*fidelity as u32]);
-                add(setting);
+                add(point);
                 add(unit);
             }
             Event::End { stop, recommendation, particles, carried } => {

@@ -1,23 +1,32 @@
 //! Every Rust snippet of the guides and read-mes, word for word: compiled, and run where it does something.
 //!
 //! `build.rs` cuts them out. Each is included below, in the surroundings that the text around it promises.
-#![allow(dead_code, unused_variables, reason = "a guide may show more than is run here")]
+#![allow(
+    dead_code,
+    unused_variables,
+    clippy::unnecessary_operation,
+    reason = "a guide may show more than is run here"
+)]
 
 /// `docs/guide/firmware.md`, and `core/README.md`, which takes the same as given.
 mod firmware {
-    use foretune_core::{Dimension, Error, Fidelity, Goal, Memory, Problem, Progress, Settings};
+    use foretune_core::{Dimension, Error, Fidelity, Goal, Problem, Progress, Settings};
     use static_cell::ConstStaticCell;
 
     include!(concat!(env!("OUT_DIR"), "/firmware_1.rs"));
     include!(concat!(env!("OUT_DIR"), "/firmware_2.rs"));
 
-    fn measure(point: &[f32], fidelity: usize) -> f32 {
+    fn value(point: &[f32], fidelity: usize) -> f32 {
         let distance = [(point[0] + 40.0) / 60.0, point[1] - 0.7];
         1.0 - distance[0] * distance[0] - distance[1] * distance[1] - [0.05, 0.0][fidelity]
     }
 
+    fn measure(point: &[f32], fidelity: usize) -> Option<f32> {
+        Some(value(point, fidelity))
+    }
+
     fn apply(point: &[f32]) {
-        assert!(measure(point, 1) > 0.5, "{point:?}");
+        assert!(value(point, 1) > 0.5, "{point:?}");
     }
 
     #[test]
@@ -37,8 +46,8 @@ mod firmware {
             while tuner.status().task == 1 {
                 include!(concat!(env!("OUT_DIR"), "/firmware_4.block.rs"));
                 if let Some(query) = outstanding.take() {
-                    let value = measure(query.setting(), query.fidelity());
-                    tuner.tell(query, value).map_err(|refused| refused.error)?;
+                    let value = value(query.point(), query.fidelity());
+                    tuner.tell(query, value)?;
                 }
             }
             Ok(())
@@ -67,7 +76,7 @@ mod firmware {
 /// `docs/guide/settings.md`.
 mod settings {
     mod checked {
-        use foretune_core::Settings;
+        use foretune_core::{Settings, TransferSettings};
 
         include!(concat!(env!("OUT_DIR"), "/settings_1.rs"));
 

@@ -10,16 +10,17 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use foretune_core::profile::{COMPACT, Compact};
-use foretune_core::{Dimension, Fidelity, Goal, LogNormal, Optimizer, Problem, Progress, Query, Settings};
+use foretune_core::{
+    Dimension, Fidelity, Goal, LearningSettings, LogNormal, ModelSettings, Optimizer, Problem, Progress,
+    Query, SearchSettings, Settings,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
 
 static MEMORY: Mutex<Compact> = Mutex::new(Compact::new());
 
-type Tuner<'a> = Optimizer<'a, 4, 4, 64, 10, 4, 6, 30, 80>;
-
-const POWER: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
-const COMPENSATION: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+const POWER: Dimension<'static> = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
+const COMPENSATION: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
 const SLOTS: usize = 64;
 /// Height of the hill.
 const TOP: f32 = 0.9;
@@ -48,7 +49,7 @@ fn truth(task: u32, unit: &[f32]) -> f32 {
 }
 
 /// What is measured: cheaper fidelities are biased and noisier.
-fn measure(query: &Query<4>) -> f32 {
+fn measure(query: &Query) -> f32 {
     let mut random = XorShiftRng::seed_from_u64(u64::from(query.task()) << 20 | u64::from(query.round()));
     // Twelve uniform numbers make a normal one, nearly.
     let normal: f32 = (0..12).map(|_| random.next_u32() as f32 / 4.3e9).sum::<f32>() - 6.0;
@@ -70,7 +71,7 @@ struct Outcome {
     fallbacks: u32,
 }
 
-fn task(tuner: &mut Tuner<'_>) -> Outcome {
+fn task(tuner: &mut Optimizer<'_>) -> Outcome {
     let (start, mut slices) = (Instant::now(), 0);
     loop {
         slices += 1;
@@ -80,15 +81,15 @@ fn task(tuner: &mut Tuner<'_>) -> Outcome {
                 let y = measure(&query);
                 tuner.tell(query, y).expect("a plausible value");
             }
-            Progress::Waiting => unreachable!("every query is answered"),
             Progress::Done(_) => break,
+            other => unreachable!("every query is answered: {other:?}"),
         }
     }
     let best = tuner.recommendation().expect("something was observed");
     let status = tuner.status();
     Outcome {
         regret: TOP - truth(tuner.task(), best.unit()),
-        slots: tuner.data().len(),
+        slots: status.observations + status.remembered,
         slices,
         time: start.elapsed(),
         spread: spread(tuner),
@@ -97,13 +98,13 @@ fn task(tuner: &mut Tuner<'_>) -> Outcome {
 }
 
 /// Deviation of each parameter over the particles, as a share of the prior's; mean over the parameters.
-fn spread(tuner: &Tuner<'_>) -> f32 {
+fn spread(tuner: &Optimizer<'_>) -> f32 {
     let particles: Vec<&[f32]> = tuner.particles().collect();
     assert!(particles.iter().copied().flatten().all(|theta| theta.is_finite() && theta.abs() <= 30.0));
     for (i, a) in particles.iter().enumerate() {
         assert!(particles[..i].iter().all(|b| a != b), "two particles are alike");
     }
-    let prior = &tuner.settings().prior;
+    let prior = &tuner.settings().model.prior;
     let deviations = [prior.length, prior.length, prior.length, prior.length, prior.signal, prior.gamma];
     let shares = deviations.iter().enumerate().map(|(p, LogNormal { deviation, .. })| {
         let values: Vec<f32> = particles.iter().map(|theta| theta[p]).collect();
@@ -175,14 +176,11 @@ fn live(settings: Settings, tasks: usize, early: usize, width: usize) {
 fn a_life_of_sixty_quick_tasks_does_not_wear_out() {
     // Fewer candidates, refinements and steps of learning than the profile has: a task takes a tenth of the time.
     let quick = Settings {
-        candidates: 32,
-        refinements: 1,
-        max_values: 4,
-        steps_per_round: 1,
-        steps_per_task: 5,
+        search: SearchSettings { candidates: 32, refinements: 1, max_values: 4, ..COMPACT.search },
+        learning: LearningSettings { steps_per_round: 1, steps_per_task: 5, ..COMPACT.learning },
         ..COMPACT
     };
-    live(Settings { particles: 5, ..quick }, 60, 20, 20);
+    live(Settings { model: ModelSettings { particles: 5, ..quick.model }, ..quick }, 60, 20, 20);
 }
 
 #[test]

@@ -8,12 +8,12 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use foretune_core::features::{Forward, Rows, forward};
-use foretune_core::gp::{Memory, Observations, Particle, Posterior};
-use foretune_core::kernel::{Model, PairSums};
-use foretune_core::linalg::LANES;
-use foretune_core::math;
-use foretune_core::settings::Settings;
+use foretune_core::Settings;
+use foretune_core::internals::features::{Forward, forward};
+use foretune_core::internals::gp::{Memory, Observations, Particle, Posterior};
+use foretune_core::internals::kernel::{Model, PairSums};
+use foretune_core::internals::linalg::{LANES, Matrix, MatrixMut};
+use foretune_core::internals::math;
 
 const D: usize = 6;
 const T: usize = 40;
@@ -30,10 +30,10 @@ fn network(criterion: &mut Criterion) {
     let mut rows = [[0.0; LANES * 64]; 3];
     criterion.bench_function("deep map, forward, 8 points", |bencher| {
         bencher.iter(|| {
-            let [first, second, features] = &mut rows;
-            let hidden = [&mut first[..], &mut second[..]];
-            let points = Rows { data: &x, stride: D };
-            let block = Forward { points, count: LANES, hidden, features, stride: 64 };
+            let [first, second, features] =
+                rows.each_mut().map(|rows| MatrixMut::from_slice(rows, 64, LANES));
+            let points = Matrix::from_slice(&x, D, LANES);
+            let block = Forward { points, hidden: [first, second], features };
             forward(DEEP.map, D, 0.0, black_box(&theta), block);
         });
     });
@@ -43,7 +43,7 @@ fn process(criterion: &mut Criterion) {
     for (name, model) in [("deep", DEEP), ("ard", ARD)] {
         let (theta, x, z) = (numbers(model.parameters(), 0.3), numbers(T * D, 2.0), numbers(T, 2.0));
         let fidelity: Vec<u8> = (0..T).map(|i| (i % 4) as u8).collect();
-        let points = Rows { data: &x, stride: D };
+        let points = Matrix::from_slice(&x, D, T);
         let data = Observations { points, fidelity: &fidelity, z: &z };
         let mut fallbacks = Default::default();
         let particle = Particle::new(&model, &theta, &[0.1; 4], &mut fallbacks);
@@ -70,7 +70,7 @@ fn process(criterion: &mut Criterion) {
         gp.condition(&data);
         let mut out = [Posterior::default(); LANES * 4];
         criterion.bench_function(&format!("{name}, posterior, 8 points, 4 fidelities"), |bencher| {
-            bencher.iter(|| gp.posterior(&particle, &data, points, 4, black_box(&mut out)));
+            bencher.iter(|| gp.posterior(&particle, &data, points.columns(0, LANES), 4, black_box(&mut out)));
         });
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -p foretune-core --example save_restore`
 
-use foretune_core::{Dimension, Fidelity, Goal, Memory, Optimizer, Problem, Settings};
+use foretune_core::{
+    Ask, Dimension, Fidelity, Goal, ModelSettings, Optimizer, Problem, SearchSettings, Settings, memory,
+};
 
-type Tuner<'a> = Optimizer<'a, 1, 1, 24, 4, 1, 3, 12, 64>;
-type Room = Memory<1, 1, 24, 4, 1, 3, 12, 64>;
+type Room = memory!(problem: PROBLEM, settings: SETTINGS, observations: 24);
 
 const PROBLEM: Problem<'static> = Problem {
     dimensions: &[Dimension::Interval { low: 0.0, high: 10.0 }],
@@ -13,15 +14,19 @@ const PROBLEM: Problem<'static> = Problem {
     budget: 12.0,
     goal: Goal::Maximise,
 };
-const SETTINGS: Settings = Settings { particles: 4, candidates: 64, initial: 4, ..Settings::DEFAULT };
+const SETTINGS: Settings = Settings {
+    model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },
+    search: SearchSettings { candidates: 64, initial: 4, ..Settings::DEFAULT.search },
+    ..Settings::DEFAULT
+};
 
-/// Answers up to `count` queries, and returns the settings asked for.
-fn tune(tuner: &mut Tuner<'_>, count: usize) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
+/// Answers up to `count` queries, and returns the points asked for.
+fn tune(tuner: &mut Optimizer<'_>, count: usize) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
     let mut asked = Vec::new();
     while asked.len() < count
-        && let Some(Ok(query)) = tuner.ask()
+        && let Ask::Query(query) = tuner.ask()
     {
-        let x = query.setting()[0];
+        let x = query.point()[0];
         asked.push(x);
         tuner.tell(query, (x - 7.0).sin() / (1.0 + (x - 7.0).abs()) + 0.1 * x)?;
     }
@@ -42,7 +47,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut tuner = memory.start(PROBLEM, SETTINGS, 7)?;
         let asked = tune(&mut tuner, 9)?;
         assert_eq!(asked, whole[..9]);
-        tuner.snapshot(|piece| saved.extend_from_slice(piece));
+        tuner.snapshot(|piece| saved.extend_from_slice(piece))?;
     }
     println!("{} bytes saved", saved.len());
 

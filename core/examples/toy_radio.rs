@@ -1,12 +1,11 @@
-//! Tunes a toy radio over three tasks: two parameters, two fidelities, the best setting drifts from task to task.
+//! Tunes a toy radio over three tasks: two parameters, two fidelities, the best point drifts from task to task.
 //!
 //! `cargo run --release -p foretune-core --example toy_radio`
 
-use foretune_core::{Dimension, Fidelity, Goal, Memory, Problem, Settings};
+use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings, memory};
 
-/// Capacities: 2 dimensions, 2 fidelities, 40 observations, 6 particles, 2 features, 4 parameters (a lengthscale per
-/// dimension, signal variance, fidelity decay), 18 auxiliary rows (6 carried particles, 12 for Adam), 64 candidates.
-type Radio = Memory<2, 2, 40, 6, 2, 4, 18, 64>;
+/// Room for 40 observations.
+type Radio = memory!(problem: PROBLEM, settings: Settings::DEFAULT, observations: 40);
 
 const PROBLEM: Problem<'static> = Problem {
     dimensions: &[
@@ -22,8 +21,8 @@ const PROBLEM: Problem<'static> = Problem {
 };
 
 /// What the users get, in bit/s/Hz: a ridge, with its top at some power and compensation.
-fn measure(task: u32, setting: &[f32], fidelity: usize) -> f32 {
-    let (power, compensation) = (setting[0], setting[1]);
+fn measure(task: u32, point: &[f32], fidelity: usize) -> f32 {
+    let (power, compensation) = (point[0], point[1]);
     let off_ridge = (power + 80.0 * compensation - 4.0 * task as f32) / 20.0;
     let along = (compensation - 0.8) / 0.5;
     let ripple = [0.2, 0.02][fidelity] * (power * 1.7).sin();
@@ -31,22 +30,18 @@ fn measure(task: u32, setting: &[f32], fidelity: usize) -> f32 {
 }
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let settings = Settings { particles: 6, candidates: 64, initial: 8, ..Settings::DEFAULT };
     let mut memory = Box::new(Radio::new());
-    let mut tuner = memory.start(PROBLEM, settings, 2026)?;
+    let mut tuner = memory.start(PROBLEM, Settings::DEFAULT, 2026)?;
     for task in 1..=3 {
-        while let Some(Ok(query)) = tuner.ask() {
-            let y = measure(task, query.setting(), query.fidelity());
-            tuner.tell(query, y)?;
-        }
+        tuner.run_task(|query| Some(measure(task, query.point(), query.fidelity())))?;
         let best = tuner.recommendation().ok_or("nothing was measured")?;
         println!(
             "task {task}: {} measurements, then P0 = {} dBm, alpha = {}: {:.2} expected, {:.2} measured",
-            tuner.data().len(),
-            best.setting()[0],
-            best.setting()[1],
+            tuner.status().observations,
+            best.point()[0],
+            best.point()[1],
             best.mean,
-            measure(task, best.setting(), 1)
+            measure(task, best.point(), 1)
         );
         tuner.next_task()?;
     }

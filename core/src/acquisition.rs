@@ -16,6 +16,7 @@
 use core::ops::Range;
 
 use crate::gp::Posterior;
+use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
 use crate::math;
 
@@ -36,6 +37,7 @@ pub const SIDE: usize = if cfg!(target_arch = "arm") { 1 } else { LANES };
 pub type Side = [f32; SIDE];
 
 /// Information of one observation of `f⁽ᵐ⁾` about the optimum, for one particle, in nats; at least 0.
+#[cfg(any(test, feature = "internals"))]
 pub fn information(
     form: Information,
     belief: &Posterior,
@@ -43,33 +45,33 @@ pub fn information(
     noise: f32,
     maxima: &[f32],
 ) -> f32 {
-    let [[worth, ..], _] = information_of_some(form, &[[*belief, *truth]], 0..1, 1, &[noise], maxima);
+    let [[worth, ..], ..] = information_of_some(form, &[*belief, *truth], (0..1, 1), &[noise], maxima);
     worth
 }
 
-/// [`information`] of up to [`SIDE`] candidates, of each at some fidelities.
+/// [`information`] of up to [`SIDE`] candidates, of each at some fidelities; the beliefs of a candidate follow each
+/// other, at all fidelities up to the truth's.
 ///
 /// What the optimum leaves of the truth's variance is the same for all fidelities: the correlated form takes it once.
-pub fn information_of_some<const M: usize>(
+pub fn information_of_some(
     form: Information,
-    beliefs: &[[Posterior; M]],
-    fidelities: Range<usize>,
-    truth: usize,
+    beliefs: &[Posterior],
+    (fidelities, truth): (Range<usize>, usize),
     noise: &[f32],
     maxima: &[f32],
-) -> [Side; M] {
-    let mut places = [Place::default(); M];
+) -> [Side; MAX_FIDELITIES] {
+    let mut terms = [Terms::default(); MAX_FIDELITIES];
     for m in fidelities.clone() {
-        places[m] = Place::of(form, beliefs, (m, truth), noise[m]);
+        terms[m] = Terms::of(form, beliefs, (m, truth), noise[m]);
     }
-    let mut sums = [[0.0; SIDE]; M];
+    let mut sums = [[0.0; SIDE]; MAX_FIDELITIES];
     for &maximum in maxima {
         let mut left = [0.0; SIDE];
         for m in fidelities.clone() {
             if m == fidelities.start || form == Information::Paper {
-                left = places[m].remaining(maximum);
+                left = terms[m].remaining(maximum);
             }
-            let share = &places[m].share;
+            let share = &terms[m].share;
             for l in 0..SIDE {
                 let left = (1.0 - share[l]) + share[l] * left[l];
                 sums[m][l] += math::ln(math::clamp(left, SMALLEST_SHARE, 1.0));
@@ -77,36 +79,34 @@ pub fn information_of_some<const M: usize>(
         }
     }
     let all = maxima.len().max(1) as f32;
-    sums.map(|sums| sums.map(|sum| -0.5 * sum / all))
+    for sum in sums[fidelities].as_flattened_mut() {
+        *sum = -0.5 * *sum / all;
+    }
+    sums
 }
 
-/// Where the samples of the optimum are seen from, for some candidates.
+/// What is needed of the beliefs in some candidates at one fidelity.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Terms {
     mean: Side,
     precision: Side,
     /// Which part of the variance knowing the optimum acts on.
     share: Side,
 }
 
-impl Place {
-    fn of<const M: usize>(
-        form: Information,
-        beliefs: &[[Posterior; M]],
-        (m, truth): (usize, usize),
-        noise: f32,
-    ) -> Place {
-        let mut place = Place::default();
-        for (l, beliefs) in beliefs.iter().enumerate().take(SIDE) {
+impl Terms {
+    fn of(form: Information, beliefs: &[Posterior], (m, truth): (usize, usize), noise: f32) -> Terms {
+        let mut terms = Terms::default();
+        for (l, beliefs) in beliefs.chunks_exact(truth + 1).enumerate().take(SIDE) {
             let (belief, truth) = (&beliefs[m], &beliefs[truth]);
             let (at, share) = match form {
                 Information::Paper => (belief, 1.0),
                 Information::Correlated => (truth, correlation(belief, truth, noise)),
             };
-            (place.mean[l], place.share[l]) = (at.mean, share);
-            place.precision[l] = 1.0 / math::sqrt(at.variance);
+            (terms.mean[l], terms.share[l]) = (at.mean, share);
+            terms.precision[l] = 1.0 / math::sqrt(at.variance);
         }
-        place
+        terms
     }
 
     /// What a maximum leaves of the variances.
@@ -140,7 +140,7 @@ fn correlation(belief: &Posterior, truth: &Posterior, noise: f32) -> f32 {
 
 /// Running sums over particles, for one candidate at one fidelity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct ScoreSums {
     /// `Σᵥ information`.
     pub information: f32,
     /// `meanᵥ μᵥ` so far.
@@ -151,9 +151,9 @@ pub struct Tally {
     log_variance: f32,
 }
 
-impl Tally {
+impl ScoreSums {
     /// Nothing yet.
-    pub const ZERO: Tally = Tally { information: 0.0, mean: 0.0, spread: 0.0, log_variance: 0.0 };
+    pub const ZERO: ScoreSums = ScoreSums { information: 0.0, mean: 0.0, spread: 0.0, log_variance: 0.0 };
 
     /// `Σᵥ ln(σᵥ² + σ²)`.
     pub fn log_variance(&self) -> f32 {
@@ -211,10 +211,11 @@ mod tests {
         let beliefs: [[Posterior; 3]; SIDE] = core::array::from_fn(|c| {
             core::array::from_fn(|m| belief(0.3 * c as f32 - m as f32, 0.2 + 0.1 * c as f32, 0.05 * m as f32))
         });
+        let flat = beliefs.as_flattened();
         let (noise, maxima) = ([0.1, 0.2, 0.3], [0.5, -1.0, 4.0, 2.5]);
         for form in [Information::Paper, Information::Correlated] {
             for count in 1..=SIDE {
-                let some = information_of_some(form, &beliefs[..count], 0..3, 2, &noise, &maxima);
+                let some = information_of_some(form, &flat[..3 * count], (0..3, 2), &noise, &maxima);
                 for (c, beliefs) in beliefs[..count].iter().enumerate() {
                     for m in 0..3 {
                         let alone = information(form, &beliefs[m], &beliefs[2], noise[m], &maxima);
@@ -247,15 +248,15 @@ mod tests {
 
     #[test]
     fn transfer_is_zero_when_particles_agree_and_capped_when_they_contradict() {
-        let mut agree = Tally::default();
-        let mut contradict = Tally::default();
+        let mut agree = ScoreSums::default();
+        let mut contradict = ScoreSums::default();
         for v in 1..=5 {
             agree.add(&belief(0.7, 0.2, 0.0), 0.1, 0.0, v);
             contradict.add(&belief(100.0 * v as f32, 1e-6, 0.0), 1e-6, 0.0, v);
         }
         assert!(agree.transfer(0.1, 5) < 1e-6);
         assert_eq!(contradict.transfer(1e-6, 5), math::ln(5.0));
-        let mut alone = Tally::default();
+        let mut alone = ScoreSums::default();
         alone.add(&belief(3.0, 0.2, 0.0), 0.1, 0.25, 1);
         assert_eq!(alone.transfer(0.1, 1), 0.0);
         assert_eq!(alone.score(1.0, 0.1, 0.5, 1), 0.5);

@@ -8,9 +8,8 @@
 //! Cost per chosen point: one posterior per candidate and particle, and once more the kernel for the mean.
 
 use crate::error::Error;
-use crate::features::Rows;
 use crate::gp::{Particle, VARIANCE_FLOOR, Workspace};
-use crate::linalg::{self, LANES, Lane};
+use crate::linalg::{self, LANES, Lane, Matrix};
 use crate::math;
 
 /// What a point with these variances adds to the information: `½ ln(s̄² + σ²) − ½ meanᵥ ln(sᵥ² + σ²)`.
@@ -19,18 +18,17 @@ pub fn gain(mean_variance: f32, noise: f32, log_sum: f32, v: usize) -> f32 {
 }
 
 impl Workspace<'_> {
-    /// Mean over particles of the kernel between `t` chosen points and a block of at most 8 others, without noise.
+    /// Mean over particles of the kernel between chosen points and a block of at most 8 others, without noise.
+    #[cfg(any(test, feature = "internals"))]
     pub fn mean_kernel<'p>(
         &mut self,
         particles: impl ExactSizeIterator<Item = Particle<'p>>,
-        chosen: Rows<'_>,
-        t: usize,
-        others: Rows<'_>,
-        count: usize,
+        chosen: Matrix<'_>,
+        others: Matrix<'_>,
     ) {
         let weight = 1.0 / particles.len() as f32;
         for (v, particle) in particles.enumerate() {
-            self.add_kernel(&particle, v == 0, weight, (chosen, t), (others, count));
+            self.add_kernel(&particle, v == 0, weight, chosen, others);
         }
     }
 
@@ -40,17 +38,17 @@ impl Workspace<'_> {
         particle: &Particle<'_>,
         first: bool,
         weight: f32,
-        (chosen, t): (Rows<'_>, usize),
-        (others, count): (Rows<'_>, usize),
+        chosen: Matrix<'_>,
+        others: Matrix<'_>,
     ) {
+        let t = chosen.ncols();
         if first {
             self.panels[1][..t].fill([0.0; LANES]);
         }
         for from in (0..t).step_by(LANES) {
-            let points = Rows { data: &chosen.data[from * chosen.stride..], ..chosen };
-            self.features_of_rows(particle, points, from, LANES.min(t - from));
+            self.features_of(particle, chosen.columns(from, LANES.min(t - from)), from);
         }
-        self.base_kernel(particle, others, count, t);
+        self.base_kernel(particle, others, t);
         let [base, mean, _] = &mut self.panels;
         for (mean, base) in mean[..t].iter_mut().zip(base.iter()) {
             for l in 0..LANES {
@@ -69,14 +67,14 @@ impl Workspace<'_> {
         for lane in 0..count {
             panel[first + lane][lane] += noise;
         }
-        linalg::factor_block(self.matrix, self.size, first, count, panel, 0.5 * noise).map(|_| ())
+        linalg::factor_block(&mut self.matrix, first, count, panel, 0.5 * noise).map(|_| ())
     }
 
     /// After [`mean_kernel`](Self::mean_kernel) of the `t` chosen points with others: the others' variances given the
     /// chosen ones.
     pub fn mean_variances(&mut self, t: usize, signal: f32) -> Lane {
         let panel = &mut self.panels[1][..t];
-        linalg::solve_lower(self.matrix, self.size, panel);
+        linalg::solve_lower(&self.matrix.as_view(), panel);
         let mut variances = [signal; LANES];
         for row in panel {
             for l in 0..LANES {
@@ -100,22 +98,23 @@ mod tests {
     /// Of a point at `x`, with some points chosen before.
     fn gain_at(x: f32, thetas: &[[f32; 3]]) -> f32 {
         let (chosen, fidelity, count) = ([0.1f32, 0.5, 0.6], [0u8; 3], &mut Fallbacks::default());
-        let chosen = Rows { data: &chosen, stride: 1 };
+        let chosen = Matrix::from_slice(&chosen, 1, 3);
         let data = Observations { points: chosen, fidelity: &fidelity, z: &[] };
         let mut memory = Memory::<8, 1>::new();
         let mut gp = memory.workspace();
         let particles =
             || thetas.iter().map(|theta| Particle::new(&MODEL, theta, &[0.1], &mut Fallbacks::default()));
-        let other = Rows { data: &[x], stride: 1 };
+        let x = [x];
+        let other = Matrix::from_slice(&x, 1, 1);
         let log_sum = particles().fold(0.0, |sum, particle| {
             let mut belief = [Posterior::default()];
             gp.factor(&particle, &data, 0, count).unwrap();
             gp.posterior(&particle, &data, other, 1, &mut belief);
             sum + math::ln(belief[0].variance + 0.1)
         });
-        gp.mean_kernel(particles(), chosen, 3, chosen, 3);
+        gp.mean_kernel(particles(), chosen, chosen);
         gp.factor_mean(0, 3, 0.1).unwrap();
-        gp.mean_kernel(particles(), chosen, 3, other, 1);
+        gp.mean_kernel(particles(), chosen, other);
         let [variance, ..] = gp.mean_variances(3, 1.0);
         gain(variance, 0.1, log_sum, thetas.len())
     }

@@ -1,10 +1,20 @@
 //! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
 
+use heapless::{Vec, VecView};
+use nalgebra::SMatrix;
+
 use crate::error::Error;
+use crate::gp::Observations;
+use crate::linalg::{MatrixMut, column_mut, view, zeros};
 use crate::math;
+use crate::space::MAX_DIMENSIONS;
+
+/// A point in the unit cube, or in natural units.
+pub type Point = Vec<f32, MAX_DIMENSIONS>;
 
 /// How observations are brought to zero mean and unit deviation before the model sees them.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Scaling {
     /// `(y − mean) / deviation` with fixed numbers: the paper's setting.
     Fixed {
@@ -22,6 +32,7 @@ pub enum Scaling {
 
 /// An affine map of observations; `deviation` is positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Scale {
     /// Subtracted from an observation.
     pub mean: f32,
@@ -36,24 +47,24 @@ impl Scale {
     /// Mean and deviation of `values`, the deviation at least [`least`](Self::least).
     ///
     /// Values up to 1e30 do not overflow: squares are taken of values relative to the largest.
-    pub fn of(values: &[f32], noise: f32) -> Scale {
-        let (largest, least) = (largest(values), Scale::least(values, noise));
+    pub fn of(values: impl Iterator<Item = f32> + Clone, noise: f32) -> Scale {
+        let (largest, least) = (largest(values.clone()), Scale::least(values.clone(), noise));
         if largest == 0.0 {
             return Scale { mean: 0.0, deviation: least };
         }
-        let count = values.len() as f32;
-        let mean = values.iter().fold(0.0, |sum, value| sum + value / largest) / count;
-        let square =
-            values.iter().fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
+        let count = values.clone().count() as f32;
+        let mean = values.clone().fold(0.0, |sum, value| sum + value / largest) / count;
+        let square = values.fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
         let deviation = largest * math::sqrt(square / count);
         Scale { mean: mean * largest, deviation: deviation.max(least) }
     }
 
     /// Least deviation that says anything about `values`: that of the `noise`, or of rounding errors if there is none;
     /// 1 if all values are zero besides.
-    pub fn least(values: &[f32], noise: f32) -> f32 {
-        let rounding = (largest(values) * 1e-6).max(f32::MIN_POSITIVE);
-        if largest(values) == 0.0 && noise == 0.0 { 1.0 } else { noise.max(rounding) }
+    pub fn least(values: impl Iterator<Item = f32>, noise: f32) -> f32 {
+        let largest = largest(values);
+        let rounding = (largest * 1e-6).max(f32::MIN_POSITIVE);
+        if largest == 0.0 && noise == 0.0 { 1.0 } else { noise.max(rounding) }
     }
 
     /// The standardised observation.
@@ -67,8 +78,8 @@ impl Scale {
     }
 }
 
-fn largest(values: &[f32]) -> f32 {
-    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
+fn largest(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(0.0, |largest, value| largest.max(libm::fabsf(value)))
 }
 
 /// How a query came about.
@@ -84,10 +95,11 @@ pub enum Kind {
 }
 
 /// One past query with its answer: what must be kept to restore a task.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Record<const D: usize> {
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Record {
     /// Point in the unit cube.
-    pub x: [f32; D],
+    pub unit: Point,
     /// Index of the fidelity.
     pub fidelity: usize,
     /// How the query came about.
@@ -101,26 +113,54 @@ pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
 /// Observations beyond this are refused while there is no scale to judge them by.
 pub(crate) const LARGEST_VALUE: f32 = 1e30;
 
-/// Up to `N` observations in `D` dimensions.
-#[derive(Clone, Debug)]
-pub struct Data<const D: usize, const N: usize> {
-    x: [[f32; D]; N],
-    y: [f32; N],
-    z: [f32; N],
+/// Memory for `N` observations in `D` dimensions.
+pub(crate) struct DataMemory<const D: usize, const N: usize> {
+    points: SMatrix<f32, D, N>,
+    answers: Vec<Answer, N>,
     fidelity: [u8; N],
-    kind: [u8; N],
+    z: [f32; N],
+}
+
+/// What was told of a query, and how that came about.
+#[derive(Clone, Copy)]
+struct Answer {
+    y: f32,
+    kind: Kind,
+    failed: bool,
+}
+
+impl<const D: usize, const N: usize> DataMemory<D, N> {
+    pub const fn new() -> Self {
+        const { assert!(D > 0 && N > 0) };
+        DataMemory { points: zeros(), answers: Vec::new(), fidelity: [0; N], z: [0.0; N] }
+    }
+
+    /// No observations, in as many of the dimensions.
+    pub fn view(&mut self, dimensions: usize) -> Data<'_> {
+        self.answers.clear();
+        let (answers, points) = (self.answers.as_mut_view(), view(&mut self.points));
+        Data { dimensions, points, answers, fidelity: &mut self.fidelity, z: &mut self.z, len: 0 }
+    }
+}
+
+/// The observations, in the order in which they came.
+///
+/// A failed measurement takes a slot, too. To the model it is an observation of the worst value told so far, so that it
+/// keeps away from there.
+pub(crate) struct Data<'a> {
+    dimensions: usize,
+    points: MatrixMut<'a>,
+    answers: &'a mut VecView<Answer>,
+    fidelity: &'a mut [u8],
+    z: &'a mut [f32],
+    /// How many count; those behind them are yet to be replayed.
     len: usize,
 }
 
-impl<const D: usize, const N: usize> Data<D, N> {
-    /// No observations.
-    pub const fn new() -> Self {
-        const { assert!(D > 0 && N > 0) };
-        Data { x: [[0.0; D]; N], y: [0.0; N], z: [0.0; N], fidelity: [0; N], kind: [0; N], len: 0 }
-    }
-
+impl Data<'_> {
     /// Forgets all observations.
     pub fn clear(&mut self) {
+        self.answers.clear();
         self.len = 0;
     }
 
@@ -128,85 +168,89 @@ impl<const D: usize, const N: usize> Data<D, N> {
     ///
     /// # Errors
     /// [`Error::Capacity`] when full, [`Error::NotFinite`]; nothing changes then.
-    pub fn push(&mut self, x: &[f32; D], fidelity: usize, kind: Kind, y: f32) -> Result<(), Error> {
-        if self.len == N {
-            return Err(Error::Capacity { what: "observations", needed: N + 1, available: N });
-        }
-        if !y.is_finite() || y.abs() > LARGEST_VALUE {
-            return Err(Error::NotFinite);
-        }
-        let i = self.len;
-        self.x[i] = *x;
-        self.y[i] = y;
-        self.fidelity[i] = fidelity as u8;
-        self.kind[i] = kind as u8;
-        self.len += 1;
+    pub fn push(&mut self, record: &Record) -> Result<(), Error> {
+        self.push_hidden(record)?;
+        self.reveal();
         Ok(())
     }
 
-    /// Counts the next slot as an observation: one that [`push_hidden`](Self::push_hidden) wrote.
-    pub(crate) fn reveal(&mut self) {
-        self.len = (self.len + 1).min(N);
+    /// Counts the next of the hidden observations.
+    pub fn reveal(&mut self) {
+        self.len = (self.len + 1).min(self.answers.len());
     }
 
-    /// Writes an observation that does not count yet, `ahead` slots beyond the last; see [`reveal`](Self::reveal).
-    pub(crate) fn push_hidden(
-        &mut self,
-        ahead: usize,
-        x: &[f32; D],
-        fidelity: usize,
-        kind: Kind,
-        y: f32,
-    ) -> Result<(), Error> {
-        let len = self.len;
-        self.len += ahead;
-        let pushed = self.push(x, fidelity, kind, y);
-        self.len = len;
-        pushed
+    /// Appends an observation that does not count yet; see [`reveal`](Self::reveal).
+    pub fn push_hidden(&mut self, record: &Record) -> Result<(), Error> {
+        let y = record.y.unwrap_or(0.0);
+        if !y.is_finite() || libm::fabsf(y) > LARGEST_VALUE {
+            return Err(Error::NotFinite);
+        }
+        let (slot, capacity) = (self.answers.len(), self.capacity());
+        let answer = Answer { y, kind: record.kind, failed: record.y.is_none() };
+        let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
+        self.answers.push(answer).map_err(|_| full)?;
+        column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
+        self.fidelity[slot] = record.fidelity as u8;
+        Ok(())
     }
 
     /// Observation `i`, whether it counts already or is hidden.
-    pub(crate) fn record(&self, i: usize) -> Record<D> {
-        Record {
-            x: self.x[i],
-            fidelity: usize::from(self.fidelity[i]),
-            kind: self.kind(i),
-            y: Some(self.y[i]),
-        }
+    pub fn record(&self, i: usize) -> Record {
+        let Answer { y, kind, failed } = self.answers[i];
+        let unit = self.slot(i).iter().copied().collect();
+        Record { unit, fidelity: usize::from(self.fidelity[i]), kind, y: (!failed).then_some(y) }
+    }
+
+    fn slot(&self, i: usize) -> &[f32] {
+        let points = self.points.column(i).data.into_slice();
+        &points[..self.dimensions]
     }
 
     /// Renews the standardised observations: `z = sign · (y − mean) / deviation`, within ±10⁶.
     ///
     /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
     pub fn rescale(&mut self, scale: Scale, sign: f32) {
-        for (z, y) in self.z[..self.len].iter_mut().zip(&self.y) {
-            *z = sign * scale.apply(*y).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+        let answers = &self.answers[..self.len];
+        let mut worst = f32::INFINITY;
+        for (z, answer) in self.z.iter_mut().zip(answers).filter(|(_, answer)| !answer.failed) {
+            *z = sign * scale.apply(answer.y).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+            worst = worst.min(*z);
+        }
+        // Before anything was told, one standard deviation below the mean.
+        let worst = if worst.is_finite() { worst } else { -1.0 };
+        for (z, _) in self.z.iter_mut().zip(answers).filter(|(_, answer)| answer.failed) {
+            *z = worst;
         }
     }
 
-    /// Number of observations.
+    /// Number of observations that count.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    /// Observations that are yet to be replayed.
+    pub fn hidden(&self) -> usize {
+        self.answers.len() - self.len
     }
 
-    /// Free slots.
+    /// Slots.
+    pub fn capacity(&self) -> usize {
+        self.z.len()
+    }
+
+    /// Free slots, hidden observations left aside.
     pub fn room(&self) -> usize {
-        N - self.len
+        self.capacity() - self.len
     }
 
-    /// Points in the unit cube.
-    pub fn x(&self) -> &[[f32; D]] {
-        &self.x[..self.len]
+    /// Point `i` in the unit cube.
+    pub fn point(&self, i: usize) -> &[f32] {
+        self.slot(i)
     }
 
-    /// Observations as told.
-    pub fn y(&self) -> &[f32] {
-        &self.y[..self.len]
+    /// What was told from slot `from` on, failures left out.
+    pub fn told(&self, from: usize) -> impl Iterator<Item = f32> + Clone {
+        self.answers[from..self.len].iter().filter(|answer| !answer.failed).map(|answer| answer.y)
     }
 
     /// Observations as the model sees them: standardised, larger is better.
@@ -221,18 +265,28 @@ impl<const D: usize, const N: usize> Data<D, N> {
 
     /// How observation `i` came about.
     pub fn kind(&self, i: usize) -> Kind {
-        [Kind::Initial, Kind::Carried, Kind::Search][usize::from(self.kind[i]).min(2)]
+        self.answers[i].kind
     }
 
-    /// How often the point has been observed at a fidelity.
-    pub fn count(&self, x: &[f32; D], fidelity: usize) -> usize {
-        (0..self.len).filter(|&i| usize::from(self.fidelity[i]) == fidelity && self.x[i] == *x).count()
+    /// Whether measurement `i` failed.
+    pub fn failed(&self, i: usize) -> bool {
+        self.answers[i].failed
     }
-}
 
-impl<const D: usize, const N: usize> Default for Data<D, N> {
-    fn default() -> Self {
-        Self::new()
+    /// The slots in which a point was asked at a fidelity.
+    pub fn asked(&self, x: &[f32], fidelity: usize) -> impl Iterator<Item = usize> {
+        (0..self.len).filter(move |&i| usize::from(self.fidelity[i]) == fidelity && self.slot(i) == x)
+    }
+
+    /// How often a point was asked at a fidelity.
+    pub fn count(&self, x: &[f32], fidelity: usize) -> usize {
+        self.asked(x, fidelity).count()
+    }
+
+    /// What the model is conditioned on: the observations from slot `from` on.
+    pub fn observations(&self, from: usize) -> Observations<'_> {
+        let points = self.points.view((0, from), (self.dimensions, self.len - from));
+        Observations { points, fidelity: &self.fidelity()[from..], z: &self.z()[from..] }
     }
 }
 
@@ -240,18 +294,41 @@ impl<const D: usize, const N: usize> Default for Data<D, N> {
 mod tests {
     use super::*;
 
+    fn record(x: f32, fidelity: usize, y: Option<f32>) -> Record {
+        Record { unit: Point::from_slice(&[x]).unwrap(), fidelity, kind: Kind::Search, y }
+    }
+
     #[test]
     fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
-        let mut data = Data::<1, 2>::new();
-        assert_eq!(data.push(&[0.5], 0, Kind::Initial, f32::NAN), Err(Error::NotFinite));
-        assert_eq!(data.push(&[0.5], 0, Kind::Initial, f32::INFINITY), Err(Error::NotFinite));
-        assert!(data.is_empty());
-        data.push(&[0.5], 0, Kind::Initial, 1.0).unwrap();
-        data.push(&[0.5], 1, Kind::Search, 2.0).unwrap();
+        let mut memory = DataMemory::<1, 2>::new();
+        let mut data = memory.view(1);
+        assert_eq!(data.push(&record(0.5, 0, Some(f32::NAN))), Err(Error::NotFinite));
+        assert_eq!(data.push(&record(0.5, 0, Some(f32::INFINITY))), Err(Error::NotFinite));
+        assert_eq!(data.len(), 0);
+        data.push(&record(0.5, 0, Some(1.0))).unwrap();
+        data.push(&record(0.5, 1, Some(2.0))).unwrap();
         let full = Error::Capacity { what: "observations", needed: 3, available: 2 };
-        assert_eq!(data.push(&[0.1], 0, Kind::Search, 3.0), Err(full));
-        assert_eq!((data.len(), data.room(), data.y()), (2, 0, &[1.0, 2.0][..]));
+        assert_eq!(data.push(&record(0.1, 0, Some(3.0))), Err(full));
+        assert_eq!((data.len(), data.room()), (2, 0));
+        assert!(data.told(0).eq([1.0, 2.0]));
         assert_eq!((data.count(&[0.5], 1), data.kind(1)), (1, Kind::Search));
+    }
+
+    #[test]
+    fn a_failure_counts_as_the_worst_that_was_told() {
+        let mut memory = DataMemory::<1, 4>::new();
+        let mut data = memory.view(1);
+        data.push(&record(0.1, 0, None)).unwrap();
+        data.rescale(Scale::IDENTITY, 1.0);
+        assert_eq!(data.z(), [-1.0]);
+        data.push(&record(0.2, 0, Some(5.0))).unwrap();
+        data.push(&record(0.3, 0, Some(3.0))).unwrap();
+        data.rescale(Scale::IDENTITY, 1.0);
+        assert_eq!(data.z(), [3.0, 5.0, 3.0]);
+        data.rescale(Scale::IDENTITY, -1.0);
+        assert_eq!(data.z(), [-5.0, -5.0, -3.0]);
+        assert!(data.told(0).eq([5.0, 3.0]));
+        assert_eq!(data.record(0).y, None);
     }
 
     #[test]
@@ -265,16 +342,16 @@ mod tests {
             [1e-40, 1e-40, 1e-40],
             [1e-45, 0.0, 1e-45],
         ] {
-            let scale = Scale::of(&values, 0.0);
+            let scale = Scale::of(values.into_iter(), 0.0);
             assert!(scale.deviation > 0.0 && scale.deviation.is_finite(), "{values:?} {scale:?}");
             for value in values {
                 assert!(scale.apply(value).abs() < 2.0, "{values:?} {scale:?}");
                 assert!((scale.undo(scale.apply(value)) - value).abs() <= 2e-6 * value.abs() + 3e-45);
             }
         }
-        let scale = Scale::of(&[2.0, 4.0], 0.5);
+        let scale = Scale::of([2.0, 4.0].into_iter(), 0.5);
         assert_eq!(scale, Scale { mean: 3.0, deviation: 1.0 });
-        assert_eq!(Scale::of(&[1.0, 1.0], 0.5).deviation, 0.5);
-        assert_eq!(Scale::of(&[], 0.5).deviation, 0.5);
+        assert_eq!(Scale::of([1.0, 1.0].into_iter(), 0.5).deviation, 0.5);
+        assert_eq!(Scale::of([].into_iter(), 0.5).deviation, 0.5);
     }
 }

@@ -7,37 +7,45 @@ use core::fmt;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
-    /// The named field of [`Settings`](crate::Settings) is out of its documented range.
-    Setting(&'static str),
-    /// A dimension of the problem is malformed: empty or not finite range, fewer than two levels, levels out of order
-    /// or too close to be told apart.
+    /// A field of [`Settings`](crate::Settings) is out of its range.
+    Setting {
+        /// Name of the field.
+        name: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// A dimension of the problem is malformed.
     Dimension {
         /// Index of the dimension.
         index: usize,
+        /// What is wrong with it.
+        what: &'static str,
     },
-    /// A fidelity of the problem is malformed: cost or noise out of range, or cheaper than the one before it. Or there
-    /// is none.
+    /// A fidelity of the problem is malformed.
     Fidelity {
         /// Index of the fidelity.
         index: usize,
+        /// What is wrong with it.
+        what: &'static str,
     },
     /// The budget is negative or not finite.
     Budget,
-    /// Something does not fit the capacities in the type.
+    /// Something does not fit the memory.
     Capacity {
         /// What does not fit.
         what: &'static str,
         /// How much the problem and settings need.
         needed: usize,
-        /// How much the type has.
+        /// How much the memory has room for.
         available: usize,
     },
     /// An observation is NaN or infinite.
     NotFinite,
-    /// An observation lies more than a million deviations from the others, or beyond ±10³⁰: no measurement does.
+    /// An observation lies more than a million standard deviations from the others, or beyond ±10³⁰: no measurement
+    /// does.
     Outlier,
     /// The query answered is not the one that was asked last.
-    ForeignQuery,
+    UnknownQuery,
     /// The call does not fit what the optimizer is doing now (for example the next task before this one has ended).
     OutOfTurn,
     /// A covariance matrix is not positive definite, even with the counted jitter.
@@ -76,28 +84,18 @@ pub enum SnapshotError {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Error::Setting(name) => write!(f, "setting `{name}` is out of range"),
-            Error::Dimension { index } => {
-                write!(
-                    f,
-                    "dimension {index}, from 0: missing, without a finite range, or levels not ascending"
-                )
-            }
-            Error::Fidelity { index } => {
-                write!(
-                    f,
-                    "fidelity {index}, from 0: missing, cheaper than the last, or cost or noise out of range"
-                )
-            }
+            Error::Setting { name, allowed } => write!(f, "setting `{name}` must be {allowed}"),
+            Error::Dimension { index, what } => write!(f, "dimension {index} (from 0): {what}"),
+            Error::Fidelity { index, what } => write!(f, "fidelity {index} (from 0): {what}"),
             Error::Budget => write!(f, "the budget is negative or not finite"),
             Error::Capacity { what, needed, available } => {
-                write!(f, "{what}: {needed} needed, but the type has room for {available}")
+                write!(f, "{what}: {needed} needed, but the memory has room for {available}")
             }
             Error::NotFinite => write!(f, "the observation is not a finite number"),
             Error::Outlier => {
-                write!(f, "the observation lies over a million deviations away from the others")
+                write!(f, "the observation lies over a million standard deviations away from the others")
             }
-            Error::ForeignQuery => write!(f, "the query is not the one asked last"),
+            Error::UnknownQuery => write!(f, "the query is not the one asked last"),
             Error::OutOfTurn => write!(f, "the call does not fit what the optimizer is doing now"),
             Error::NotPositiveDefinite { row } => {
                 write!(f, "the covariance matrix is not positive definite at row {row}")
@@ -140,12 +138,12 @@ mod tests {
     fn every_error_names_its_cause() {
         let full = Error::Capacity { what: "particles", needed: 12, available: 10 };
         for (error, words) in [
-            (Error::Setting("beta"), "setting `beta` is out of range"),
+            (Error::Setting { name: "beta", allowed: "0 or more" }, "setting `beta` must be 0 or more"),
             (
-                Error::Dimension { index: 3 },
-                "dimension 3, from 0: missing, without a finite range, or levels not ascending",
+                Error::Dimension { index: 3, what: "`low` must be below `high`" },
+                "dimension 3 (from 0): `low` must be below `high`",
             ),
-            (full, "particles: 12 needed, but the type has room for 10"),
+            (full, "particles: 12 needed, but the memory has room for 10"),
             (Error::NotFinite, "the observation is not a finite number"),
             (
                 SnapshotError::Newer { version: 9 }.into(),

@@ -5,12 +5,12 @@
 //! - **ARD**: `ψ_j(x) = x_j / (√2 ℓ_j)`, `ℓ_j = exp(θ_j + offset)`, which makes Eq. (12) the usual squared
 //!   exponential kernel with a lengthscale per dimension.
 //!
-//! Points come in blocks of at most 8 rows. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
+//! Points come in blocks of at most 8, each a column of a matrix. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
 //! backward; ARD `D`.
 
-pub use crate::linalg::Rows;
-use crate::linalg::{Columns, LANES, Lane, affine, multiply_add, product};
+use crate::linalg::{LANES, Lane, Matrix, MatrixMut, affine, column, multiply_add, product};
 use crate::math;
+use crate::space::MAX_DIMENSIONS;
 
 /// Layers of the deep map.
 pub const LAYERS: usize = 3;
@@ -82,18 +82,14 @@ impl Maps {
     pub const LEAST_DEEP: usize = Map::Deep { width: 1 }.parameters(1) + 1;
 }
 
-/// What the forward pass reads and writes, for one block of points.
+/// What the forward pass reads and writes for one block of points: matrices with a column for each point.
 pub struct Forward<'a> {
     /// The points.
-    pub points: Rows<'a>,
-    /// Number of points.
-    pub count: usize,
+    pub points: Matrix<'a>,
     /// Takes the deep map's hidden layers.
-    pub hidden: [&'a mut [f32]; LAYERS - 1],
+    pub hidden: [MatrixMut<'a>; LAYERS - 1],
     /// Takes `ψ`.
-    pub features: &'a mut [f32],
-    /// Distance between rows of `hidden` and `features`.
-    pub stride: usize,
+    pub features: MatrixMut<'a>,
 }
 
 /// `ψ` of a block of points.
@@ -105,22 +101,24 @@ pub fn forward(map: Map, d: usize, offset: f32, theta: &[f32], block: Forward<'_
 }
 
 fn forward_ard(d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
-    let Forward { points, count, features, stride, .. } = block;
-    for j in 0..d {
-        let scale = inverse_scale(theta[j] + offset);
-        for p in 0..count {
-            features[p * stride + j] = points.data[p * points.stride + j] * scale;
+    let Forward { points, mut features, .. } = block;
+    let mut scales = [0.0; MAX_DIMENSIONS];
+    for (scale, theta) in scales[..d].iter_mut().zip(theta) {
+        *scale = inverse_scale(theta + offset);
+    }
+    for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
+        let (features, point) = (features.data.into_slice_mut(), point.data.into_slice());
+        for ((feature, x), scale) in features.iter_mut().zip(point).zip(&scales) {
+            *feature = x * scale;
         }
     }
 }
 
 fn forward_deep(d: usize, width: usize, theta: &[f32], block: Forward<'_>) {
-    let Forward { points, count, hidden: [first, second], features, stride } = block;
-    forward_layer(layer(0, d, width), width, theta, points, count, first, stride);
-    let points = Rows { data: first, stride };
-    forward_layer(layer(1, d, width), width, theta, points, count, second, stride);
-    let points = Rows { data: second, stride };
-    forward_layer(layer(2, d, width), width, theta, points, count, features, stride);
+    let Forward { points, hidden: [mut first, mut second], mut features } = block;
+    forward_layer(layer(0, d, width), width, theta, &points, &mut first);
+    forward_layer(layer(1, d, width), width, theta, &first.as_view(), &mut second);
+    forward_layer(layer(2, d, width), width, theta, &second.as_view(), &mut features);
 }
 
 /// `1 / (√2 ℓ)` for `ln ℓ`.
@@ -128,35 +126,25 @@ fn inverse_scale(log_length: f32) -> f32 {
     math::exp(-log_length) * core::f32::consts::FRAC_1_SQRT_2
 }
 
-fn forward_layer(
-    layer: Layer,
-    width: usize,
-    theta: &[f32],
-    input: Rows<'_>,
-    count: usize,
-    output: &mut [f32],
-    stride: usize,
-) {
+fn forward_layer(layer: Layer, width: usize, theta: &[f32], input: &Matrix<'_>, output: &mut MatrixMut<'_>) {
     let (weights, biases) = (&theta[layer.weights..layer.biases], &theta[layer.biases..][..width]);
-    affine(output, stride, (count, layer.inputs, width), input, weights, width, biases);
-    for row in output.chunks_mut(stride).take(count) {
-        math::tanh_slice(&mut row[..width]);
+    affine(output, input, weights, biases);
+    for column in output.column_iter_mut() {
+        math::tanh_slice(column.data.into_slice_mut());
     }
 }
 
 /// What the backward pass reads and scribbles on, for one block of points.
 pub struct Backward<'a> {
-    /// The points.
-    pub points: Rows<'a>,
+    /// The points, each a column.
+    pub points: Matrix<'a>,
     /// The activations that `forward` left, the features last.
-    pub activations: [Rows<'a>; LAYERS],
-    /// Number of points.
-    pub count: usize,
+    pub activations: [Matrix<'a>; LAYERS],
     /// `∂/∂ψ` as `[feature][point]`; overwritten.
     pub delta: &'a mut [Lane],
     /// As large as `delta`.
     pub other: &'a mut [Lane],
-    /// 8 rows of as many numbers as there are features.
+    /// 8 times as many numbers as there are features.
     pub rows: &'a mut [f32],
 }
 
@@ -169,40 +157,41 @@ pub fn backward(map: Map, d: usize, theta: &[f32], gradient: &mut [f32], block: 
 }
 
 fn backward_ard(d: usize, gradient: &mut [f32], block: Backward<'_>) {
-    let Rows { data, stride } = block.activations[LAYERS - 1];
-    for j in 0..d {
-        for p in 0..block.count {
-            gradient[j] -= block.delta[j][p] * data[p * stride + j];
+    let features = &block.activations[LAYERS - 1];
+    for p in 0..features.ncols() {
+        let features = column(features, p);
+        for ((gradient, delta), feature) in gradient[..d].iter_mut().zip(&*block.delta).zip(features) {
+            *gradient -= delta[p] * feature;
         }
     }
 }
 
 fn backward_deep(d: usize, width: usize, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
-    let Backward { points, activations, count, mut delta, mut other, rows } = block;
+    let Backward { points, activations, mut delta, mut other, rows } = block;
+    let count = points.ncols();
     for index in (0..LAYERS).rev() {
         let layer = layer(index, d, width);
-        through_tanh(delta, activations[index], count, rows, width);
-        let input = if index == 0 { points } else { activations[index - 1] };
+        through_tanh(delta, &activations[index], rows);
+        let input = if index == 0 { &points } else { &activations[index - 1] };
         let (weights, biases) =
             gradient[layer.weights..layer.biases + width].split_at_mut(layer.inputs * width);
-        let Rows { data, stride } = input;
-        let shape = (layer.inputs, count, width);
-        multiply_add(weights, width, shape, Columns { data, stride }, rows, width);
+        multiply_add(weights, width, input, &rows[..count * width]);
         for row in rows.chunks(width).take(count) {
             for (bias, delta) in biases.iter_mut().zip(row) {
                 *bias += delta;
             }
         }
         if index > 0 {
-            let weights = Rows { data: &theta[layer.weights..], stride: width };
-            product(&mut other[..layer.inputs], weights, &delta[..width]);
+            let weights = Matrix::from_slice(&theta[layer.weights..layer.biases], width, layer.inputs);
+            product(&mut other[..layer.inputs], &weights, &delta[..width]);
             core::mem::swap(&mut delta, &mut other);
         }
     }
 }
 
 /// `δ ← δ (1 − a²)`, and the same transposed into `rows`; nothing for points that are not there.
-fn through_tanh(delta: &mut [Lane], output: Rows<'_>, count: usize, rows: &mut [f32], width: usize) {
+fn through_tanh(delta: &mut [Lane], output: &Matrix<'_>, rows: &mut [f32]) {
+    let (width, count) = output.shape();
     let delta = &mut delta[..width];
     for (p, row) in rows.chunks_exact_mut(width).take(LANES).enumerate() {
         if p >= count {
@@ -210,8 +199,7 @@ fn through_tanh(delta: &mut [Lane], output: Rows<'_>, count: usize, rows: &mut [
             delta.iter_mut().for_each(|delta| delta[p] = 0.0);
             continue;
         }
-        let output = &output.data[p * output.stride..][..width];
-        for ((row, a), delta) in row.iter_mut().zip(output).zip(&mut *delta) {
+        for ((row, a), delta) in row.iter_mut().zip(column(output, p)).zip(&mut *delta) {
             delta[p] *= 1.0 - a * a;
             *row = delta[p];
         }
@@ -237,29 +225,28 @@ mod tests {
             let p = map.parameters(d);
             let theta: [f32; 128] = core::array::from_fn(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) * 1.2);
             let x: [f32; 6] = [0.1, 0.9, 0.4, 0.7, 0.3, 0.2];
-            let points = Rows { data: &x, stride: 3 };
+            let points = Matrix::from_slice(&x, 3, 2);
             let weight = |point: usize, f: usize| ((point * 7 + f * 3) % 5) as f32 - 1.5;
             let features = map.features(d);
             let value = |theta: &[f32]| {
-                let (mut a, mut b, mut c) = ([0.0; 2 * W], [0.0; 2 * W], [0.0; 2 * W]);
-                let hidden = [&mut a[..], &mut b[..]];
-                let block = Forward { points, count: 2, hidden, features: &mut c, stride: W };
-                forward(map, d, 0.1, theta, block);
-                let sum: f32 =
-                    (0..2).map(|p| (0..features).map(|f| weight(p, f) * c[p * W + f]).sum::<f32>()).sum();
-                (sum, a, b, c)
+                let mut activations = [[0.0; 2 * W]; LAYERS];
+                let [a, b, c] = activations.each_mut().map(|a| MatrixMut::from_slice(a, features, 2));
+                forward(map, d, 0.1, theta, Forward { points, hidden: [a, b], features: c });
+                let [.., psi] = activations;
+                let sum: f32 = (0..2)
+                    .map(|p| (0..features).map(|f| weight(p, f) * psi[p * features + f]).sum::<f32>())
+                    .sum();
+                (sum, activations)
             };
-            let (_, a, b, c) = value(&theta);
+            let (_, activations) = value(&theta);
             let mut delta = [[0.0; LANES]; W];
             for (f, lanes) in delta.iter_mut().enumerate().take(features) {
                 lanes[..2].copy_from_slice(&[weight(0, f), weight(1, f)]);
             }
             let mut gradient = [0.0; 128];
-            let activations = [&a, &b, &c].map(|data| Rows { data, stride: W });
             let block = Backward {
                 points,
-                activations,
-                count: 2,
+                activations: activations.each_ref().map(|a| Matrix::from_slice(a, features, 2)),
                 delta: &mut delta,
                 other: &mut [[0.0; LANES]; W],
                 rows: &mut [0.0; LANES * W],

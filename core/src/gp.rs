@@ -10,14 +10,16 @@
 //! `∂/∂K̃ = ½(ααᵀ − K̃⁻¹)`, `α = K̃⁻¹z`, back through kernel, distances and feature map. Rows of `K̃⁻¹` are taken
 //! 8 at a time, so the inverse is never stored.
 //!
-//! One [`Workspace`] serves all particles in turn. Its matrix holds `L` below and on the diagonal, and `K` (without
-//! noise; after the gradient, what replaced it) above it. All work comes in blocks of 8 observations or candidates; none costs more than
+//! One [`Workspace`] serves all particles in turn. Column `i` of its matrix holds row `i` of `L` up to the diagonal, and
+//! row `i` of `K` (without noise; after the gradient, what replaced it) beyond it. All work comes in blocks of 8 observations or candidates; none costs more than
 //! `8 (F(D + 2F) · 3 + t F · 2 + t² M/2)` multiply-adds.
 
+use nalgebra::{SMatrix, SVector};
+
 use crate::error::Error;
-use crate::features::{Backward, Forward, LAYERS, Maps, Rows};
+use crate::features::{Backward, Forward, LAYERS, Maps};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
-use crate::linalg::{self, Columns, LANES, Lane};
+use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, column, column_mut, panel, view, zeros};
 use crate::math;
 
 /// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
@@ -53,8 +55,8 @@ pub struct Posterior {
 /// The observations that the model is conditioned on.
 #[derive(Clone, Copy)]
 pub struct Observations<'a> {
-    /// Points in the unit cube.
-    pub points: Rows<'a>,
+    /// Points in the unit cube, each a column.
+    pub points: Matrix<'a>,
     /// Fidelity of each.
     pub fidelity: &'a [u8],
     /// Standardised observations; not needed for variances alone.
@@ -75,15 +77,15 @@ pub struct Fallbacks {
 
 /// Memory of one Gaussian process with up to `N` observations and `F` features.
 pub struct Memory<const N: usize, const F: usize> {
-    matrix: [[f32; N]; N],
-    features: [[f32; F]; N],
-    hidden: [[[f32; F]; N]; LAYERS - 1],
-    whitened: [f32; N],
-    alpha: [f32; N],
-    panels: [[Lane; N]; 3],
-    block: [[[f32; F]; LANES]; LAYERS],
-    own: [Lane; F],
-    delta: [[Lane; F]; 2],
+    matrix: SMatrix<f32, N, N>,
+    features: SMatrix<f32, F, N>,
+    hidden: [SMatrix<f32, F, N>; LAYERS - 1],
+    whitened: SVector<f32, N>,
+    alpha: SVector<f32, N>,
+    panels: [SMatrix<f32, LANES, N>; 3],
+    block: [SMatrix<f32, F, LANES>; LAYERS],
+    own: SMatrix<f32, LANES, F>,
+    delta: [SMatrix<f32, LANES, F>; 2],
 }
 
 impl<const N: usize, const F: usize> Memory<N, F> {
@@ -91,40 +93,30 @@ impl<const N: usize, const F: usize> Memory<N, F> {
     pub const fn new() -> Self {
         const { assert!(N > 0 && F > 0) };
         Memory {
-            matrix: [[0.0; N]; N],
-            features: [[0.0; F]; N],
-            hidden: [[[0.0; F]; N]; LAYERS - 1],
-            whitened: [0.0; N],
-            alpha: [0.0; N],
-            panels: [[[0.0; LANES]; N]; 3],
-            block: [[[0.0; F]; LANES]; LAYERS],
-            own: [[0.0; LANES]; F],
-            delta: [[[0.0; LANES]; F]; 2],
+            matrix: zeros(),
+            features: zeros(),
+            hidden: [zeros(), zeros()],
+            whitened: zeros(),
+            alpha: zeros(),
+            panels: [zeros(), zeros(), zeros()],
+            block: [zeros(), zeros(), zeros()],
+            own: zeros(),
+            delta: [zeros(), zeros()],
         }
     }
 
-    /// The memory as slices, ready to work.
+    /// The memory as views, ready to work.
     pub fn workspace(&mut self) -> Workspace<'_> {
-        let [first, second] = &mut self.hidden;
-        let [k, truth, work] = &mut self.panels;
-        let [block_first, block_second, block_features] = &mut self.block;
-        let [delta, other] = &mut self.delta;
         Workspace {
-            size: N,
-            width: F,
-            matrix: self.matrix.as_flattened_mut(),
-            features: self.features.as_flattened_mut(),
-            hidden: [first.as_flattened_mut(), second.as_flattened_mut()],
-            whitened: &mut self.whitened,
-            alpha: &mut self.alpha,
-            panels: [k, truth, work],
-            block: [
-                block_first.as_flattened_mut(),
-                block_second.as_flattened_mut(),
-                block_features.as_flattened_mut(),
-            ],
-            own: &mut self.own,
-            delta: [delta, other],
+            matrix: view(&mut self.matrix),
+            features: view(&mut self.features),
+            hidden: self.hidden.each_mut().map(view),
+            whitened: self.whitened.as_mut_slice(),
+            alpha: self.alpha.as_mut_slice(),
+            panels: self.panels.each_mut().map(panel),
+            block: self.block.each_mut().map(|block| block.as_mut_slice()),
+            own: panel(&mut self.own),
+            delta: self.delta.each_mut().map(panel),
         }
     }
 }
@@ -135,16 +127,15 @@ impl<const N: usize, const F: usize> Default for Memory<N, F> {
     }
 }
 
-/// The slices of a [`Memory`]. Shapes are run-time numbers here, so the code below exists once.
+/// The views of a [`Memory`]. Shapes are run-time numbers here, so the code below exists once.
 pub struct Workspace<'a> {
-    pub(crate) size: usize,
-    pub(crate) width: usize,
-    pub(crate) matrix: &'a mut [f32],
-    pub(crate) features: &'a mut [f32],
-    pub(crate) hidden: [&'a mut [f32]; LAYERS - 1],
+    pub(crate) matrix: MatrixMut<'a>,
+    pub(crate) features: MatrixMut<'a>,
+    pub(crate) hidden: [MatrixMut<'a>; LAYERS - 1],
     pub(crate) whitened: &'a mut [f32],
     pub(crate) alpha: &'a mut [f32],
     pub(crate) panels: [&'a mut [Lane]; 3],
+    /// Room for activations of up to 8 points.
     pub(crate) block: [&'a mut [f32]; LAYERS],
     pub(crate) own: &'a mut [Lane],
     pub(crate) delta: [&'a mut [Lane]; 2],
@@ -166,6 +157,7 @@ pub struct Particle<'a> {
 
 impl<'a> Particle<'a> {
     /// Reads `θ`; `noise` is the standardised noise variance per fidelity. Counts where the floor acts.
+    #[cfg(any(test, feature = "internals"))]
     pub fn new(model: &'a Model, theta: &'a [f32], noise: &[f32], fallbacks: &mut Fallbacks) -> Self {
         Self::with(Maps::ALL, model, theta, noise, fallbacks)
     }
@@ -226,19 +218,12 @@ impl Workspace<'_> {
         fallbacks: &mut Fallbacks,
     ) -> Result<(), Error> {
         let count = LANES.min(data.fidelity.len() - first);
-        let end = first + count;
-        let points = Rows { data: &data.points.data[first * data.points.stride..], ..data.points };
-        self.features_of_rows(particle, points, first, count);
-        transpose(
-            self.own,
-            &self.features[first * self.width..],
-            self.width,
-            particle.model.features(),
-            count,
-        );
-        let own = &self.own[..particle.model.features()];
+        let (features, end) = (particle.model.features(), first + count);
+        self.features_of(particle, data.points.columns(first, count), first);
+        let own = &mut self.own[..features];
+        transpose(own, &self.features.view((0, first), (features, count)));
         let panel = &mut self.panels[0][..end];
-        linalg::squared_distances(panel, Rows { data: self.features, stride: self.width }, own);
+        linalg::squared_distances(panel, &self.features.rows(0, features), own);
         particle.base(panel);
         // κ of every fidelity with those of the block.
         let mut kappas = [[1.0; LANES]; MAX_FIDELITIES];
@@ -247,7 +232,7 @@ impl Workspace<'_> {
         }
         for (j, (lanes, &m)) in panel.iter_mut().zip(data.fidelity).enumerate() {
             lanes.iter_mut().zip(&kappas[usize::from(m)]).for_each(|(k, kappa)| *k *= kappa);
-            let row = &mut self.matrix[j * self.size + first..][..count];
+            let row = &mut column_mut(&mut self.matrix, j)[first..end];
             match j.checked_sub(first) {
                 None => copy(row, lanes),
                 Some(own) => {
@@ -257,35 +242,28 @@ impl Workspace<'_> {
             }
         }
         let floor = PIVOT_FLOOR * particle.hyper.signal;
-        let raised = linalg::factor_block(self.matrix, self.size, first, count, panel, floor)?;
+        let raised = linalg::factor_block(&mut self.matrix, first, count, panel, floor)?;
         fallbacks.pivots = fallbacks.pivots.saturating_add(raised);
         Ok(())
     }
 
-    /// Features of `count` rows of points, kept as those of observations `first` and on.
-    pub(crate) fn features_of_rows(
-        &mut self,
-        particle: &Particle<'_>,
-        points: Rows<'_>,
-        first: usize,
-        count: usize,
-    ) {
-        let from = first * self.width;
+    /// Features of some points, kept as those of observations `first` and on.
+    pub(crate) fn features_of(&mut self, particle: &Particle<'_>, points: Matrix<'_>, first: usize) {
+        let shape = (particle.model.features(), points.ncols());
         let [h0, h1] = &mut self.hidden;
-        let hidden = [&mut h0[from..], &mut h1[from..]];
-        let features = &mut self.features[from..];
-        particle.forward(Forward { points, count, hidden, features, stride: self.width });
+        let hidden = [h0.view_mut((0, first), shape), h1.view_mut((0, first), shape)];
+        let features = self.features.view_mut((0, first), shape);
+        particle.forward(Forward { points, hidden, features });
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of the first `t` kept features with up to 8 points, into the first panel.
-    pub(crate) fn base_kernel(&mut self, particle: &Particle<'_>, points: Rows<'_>, count: usize, t: usize) {
-        let features = particle.model.features();
-        let [h0, h1, psi] = &mut self.block;
-        let block = Forward { points, count, hidden: [h0, h1], features: psi, stride: self.width };
-        particle.forward(block);
-        transpose(self.own, psi, self.width, features, count);
-        let kept = Rows { data: self.features, stride: self.width };
-        linalg::squared_distances(&mut self.panels[0][..t], kept, &self.own[..features]);
+    pub(crate) fn base_kernel(&mut self, particle: &Particle<'_>, points: Matrix<'_>, t: usize) {
+        let (features, count) = (particle.model.features(), points.ncols());
+        let [h0, h1, psi] = self.block.each_mut().map(|block| MatrixMut::from_slice(block, features, count));
+        particle.forward(Forward { points, hidden: [h0, h1], features: psi });
+        let own = &mut self.own[..features];
+        transpose(own, &Matrix::from_slice(self.block[LAYERS - 1], features, count));
+        linalg::squared_distances(&mut self.panels[0][..t], &self.features.rows(0, features), own);
         particle.base(&mut self.panels[0][..t]);
     }
 
@@ -294,10 +272,10 @@ impl Workspace<'_> {
         let t = data.fidelity.len();
         let whitened = &mut self.whitened[..t];
         whitened.copy_from_slice(data.z);
-        linalg::solve_lower_one(self.matrix, self.size, whitened);
+        linalg::solve_lower_one(&self.matrix.as_view(), whitened);
         let mut sum = t as f32 * LN_2_PI;
         for (i, w) in whitened.iter().enumerate() {
-            sum += 2.0 * math::ln(self.matrix[i * self.size + i]) + w * w;
+            sum += 2.0 * math::ln(self.matrix[(i, i)]) + w * w;
         }
         -0.5 * sum
     }
@@ -305,7 +283,7 @@ impl Workspace<'_> {
     /// `α = K̃⁻¹z`, which the gradient needs; after [`condition`](Self::condition).
     pub fn solve(&mut self, t: usize) {
         self.alpha[..t].copy_from_slice(&self.whitened[..t]);
-        linalg::solve_upper_one(self.matrix, self.size, &mut self.alpha[..t]);
+        linalg::solve_upper_one(&self.matrix.as_view(), &mut self.alpha[..t]);
     }
 
     /// Adds to `gradient` and `sums` what the block of observations at `first` contributes to `∂ log p(z|θ)/∂θ`.
@@ -321,22 +299,21 @@ impl Workspace<'_> {
         let count = LANES.min(t - first);
         self.inverse_columns(t, first, count);
         self.weigh(particle, data, first, count, sums);
-        let from = first * self.width;
-        transpose(self.own, &self.features[from..], self.width, features, count);
+        let shape = (features, count);
+        let own = &mut self.own[..features];
+        transpose(own, &self.features.view((0, first), shape));
         let [delta, other] = &mut self.delta;
-        let all = Columns { data: self.features, stride: self.width };
-        let own = &self.own[..features];
-        linalg::weighted_differences(&mut delta[..features], &self.panels[0][..t], own, all);
+        let all = self.features.rows(0, features);
+        linalg::weighted_differences(&mut delta[..features], &self.panels[0][..t], own, &all);
         delta[..features].as_flattened_mut().iter_mut().for_each(|d| *d *= -4.0);
-        let rows = |data| Rows { data, stride: self.width };
+        let [h0, h1] = &self.hidden;
         let block = Backward {
-            points: Rows { data: &data.points.data[first * data.points.stride..], ..data.points },
+            points: data.points.columns(first, count),
             activations: [
-                rows(&self.hidden[0][from..]),
-                rows(&self.hidden[1][from..]),
-                rows(&self.features[from..]),
+                h0.view((0, first), shape),
+                h1.view((0, first), shape),
+                self.features.view((0, first), shape),
             ],
-            count,
             delta,
             other,
             rows: self.block[0],
@@ -352,9 +329,9 @@ impl Workspace<'_> {
         for (lane, row) in panel[..count].iter_mut().enumerate() {
             row[lane] = 1.0;
         }
-        let corner = &self.matrix[first * self.size + first..];
-        linalg::solve_lower(corner, self.size, panel);
-        linalg::solve_upper(corner, self.size, panel);
+        let corner = self.matrix.view((first, first), (t - first, t - first));
+        linalg::solve_lower(&corner, panel);
+        linalg::solve_upper(&corner, panel);
     }
 
     /// `K̃⁻¹ → ½(ααᵀ − K̃⁻¹) ∘ K` in the first panel: the gradient in `ln k`, summed up by fidelities.
@@ -372,12 +349,12 @@ impl Workspace<'_> {
         let (above, below) = self.panels[0][..t].split_at_mut(first);
         for (j, lanes) in above.iter_mut().enumerate() {
             *lanes = [0.0; LANES];
-            copy(lanes, &self.matrix[j * self.size + first..][..count]);
+            copy(lanes, &column_mut(&mut self.matrix, j)[first..first + count]);
         }
         for lane in 0..count {
             let (i, m) = (first + lane, usize::from(data.fidelity[first + lane]));
             let (alpha, later) = (self.alpha[i], &self.alpha[i + 1..t]);
-            let of_pairs = &mut self.matrix[i * self.size..][i + 1..t];
+            let of_pairs = &mut column_mut(&mut self.matrix, i)[i + 1..t];
             let (done, below) = below.split_at_mut(lane + 1);
             let (own, others) = done[lane][lane..count].split_first_mut().expect("as many as the block has");
             *own = weight(alpha, alpha, *own, particle.hyper.signal * particle.hyper.kappa[m][m]);
@@ -409,13 +386,14 @@ impl Workspace<'_> {
         &mut self,
         particle: &Particle<'_>,
         data: &Observations<'_>,
-        points: Rows<'_>,
+        points: Matrix<'_>,
         fidelities: usize,
         out: &mut [Posterior],
     ) {
         let (t, truth) = (data.fidelity.len(), fidelities - 1);
-        let count = out.len() / fidelities;
-        self.base_kernel(particle, points, count, t);
+        let count = points.ncols();
+        self.base_kernel(particle, points, t);
+        let factor = self.matrix.as_view();
         let [base, of_truth, work] = &mut self.panels;
         let base = &base[..t];
         for m in (0..fidelities).rev() {
@@ -424,7 +402,7 @@ impl Workspace<'_> {
             for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
                 *panel = base.map(|k| k * kappa[usize::from(n)]);
             }
-            linalg::solve_lower(self.matrix, self.size, panel);
+            linalg::solve_lower(&factor, panel);
             let sums =
                 Sums::of(if m == truth { &of_truth[..t] } else { &work[..t] }, &of_truth[..t], self.whitened);
             let prior = |n: usize| particle.hyper.signal * particle.hyper.kappa[m][n];
@@ -480,13 +458,11 @@ fn copy(to: &mut [f32], from: &[f32]) {
     }
 }
 
-/// Rows of points into `[feature][lane]`; lanes without a point are zero.
-fn transpose(out: &mut [Lane], rows: &[f32], stride: usize, features: usize, count: usize) {
-    let out = &mut out[..features];
+/// Columns of up to 8 points into `[feature][lane]`; lanes without a point are zero.
+fn transpose(out: &mut [Lane], points: &Matrix<'_>) {
     for lane in 0..LANES {
-        if lane < count {
-            let row = &rows[lane * stride..][..features];
-            out.iter_mut().zip(row).for_each(|(lanes, value)| lanes[lane] = *value);
+        if lane < points.ncols() {
+            out.iter_mut().zip(column(points, lane)).for_each(|(lanes, value)| lanes[lane] = *value);
         } else {
             out.iter_mut().for_each(|lanes| lanes[lane] = 0.0);
         }

@@ -13,6 +13,7 @@ pub const MAX_FIDELITIES: usize = 8;
 
 /// Offsets of the positive parameters: their logarithms at `θ = 0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Offsets {
     /// `ln ℓ`.
     pub length: f32,
@@ -24,6 +25,7 @@ pub struct Offsets {
 
 /// Shape of the model: which numbers `θ` holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model {
     /// The feature map.
     pub map: Map,

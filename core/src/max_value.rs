@@ -39,40 +39,40 @@ impl Gumbel {
     }
 }
 
-/// What a candidate may reach: mean and one over the deviation.
+/// What is believed of the truth at a candidate: mean and one over the standard deviation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
+pub struct Candidate {
     /// Mean.
     pub mean: f32,
     /// One over the deviation.
     pub precision: f32,
 }
 
-impl Reach {
+impl Candidate {
     /// Of a Gaussian belief.
-    pub fn new(mean: f32, variance: f32) -> Reach {
-        Reach { mean, precision: 1.0 / math::sqrt(variance) }
+    pub fn new(mean: f32, variance: f32) -> Candidate {
+        Candidate { mean, precision: 1.0 / math::sqrt(variance) }
     }
 }
 
 /// `−Σ ln Φ((z − μᵢ)/σᵢ)`. Candidates that stay below `z` by 6 deviations (`ln Φ > −10⁻⁹`) do not count.
 ///
 /// Eight sums side by side, so that it vectorises and the order is the same everywhere.
-fn surprise(reach: &[Reach], z: f32) -> f32 {
+fn surprise(candidates: &[Candidate], z: f32) -> f32 {
     let mut sums = [0.0; LANES];
     if cfg!(target_arch = "arm") {
         // Without vectors, what does not count need not be computed.
-        for (i, reach) in reach.iter().enumerate() {
-            let g = (z - reach.mean) * reach.precision;
+        for (i, candidate) in candidates.iter().enumerate() {
+            let g = (z - candidate.mean) * candidate.precision;
             if g <= 6.0 {
                 sums[i % LANES] -= math::ln_normal_cdf(g);
             }
         }
     } else {
-        for block in reach.chunks(LANES) {
+        for block in candidates.chunks(LANES) {
             let mut g = [f32::INFINITY; LANES];
-            for (g, reach) in g.iter_mut().zip(block) {
-                *g = (z - reach.mean) * reach.precision;
+            for (g, candidate) in g.iter_mut().zip(block) {
+                *g = (z - candidate.mean) * candidate.precision;
             }
             let mut ln = g;
             math::ln_normal_cdf_slice(&mut ln);
@@ -88,14 +88,14 @@ fn surprise(reach: &[Reach], z: f32) -> f32 {
 ///
 /// As the maximum is nearly Gumbel-distributed, `ln(−ln P)` is nearly linear in `z`: the bracket is cut where the line
 /// through its ends says (regula falsi, Illinois form: an end that stays is taken for half as far off).
-pub fn quantile(reach: &[Reach], p: f32) -> f32 {
+pub fn quantile(candidates: &[Candidate], p: f32) -> f32 {
     let target = math::ln(-math::ln(p));
     let end = |sign: f32| {
-        let edge = |r: &Reach| r.mean + sign * 6.0 / r.precision;
-        reach.iter().map(edge).fold(f32::NEG_INFINITY, f32::max)
+        let edge = |r: &Candidate| r.mean + sign * 6.0 / r.precision;
+        candidates.iter().map(edge).fold(f32::NEG_INFINITY, f32::max)
     };
     // How far `ln(−ln P)` is from its target: above it at the lower end, below it at the upper.
-    let miss = |z: f32| math::clamp(math::ln(surprise(reach, z)) - target, -16.0, 16.0);
+    let miss = |z: f32| math::clamp(math::ln(surprise(candidates, z)) - target, -16.0, 16.0);
     let (mut low, mut high) = (end(-1.0), end(1.0));
     let (mut above, mut below) = (miss(low), miss(high));
     let mut z = low;
@@ -119,13 +119,14 @@ pub fn quantile(reach: &[Reach], p: f32) -> f32 {
 }
 
 /// Fits a Gumbel distribution to the quartiles of the maximum over the candidates.
-pub fn fit(reach: &[Reach]) -> Gumbel {
-    Gumbel::from_quartiles([0.25, 0.5, 0.75].map(|p| quantile(reach, p)))
+#[cfg(any(test, feature = "internals"))]
+pub fn fit(candidates: &[Candidate]) -> Gumbel {
+    Gumbel::from_quartiles([0.25, 0.5, 0.75].map(|p| quantile(candidates, p)))
 }
 
 /// The largest mean: no sample lies below it.
-pub fn best_mean(reach: &[Reach]) -> f32 {
-    reach.iter().fold(f32::NEG_INFINITY, |best, reach| best.max(reach.mean))
+pub fn best_mean(candidates: &[Candidate]) -> f32 {
+    candidates.iter().fold(f32::NEG_INFINITY, |best, candidate| best.max(candidate.mean))
 }
 
 #[cfg(test)]
@@ -145,19 +146,19 @@ mod tests {
     fn quartiles_agree_with_brute_force_sampling_of_the_maximum() {
         let mut random = Random::new(11, 0, 0, Purpose::MaxValues, 0);
         for n in [1, 5, 200] {
-            let candidates: Vec<(f32, f32)> =
+            let beliefs: Vec<(f32, f32)> =
                 (0..n).map(|_| (random.normal(), 0.05 + random.uniform())).collect();
-            let reach: Vec<Reach> = candidates.iter().map(|&(m, s)| Reach::new(m, s * s)).collect();
+            let candidates: Vec<Candidate> = beliefs.iter().map(|&(m, s)| Candidate::new(m, s * s)).collect();
             let mut maxima: Vec<f32> = (0..4000)
-                .map(|_| candidates.iter().map(|&(m, s)| m + s * random.normal()).fold(f32::MIN, f32::max))
+                .map(|_| beliefs.iter().map(|&(m, s)| m + s * random.normal()).fold(f32::MIN, f32::max))
                 .collect();
             maxima.sort_by(f32::total_cmp);
-            let gumbel = fit(&reach);
+            let gumbel = fit(&candidates);
             // Both tolerances in interquartile ranges. The sample's quartiles have a standard error of about 0.016. A Gumbel
             // distribution fitted to one Gaussian, the least Gumbel-like maximum, misses the outer quartiles by 0.06.
-            let range = quantile(&reach, 0.75) - quantile(&reach, 0.25);
+            let range = quantile(&candidates, 0.75) - quantile(&candidates, 0.25);
             for (p, sampled) in [(0.25, maxima[1000]), (0.5, maxima[2000]), (0.75, maxima[3000])] {
-                let exact = quantile(&reach, p);
+                let exact = quantile(&candidates, p);
                 assert!((exact - sampled).abs() < 0.07 * range, "n {n}, p {p}: {exact} against {sampled}");
                 assert!(
                     (gumbel.quantile(p) - exact).abs() < 0.07 * range,
@@ -172,12 +173,12 @@ mod tests {
         let mut random = Random::new(12, 0, 0, Purpose::MaxValues, 0);
         for n in [1, 3, 20, 512] {
             for spread in [1e-3, 0.3, 30.0] {
-                let reach: Vec<Reach> = (0..n)
-                    .map(|_| Reach::new(spread * random.normal(), (0.1 + random.uniform()) * 0.5))
+                let candidates: Vec<Candidate> = (0..n)
+                    .map(|_| Candidate::new(spread * random.normal(), (0.1 + random.uniform()) * 0.5))
                     .collect();
                 for p in [0.25, 0.5, 0.75] {
-                    let z = f64::from(quantile(&reach, p));
-                    let exact: f64 = reach
+                    let z = f64::from(quantile(&candidates, p));
+                    let exact: f64 = candidates
                         .iter()
                         .map(|r| (z - f64::from(r.mean)) * f64::from(r.precision))
                         .map(|g| (0.5 * libm::erfc(-g * core::f64::consts::FRAC_1_SQRT_2)).ln())
@@ -191,8 +192,8 @@ mod tests {
     #[test]
     fn extreme_candidates_give_finite_samples() {
         for (mean, variance) in [(0.0, 1e-12), (1e6, 1e-6), (-1e6, 1e6), (0.0, 1e12)] {
-            let reach = [Reach::new(mean, variance); 3];
-            let gumbel = fit(&reach);
+            let candidates = [Candidate::new(mean, variance); 3];
+            let gumbel = fit(&candidates);
             for p in [1e-7, 0.5, 0.999_999_9] {
                 assert!(gumbel.quantile(p).is_finite(), "{mean} {variance} {gumbel:?}");
             }

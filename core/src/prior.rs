@@ -11,11 +11,13 @@ use core::ops::Range;
 
 use crate::features::{LAYERS, Map};
 use crate::kernel::{Model, Offsets};
+use crate::linalg::{Matrix, column};
 use crate::math;
 use crate::random::Random;
 
 /// Variance of the deep map's weights and biases; 10⁻¹² to 10⁶.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Weights {
     /// The same for all.
     Fixed(f32),
@@ -25,6 +27,7 @@ pub enum Weights {
 
 /// Prior of a positive parameter: its logarithm is Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LogNormal {
     /// Mean of the logarithm; −20 to 20.
     pub mean: f32,
@@ -34,6 +37,7 @@ pub struct LogNormal {
 
 /// Prior of `θ` for the first task.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Prior {
     /// Weights and biases of the deep map.
     pub weights: Weights,
@@ -129,26 +133,21 @@ const TWO_PI: f32 = 2.0 * core::f32::consts::PI;
 /// Most centres of a kernel density estimate: the most particles.
 pub const MAX_PARTICLES: usize = 16;
 
-/// Parameter vectors, one after the other: in memory, or as little-endian bytes, for instance in flash.
+/// Parameter vectors: in memory, or as little-endian bytes, for instance in flash.
 #[derive(Clone, Copy)]
 pub enum Centres<'a> {
-    /// Rows in memory with a stride.
-    Floats {
-        /// The rows.
-        rows: &'a [f32],
-        /// Distance between rows.
-        stride: usize,
-    },
-    /// Rows of little-endian `f32`, without gaps.
+    /// Columns in memory.
+    Floats(Matrix<'a>),
+    /// Little-endian `f32`, one vector after the other.
     Bytes(&'a [u8]),
 }
 
 impl Centres<'_> {
-    /// Calls `each` with the index and value of all numbers of row `c`.
+    /// Calls `each` with the index and value of all numbers of centre `c`.
     fn for_each(&self, c: usize, len: usize, mut each: impl FnMut(usize, f32)) {
         match *self {
-            Centres::Floats { rows, stride } => {
-                for (i, &value) in rows[c * stride..][..len].iter().enumerate() {
+            Centres::Floats(centres) => {
+                for (i, &value) in column(&centres, c)[..len].iter().enumerate() {
                     each(i, value);
                 }
             }
@@ -167,8 +166,8 @@ impl Centres<'_> {
     fn distances<const C: usize>(&self, first: usize, theta: &[f32]) -> [f32; C] {
         let mut sums = [0.0; C];
         match *self {
-            Centres::Floats { rows, stride } => {
-                let rows: [_; C] = array::from_fn(|c| &rows[(first + c) * stride..][..theta.len()]);
+            Centres::Floats(centres) => {
+                let rows: [_; C] = array::from_fn(|c| &column(&centres, first + c)[..theta.len()]);
                 for (i, value) in theta.iter().enumerate() {
                     sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += square(row[i] - value));
                 }
@@ -302,7 +301,7 @@ mod tests {
         let bytes: std::vec::Vec<u8> = centres.iter().flat_map(|x| x.to_le_bytes()).collect();
         let theta = [0.1f32, 0.2, 0.3, -0.1];
         for mix in [0.0, 0.3] {
-            let floats = Centres::Floats { rows: &centres, stride: 4 };
+            let floats = Centres::Floats(Matrix::from_slice(&centres, 4, 2));
             let kde = Kde { centres: floats, count: 2, bandwidth: 0.55, mix };
             let log_density = |theta: &[f32]| {
                 let p = |c: &[f32]| {
@@ -336,7 +335,7 @@ mod tests {
         let model = ard();
         let centres = [50.0f32; 4];
         let kde = Kde {
-            centres: Centres::Floats { rows: &centres, stride: 4 },
+            centres: Centres::Floats(Matrix::from_slice(&centres, 4, 1)),
             count: 1,
             bandwidth: 0.1,
             mix: 1e-3,

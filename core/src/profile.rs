@@ -9,27 +9,32 @@
 //! lies in `.bss`. Beside it, the optimizer with all calls below it takes 4.7 KB of stack on a Cortex-M (frames as the
 //! compiler's `-Z emit-stack-sizes` gives them, summed along the deepest chain of calls).
 
-use crate::features::Map;
-use crate::optimizer::Memory;
-use crate::settings::Settings;
+use crate::memory;
+use crate::settings::{SearchSettings, Settings};
 
 /// Memory for four dimensions and the ARD map; keeps the last task's particles, and has room for Adam.
-pub type Compact =
-    Memory<4, 4, 64, 10, { COMPACT.model(4).features() }, { COMPACT.model(4).parameters() }, 30, 80>;
+pub type Compact = memory!(
+    dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Ard, candidates: 80
+);
 
 /// [`Settings::DEFAULT`] with as many candidates as [`Compact`] has room for.
-pub const COMPACT: Settings = Settings { candidates: 80, ..Settings::DEFAULT };
+pub const COMPACT: Settings =
+    Settings { search: SearchSettings { candidates: 80, ..Settings::DEFAULT.search }, ..Settings::DEFAULT };
 
 /// Memory for six dimensions and the paper's deep map. The last task's particles are read from elsewhere
 /// ([`Optimizer::advance_with`](crate::Optimizer::advance_with)); of the steps, there is room for
 /// [`Plain`](crate::Step::Plain) and [`Shared`](crate::Step::Shared).
-pub type Deep = Memory<6, 4, 128, 10, { DEEP.model(6).features() }, { DEEP.model(6).parameters() }, 1, 256>;
+pub type Deep = memory!(
+    dimensions: 6, fidelities: 4, observations: 128, particles: 10, map: Deep { width: 64 }, candidates: 256,
+    step: Shared { rate: 1.0 }, keeps_particles: false
+);
 
 /// [`Settings::PAPER`] with as many candidates as [`Deep`] has room for.
-pub const DEEP: Settings = Settings { map: Map::Deep { width: 64 }, candidates: 256, ..Settings::PAPER };
+pub const DEEP: Settings =
+    Settings { search: SearchSettings { candidates: 256, ..Settings::PAPER.search }, ..Settings::PAPER };
 
 const _: () = assert!(COMPACT.checked().is_ok() && DEEP.checked().is_ok());
-const _: () = assert!(size_of::<Compact>() <= 44_000, "48 KB must be enough, stack included");
+const _: () = assert!(size_of::<Compact>() <= 46_000, "46 KB must be enough");
 const _: () = assert!(size_of::<Deep>() <= 990_000, "1 MB must be enough, stack included");
 
 #[cfg(test)]
@@ -38,15 +43,17 @@ mod tests {
 
     /// The formula of `docs/guide/settings.md`.
     fn formula([d, m, n, v, f, p, a, q]: [usize; 8]) -> usize {
-        let observations = 4 * n * n + n * (8 * d + 12 * f + 115);
+        let observations = 4 * n * n + n * (8 * d + 12 * f + 118);
         let parameters = 4 * p * (2 * v + a);
         let candidates = q * (4 * d + 28 * m + 8);
-        observations + parameters + candidates + 192 * f + 64 * v + 48 * d + 1176
+        observations + parameters + candidates + 192 * f + 64 * v + 32 * d + 1104
     }
 
     #[test]
     fn the_guides_formula_gives_the_size() {
-        type Small = Memory<3, 2, 48, 8, 3, 5, 24, 64>;
+        type Small = memory!(
+            dimensions: 3, fidelities: 2, observations: 48, particles: 8, map: Ard, candidates: 64
+        );
         for (size, capacities) in [
             (size_of::<Compact>(), [4, 4, 64, 10, 4, 6, 30, 80]),
             (size_of::<Deep>(), [6, 4, 128, 10, 64, 8769, 1, 256]),

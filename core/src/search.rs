@@ -37,12 +37,12 @@ pub(crate) struct Lattice {
 
 impl Lattice {
     /// A lattice that covers a space of at most `limit` points whole.
-    pub fn new(dimensions: &[Dimension], limit: usize, random: &mut Random) -> Self {
+    pub fn new(dimensions: &[Dimension<'_>], limit: usize, random: &mut Random) -> Self {
         Lattice { shift: core::array::from_fn(|_| random.bits()), whole: space::size(dimensions, limit) }
     }
 
     /// Point `index`, on the levels of the space.
-    pub fn point(&self, dimensions: &[Dimension], index: usize, x: &mut [f32]) {
+    pub fn point(&self, dimensions: &[Dimension<'_>], index: usize, x: &mut [f32]) {
         if self.whole.is_some() {
             return space::enumerate(dimensions, index, x);
         }
@@ -57,7 +57,7 @@ impl Lattice {
 }
 
 /// A uniform point of the space.
-pub(crate) fn uniform(dimensions: &[Dimension], random: &mut Random, x: &mut [f32]) {
+pub(crate) fn uniform(dimensions: &[Dimension<'_>], random: &mut Random, x: &mut [f32]) {
     for (x, dimension) in x.iter_mut().zip(dimensions) {
         *x = match dimension.levels() {
             Some(levels) => dimension.unit_of_level(random.below(levels)),
@@ -70,7 +70,7 @@ pub(crate) fn uniform(dimensions: &[Dimension], random: &mut Random, x: &mut [f3
 ///
 /// On levels the move is at least one level.
 pub(crate) fn around(
-    dimensions: &[Dimension],
+    dimensions: &[Dimension<'_>],
     centre: &[f32],
     radius: f32,
     random: &mut Random,
@@ -86,7 +86,7 @@ pub(crate) fn around(
     }
 }
 
-fn moved(dimension: &Dimension, from: f32, by: f32) -> f32 {
+fn moved(dimension: &Dimension<'_>, from: f32, by: f32) -> f32 {
     let to = dimension.snap(from + by);
     match (dimension.level_of_unit(from), dimension.levels()) {
         (Some(level), Some(levels)) if to == from => {

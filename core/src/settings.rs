@@ -17,6 +17,7 @@ pub const MAX_CARRIED: usize = 8;
 
 /// Which queries are made, and what is carried from task to task.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Method {
     /// Alg. 1: one particle, drawn anew for every task; Eq. (24).
     MfMes,
@@ -44,6 +45,7 @@ pub enum Method {
 
 /// Where the recommendation may lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Recommend {
     /// At a point that was queried.
     Queried,
@@ -51,53 +53,70 @@ pub enum Recommend {
     Anywhere,
 }
 
-/// All settings. Plain values; [`checked`](Settings::checked) says whether they make sense.
+/// What the model is: a Gaussian process for each of some particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// Which queries are made.
-    pub method: Method,
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ModelSettings {
     /// The kernel's feature map; a deep one at most 512 units wide.
     pub map: Map,
     /// Number of particles `V`, 1 to 16; [`Method::MfMes`] takes 1.
     pub particles: usize,
+    /// Prior of `θ` in the first task.
+    pub prior: Prior,
+    /// Scaling of the observations. [`Scaling::Initial`] needs initial points.
+    pub scaling: Scaling,
+}
+
+/// How the particles follow the observations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LearningSettings {
+    /// How particles move.
+    pub step: Step,
+    /// Kernel between particles.
+    pub bandwidth: Bandwidth,
+    /// Steps after every observation, once the initial points are in; the paper has 0.
+    pub steps_per_round: u32,
+    /// Steps `R` at the end of a task (not if nothing of it is carried on).
+    pub steps_per_task: u32,
+}
+
+/// What goes from task to task, and what it weighs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct TransferSettings {
     /// Weight `β` of the information about `θ` in [`Method::MftMes`], at least 0. The paper's printed β is twice this.
     pub beta: f32,
+    /// Whether the next task starts from this one's particles (else from the prior). Ignored by [`Method::MfMes`].
+    pub carry_particles: bool,
+    /// Standard deviation of the density estimate around each carried particle, in units of `θ`; above 0.
+    pub kde_bandwidth: f32,
+    /// Share of the first task's prior in the later tasks' priors, in `[0, 1]`; the paper has 0.
+    pub kde_mix: f32,
+    /// How many of the last tasks' recommendations are carried on, 0 to 8; the paper has 0.
+    pub carried: usize,
+    /// Whether carried points are measured again, at the truth's fidelity, charged like any query.
+    pub remeasure: bool,
+    /// How well the values remembered of carried points are believed: their standard deviation from the values in this
+    /// task, in standard deviations of the observations. They then take part in the model, each in a slot for an
+    /// observation. 0: they are not used.
+    pub memory_deviation: f32,
+    /// Share of the budget, in `[0, 1]`, that is spent before carried points and values play a part. Without it, the
+    /// first task's second-best optimum would be found again in all later ones.
+    pub memory_after: f32,
+}
+
+/// How the next query and the recommendation are looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct SearchSettings {
+    /// Initial points, uniform at uniform fidelities, not charged to the budget.
+    pub initial: usize,
     /// Form of the information about the optimum.
     pub information: Information,
     /// Samples `S` of the optimum's value per particle, 1 to 16.
     pub max_values: usize,
-    /// Prior of `θ` in the first task.
-    pub prior: Prior,
-    /// Whether the next task starts from this one's particles (else from the prior). Ignored by [`Method::MfMes`].
-    pub carry_particles: bool,
-    /// Deviation of the density estimate around each carried particle, in units of `θ`; above 0.
-    pub kde_bandwidth: f32,
-    /// Share of the first task's prior in the later tasks' priors, in `[0, 1]`; the paper has 0.
-    pub kde_mix: f32,
-    /// Kernel between particles.
-    pub bandwidth: Bandwidth,
-    /// How particles move.
-    pub step: Step,
-    /// Learning steps after every observation, once the initial points are in; the paper has 0.
-    pub steps_per_round: u32,
-    /// Learning steps `R` at the end of a task (not if nothing of it is carried on).
-    pub steps_per_task: u32,
-    /// How many of the last tasks' recommendations are carried on, 0 to 8; the paper has 0.
-    pub carried: usize,
-    /// Whether carried points are measured again, at the truth's fidelity, charged like any query.
-    pub retry: bool,
-    /// How well the values remembered of carried points are believed: their deviation from the values in this task, in
-    /// deviations of the observations. They then take part in the model, each in a slot for an observation. 0: they are
-    /// not used.
-    pub doubt: f32,
-    /// Share of the budget, in `[0, 1]`, that is spent before carried points and values play a part: a fresh look, or the
-    /// first task's second-best optimum would be found again in all later ones.
-    pub fresh: f32,
-    /// Initial points, uniform at uniform fidelities, not charged to the budget.
-    pub initial: usize,
-    /// Scaling of the observations. [`Scaling::Initial`] needs initial points.
-    pub scaling: Scaling,
-    /// Candidates of the search, at least 16, at most `Q` of the memory's type.
+    /// Candidates, at least 16, at most what the memory has room for.
     pub candidates: usize,
     /// How often the search is refined around its best candidates, 0 to 8.
     pub refinements: usize,
@@ -105,71 +124,117 @@ pub struct Settings {
     pub recommend: Recommend,
 }
 
+/// All settings, in groups. Plain values; [`checked`](Settings::checked) says whether they make sense.
+///
+/// ```
+/// use foretune_core::{ModelSettings, SearchSettings, Settings};
+///
+/// const SETTINGS: Settings = Settings {
+///     model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },
+///     search: SearchSettings { initial: 4, ..Settings::DEFAULT.search },
+///     ..Settings::DEFAULT
+/// };
+/// assert!(SETTINGS.checked().is_ok());
+///
+/// let wrong = Settings { model: ModelSettings { particles: 40, ..SETTINGS.model }, ..SETTINGS };
+/// assert_eq!(wrong.checked().unwrap_err().to_string(), "setting `particles` must be 1 to 16");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Settings {
+    /// Which queries are made.
+    pub method: Method,
+    /// What the model is.
+    pub model: ModelSettings,
+    /// How it learns.
+    pub learning: LearningSettings,
+    /// What goes from task to task.
+    pub transfer: TransferSettings,
+    /// How queries are found.
+    pub search: SearchSettings,
+}
+
 impl Settings {
-    /// The paper's settings; what it does not say is set after kin work (see the design notes in the README).
+    /// The paper's settings. What it does not say is set as in related work; `docs/guide/reproduce.md` lists it.
     ///
     /// `scaling` and `initial` belong to the problem: set them beside.
     pub const PAPER: Settings = Settings {
         method: Method::MftMes,
-        map: Map::Deep { width: 64 },
-        particles: 10,
-        beta: 0.6,
-        information: Information::Paper,
-        max_values: 10,
-        prior: Prior {
-            weights: Weights::Fixed(0.5),
-            length: LogNormal { mean: -0.7, deviation: FRAC_1_SQRT_2 },
-            signal: LogNormal { mean: 0.0, deviation: FRAC_1_SQRT_2 },
-            gamma: LogNormal { mean: -2.3, deviation: FRAC_1_SQRT_2 },
+        model: ModelSettings {
+            map: Map::Deep { width: 64 },
+            particles: 10,
+            prior: Prior {
+                weights: Weights::Fixed(0.5),
+                length: LogNormal { mean: -0.7, deviation: FRAC_1_SQRT_2 },
+                signal: LogNormal { mean: 0.0, deviation: FRAC_1_SQRT_2 },
+                gamma: LogNormal { mean: -2.3, deviation: FRAC_1_SQRT_2 },
+            },
+            scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
         },
-        carry_particles: true,
-        kde_bandwidth: 0.55,
-        kde_mix: 0.0,
-        bandwidth: Bandwidth::Fixed(1.0 / 1.326),
-        step: Step::Plain { rate: 1e-3 },
-        steps_per_round: 0,
-        steps_per_task: 2000,
-        carried: 0,
-        retry: true,
-        doubt: 0.0,
-        fresh: 0.0,
-        initial: 10,
-        scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
-        candidates: 512,
-        refinements: 3,
-        recommend: Recommend::Queried,
+        learning: LearningSettings {
+            step: Step::Plain { rate: 1e-3 },
+            bandwidth: Bandwidth::Fixed(1.0 / 1.326),
+            steps_per_round: 0,
+            steps_per_task: 2000,
+        },
+        transfer: TransferSettings {
+            beta: 0.6,
+            carry_particles: true,
+            kde_bandwidth: 0.55,
+            kde_mix: 0.0,
+            carried: 0,
+            remeasure: true,
+            memory_deviation: 0.0,
+            memory_after: 0.0,
+        },
+        search: SearchSettings {
+            initial: 10,
+            information: Information::Paper,
+            max_values: 10,
+            candidates: 512,
+            refinements: 3,
+            recommend: Recommend::Queried,
+        },
     };
 
     /// Our own preset, small enough for a Cortex-M4F: ARD map, learning after every observation, best points carried.
     pub const DEFAULT: Settings = Settings {
         method: Method::MftMes,
-        map: Map::Ard,
-        particles: 10,
-        beta: 0.2,
-        information: Information::Correlated,
-        max_values: 10,
-        prior: Prior {
-            weights: Weights::PerInput(0.5),
-            length: LogNormal { mean: -1.2, deviation: 0.8 },
-            signal: LogNormal { mean: 1.5, deviation: 0.7 },
-            gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+        model: ModelSettings {
+            map: Map::Ard,
+            particles: 10,
+            prior: Prior {
+                weights: Weights::PerInput(0.5),
+                length: LogNormal { mean: -1.2, deviation: 0.8 },
+                signal: LogNormal { mean: 1.5, deviation: 0.7 },
+                gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+            },
+            scaling: Scaling::Initial,
         },
-        carry_particles: true,
-        kde_bandwidth: 0.55,
-        kde_mix: 0.2,
-        bandwidth: Bandwidth::Median,
-        step: Step::Adam { rate: 0.05 },
-        steps_per_round: 10,
-        steps_per_task: 20,
-        carried: 4,
-        retry: true,
-        doubt: 1.0,
-        fresh: 0.4,
-        initial: 10,
-        scaling: Scaling::Initial,
-        candidates: 128,
-        refinements: 3,
-        recommend: Recommend::Anywhere,
+        learning: LearningSettings {
+            step: Step::Adam { rate: 0.05 },
+            bandwidth: Bandwidth::Median,
+            steps_per_round: 10,
+            steps_per_task: 20,
+        },
+        transfer: TransferSettings {
+            beta: 0.2,
+            carry_particles: true,
+            kde_bandwidth: 0.55,
+            kde_mix: 0.2,
+            carried: 4,
+            remeasure: true,
+            memory_deviation: 1.0,
+            memory_after: 0.4,
+        },
+        search: SearchSettings {
+            initial: 10,
+            information: Information::Correlated,
+            max_values: 10,
+            candidates: 128,
+            refinements: 3,
+            recommend: Recommend::Anywhere,
+        },
     };
 
     /// The settings, if all are in range.
@@ -177,75 +242,82 @@ impl Settings {
     /// # Errors
     /// [`Error::Setting`] with the name of the first field that is not.
     pub const fn checked(self) -> Result<Self, Error> {
+        let Settings { method, model, learning, transfer, search } = self;
         macro_rules! require {
-            ($($name:literal: $condition:expr;)*) => {
-                $(if !$condition { return Err(Error::Setting($name)); })*
+            ($($name:literal, $allowed:literal: $condition:expr;)*) => {
+                $(if !$condition { return Err(Error::Setting { name: $name, allowed: $allowed }); })*
             };
         }
         require! {
-            "method": match self.method {
+            "method", "with a share `c` of 0 to 1": match method {
                 Method::Separation { c } | Method::Myopic { c } | Method::TwoPhase { c } => c >= 0.0 && c <= 1.0,
-                Method::MfMes => self.particles == 1,
                 _ => true,
             };
-            "map": match self.map {
+            "map", "1 to 512 units wide": match model.map {
                 Map::Ard => true,
                 Map::Deep { width } => width >= 1 && width <= 512,
             };
-            "particles": self.particles >= 1 && self.particles <= MAX_PARTICLES;
-            "beta": self.beta >= 0.0 && self.beta <= 1e6;
-            "max_values": self.max_values >= 1 && self.max_values <= MAX_SAMPLES;
-            "prior": self.prior.is_valid();
-            "kde_bandwidth": self.kde_bandwidth > 1e-6 && self.kde_bandwidth <= 1e3;
-            "kde_mix": self.kde_mix >= 0.0 && self.kde_mix <= 1.0;
-            "bandwidth": match self.bandwidth {
+            "particles", "1 to 16": model.particles >= 1 && model.particles <= MAX_PARTICLES;
+            "particles", "1 with the method MF-MES": model.particles == 1 || !matches!(method, Method::MfMes);
+            "prior", "of variances 1e-12 to 1e6, means -20 to 20 and deviations 1e-6 to 10": model.prior.is_valid();
+            "scaling", "fixed with a finite mean and a deviation of 1e-20 to 1e20": match model.scaling {
+                Scaling::Fixed { mean, deviation } => mean.abs() <= LARGEST_VALUE && deviation >= 1e-20 && deviation <= 1e20,
+                _ => true,
+            };
+            "step", "of a rate above 0, at most 10": learning.step.rate() > 0.0 && learning.step.rate() <= 10.0;
+            "bandwidth", "above 0, at most 1e9": match learning.bandwidth {
                 Bandwidth::Fixed(h) => h > 0.0 && h <= 1e9,
                 Bandwidth::Median => true,
             };
-            "step": self.step.rate() > 0.0 && self.step.rate() <= 10.0;
-            "steps_per_round": self.steps_per_round <= 1_000_000;
-            "steps_per_task": self.steps_per_task <= 1_000_000;
-            "carried": self.carried <= MAX_CARRIED;
-            "doubt": self.doubt == 0.0 || (self.doubt >= 1e-3 && self.doubt <= 1e3);
-            "fresh": self.fresh >= 0.0 && self.fresh <= 1.0;
-            "scaling": match self.scaling {
-                Scaling::Fixed { mean, deviation } => mean.abs() <= LARGEST_VALUE && deviation >= 1e-20 && deviation <= 1e20,
-                Scaling::Initial => self.initial > 0,
-                Scaling::Running => true,
-            };
-            "candidates": self.candidates >= 16;
-            "refinements": self.refinements <= 8;
+            "steps_per_round", "at most 1000000": learning.steps_per_round <= 1_000_000;
+            "steps_per_task", "at most 1000000": learning.steps_per_task <= 1_000_000;
+            "beta", "0 to 1e6": transfer.beta >= 0.0 && transfer.beta <= 1e6;
+            "kde_bandwidth", "above 1e-6, at most 1000": transfer.kde_bandwidth > 1e-6 && transfer.kde_bandwidth <= 1e3;
+            "kde_mix", "0 to 1": transfer.kde_mix >= 0.0 && transfer.kde_mix <= 1.0;
+            "carried", "0 to 8": transfer.carried <= MAX_CARRIED;
+            "memory_deviation", "0, or 0.001 to 1000":
+                transfer.memory_deviation == 0.0
+                || (transfer.memory_deviation >= 1e-3 && transfer.memory_deviation <= 1e3);
+            "memory_after", "0 to 1": transfer.memory_after >= 0.0 && transfer.memory_after <= 1.0;
+            "initial", "1 or more where `scaling` is taken from the initial points":
+                search.initial > 0 || !matches!(model.scaling, Scaling::Initial);
+            "max_values", "1 to 16": search.max_values >= 1 && search.max_values <= MAX_SAMPLES;
+            "candidates", "16 or more": search.candidates >= 16;
+            "refinements", "0 to 8": search.refinements <= 8;
         }
         Ok(self)
     }
 
     /// The same settings for another method. [`Method::MfMes`] takes one particle and carries nothing.
-    pub const fn with_method(self, method: Method) -> Self {
-        match method {
-            Method::MfMes => Settings { method, particles: 1, carried: 0, ..self },
-            _ => Settings { method, ..self },
+    pub const fn with_method(mut self, method: Method) -> Self {
+        self.method = method;
+        if matches!(method, Method::MfMes) {
+            self.model.particles = 1;
+            self.transfer.carried = 0;
         }
+        self
     }
 
     /// The model that these settings make of a problem with `d` dimensions.
     pub const fn model(&self, d: usize) -> Model {
-        Model { map: self.map, dimensions: d, offsets: self.prior.offsets() }
+        Model { map: self.model.map, dimensions: d, offsets: self.model.prior.offsets() }
     }
 
     /// Whether particles go on to the next task.
     pub(crate) const fn carries_particles(&self) -> bool {
-        self.carry_particles && !matches!(self.method, Method::MfMes)
+        self.transfer.carry_particles && !matches!(self.method, Method::MfMes)
     }
 
     /// Most values remembered of earlier tasks.
     pub(crate) const fn remembers(&self) -> usize {
-        if self.doubt > 0.0 { self.carried } else { 0 }
+        if self.transfer.memory_deviation > 0.0 { self.transfer.carried } else { 0 }
     }
 
     /// Checksum of everything that decides which queries are made.
     pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
+        let Settings { method, model, learning, transfer, search } = self;
         let mut float = |x: f32| mix(x.to_bits());
-        let (method, c) = match self.method {
+        let (method, c) = match *method {
             Method::MfMes => (0, 0.0),
             Method::Continual => (1, 0.0),
             Method::MftMes => (2, 0.0),
@@ -254,35 +326,35 @@ impl Settings {
             Method::TwoPhase { c } => (5, c),
         };
         float(c);
-        float(self.beta);
-        let (Weights::Fixed(weights) | Weights::PerInput(weights)) = self.prior.weights;
+        float(transfer.beta);
+        let (Weights::Fixed(weights) | Weights::PerInput(weights)) = model.prior.weights;
         float(weights);
-        for log in [self.prior.length, self.prior.signal, self.prior.gamma] {
+        for log in [model.prior.length, model.prior.signal, model.prior.gamma] {
             float(log.mean);
             float(log.deviation);
         }
-        float(self.kde_bandwidth);
-        float(self.kde_mix);
-        float(self.doubt);
-        float(self.fresh);
-        let (bandwidth, h) = match self.bandwidth {
+        float(transfer.kde_bandwidth);
+        float(transfer.kde_mix);
+        float(transfer.memory_deviation);
+        float(transfer.memory_after);
+        let (bandwidth, h) = match learning.bandwidth {
             Bandwidth::Fixed(h) => (0, h),
             Bandwidth::Median => (1, 0.0),
         };
         float(h);
-        float(self.step.rate());
-        let (scaling, mean, deviation) = match self.scaling {
+        float(learning.step.rate());
+        let (scaling, mean, deviation) = match model.scaling {
             Scaling::Fixed { mean, deviation } => (0, mean, deviation),
             Scaling::Initial => (1, 0.0, 0.0),
             Scaling::Running => (2, 0.0, 0.0),
         };
         float(mean);
         float(deviation);
-        let (map, width) = match self.map {
+        let (map, width) = match model.map {
             Map::Ard => (0, 0),
             Map::Deep { width } => (1, width as u32),
         };
-        let step = match self.step {
+        let step = match learning.step {
             Step::Plain { .. } => 0,
             Step::Adam { .. } => 1,
             Step::Shared { .. } => 2,
@@ -291,22 +363,22 @@ impl Settings {
             method,
             map,
             width,
-            self.particles as u32,
-            self.information as u32,
-            self.max_values as u32,
-            matches!(self.prior.weights, Weights::PerInput(_)) as u32,
-            self.carry_particles as u32,
+            model.particles as u32,
+            search.information as u32,
+            search.max_values as u32,
+            matches!(model.prior.weights, Weights::PerInput(_)) as u32,
+            transfer.carry_particles as u32,
             bandwidth,
             step,
-            self.steps_per_round,
-            self.steps_per_task,
-            self.carried as u32,
-            self.retry as u32,
-            self.initial as u32,
+            learning.steps_per_round,
+            learning.steps_per_task,
+            transfer.carried as u32,
+            transfer.remeasure as u32,
+            search.initial as u32,
             scaling,
-            self.candidates as u32,
-            self.refinements as u32,
-            self.recommend as u32,
+            search.candidates as u32,
+            search.refinements as u32,
+            search.recommend as u32,
         ] {
             mix(word);
         }
@@ -326,35 +398,40 @@ mod tests {
     const _: () = assert!(Settings::PAPER.checked().is_ok());
     const _: () = assert!(Settings::DEFAULT.checked().is_ok());
 
+    /// The default preset with one field changed.
+    fn with(change: impl FnOnce(&mut Settings)) -> Settings {
+        let mut settings = Settings::DEFAULT;
+        change(&mut settings);
+        settings
+    }
+
     #[test]
-    fn bad_values_are_refused_by_name() {
-        let good = Settings::DEFAULT;
+    fn bad_values_are_refused_by_the_name_of_the_field_to_change() {
+        let log = LogNormal { mean: 0.0, deviation: 1e-30 };
         for (bad, name) in [
-            (Settings { particles: 0, ..good }, "particles"),
-            (Settings { particles: 17, ..good }, "particles"),
-            (Settings { method: Method::MfMes, ..good }, "method"),
-            (Settings { method: Method::TwoPhase { c: f32::NAN }, ..good }, "method"),
-            (Settings { beta: -1.0, ..good }, "beta"),
-            (Settings { beta: f32::NAN, ..good }, "beta"),
-            (Settings { kde_mix: 1.5, ..good }, "kde_mix"),
-            (Settings { step: Step::Plain { rate: 0.0 }, ..good }, "step"),
-            (Settings { candidates: 3, ..good }, "candidates"),
-            (Settings { doubt: -1.0, ..good }, "doubt"),
-            (Settings { fresh: f32::NAN, ..good }, "fresh"),
-            (Settings { scaling: Scaling::Fixed { mean: 0.0, deviation: 0.0 }, ..good }, "scaling"),
-            (Settings { scaling: Scaling::Initial, initial: 0, ..good }, "scaling"),
-            (Settings { map: Map::Deep { width: 0 }, ..good }, "map"),
-            (
-                Settings {
-                    prior: Prior { gamma: LogNormal { mean: 0.0, deviation: 1e-30 }, ..good.prior },
-                    ..good
-                },
-                "prior",
-            ),
+            (with(|s| s.model.particles = 0), "particles"),
+            (with(|s| s.model.particles = 17), "particles"),
+            (with(|s| s.method = Method::MfMes), "particles"),
+            (with(|s| s.method = Method::TwoPhase { c: f32::NAN }), "method"),
+            (with(|s| s.transfer.beta = -1.0), "beta"),
+            (with(|s| s.transfer.beta = f32::NAN), "beta"),
+            (with(|s| s.transfer.kde_mix = 1.5), "kde_mix"),
+            (with(|s| s.learning.step = Step::Plain { rate: 0.0 }), "step"),
+            (with(|s| s.search.candidates = 3), "candidates"),
+            (with(|s| s.transfer.memory_deviation = -1.0), "memory_deviation"),
+            (with(|s| s.transfer.memory_after = f32::NAN), "memory_after"),
+            (with(|s| s.model.scaling = Scaling::Fixed { mean: 0.0, deviation: 0.0 }), "scaling"),
+            (with(|s| s.search.initial = 0), "initial"),
+            (with(|s| s.model.map = Map::Deep { width: 0 }), "map"),
+            (with(|s| s.model.prior.gamma = log), "prior"),
         ] {
-            assert_eq!(bad.checked(), Err(Error::Setting(name)));
+            assert!(
+                matches!(bad.checked(), Err(Error::Setting { name: found, .. }) if found == name),
+                "{name}"
+            );
         }
-        assert_eq!(good.with_method(Method::MfMes).checked().map(|s| s.particles), Ok(1));
+        let one = Settings::DEFAULT.with_method(Method::MfMes);
+        assert_eq!(one.checked().map(|s| s.model.particles), Ok(1));
     }
 
     #[test]
@@ -364,38 +441,37 @@ mod tests {
             settings.fingerprint(|word| sum = sum.wrapping_mul(0x0100_0193).wrapping_add(word ^ 0x5bd1));
             sum
         };
-        let base = Settings::DEFAULT;
         let log = LogNormal { mean: 0.1, deviation: 0.2 };
         for other in [
-            Settings { method: Method::Continual, ..base },
-            Settings { map: Map::Deep { width: 8 }, ..base },
-            Settings { particles: 9, ..base },
-            Settings { beta: 0.7, ..base },
-            Settings { information: Information::Paper, ..base },
-            Settings { max_values: 9, ..base },
-            Settings { prior: Prior { length: log, ..base.prior }, ..base },
-            Settings { prior: Prior { signal: log, ..base.prior }, ..base },
-            Settings { prior: Prior { gamma: log, ..base.prior }, ..base },
-            Settings { prior: Prior { weights: Weights::Fixed(0.5), ..base.prior }, ..base },
-            Settings { carry_particles: false, ..base },
-            Settings { kde_bandwidth: 0.5, ..base },
-            Settings { kde_mix: 0.3, ..base },
-            Settings { bandwidth: Bandwidth::Fixed(0.3), ..base },
-            Settings { step: Step::Shared { rate: 0.05 }, ..base },
-            Settings { step: Step::Adam { rate: 0.06 }, ..base },
-            Settings { steps_per_round: 4, ..base },
-            Settings { steps_per_task: 4, ..base },
-            Settings { carried: 1, ..base },
-            Settings { retry: !base.retry, ..base },
-            Settings { doubt: 0.7, ..base },
-            Settings { fresh: 0.7, ..base },
-            Settings { initial: 1, ..base },
-            Settings { scaling: Scaling::Running, ..base },
-            Settings { candidates: 17, ..base },
-            Settings { refinements: 1, ..base },
-            Settings { recommend: Recommend::Queried, ..base },
+            with(|s| s.method = Method::Continual),
+            with(|s| s.model.map = Map::Deep { width: 8 }),
+            with(|s| s.model.particles = 9),
+            with(|s| s.transfer.beta = 0.7),
+            with(|s| s.search.information = Information::Paper),
+            with(|s| s.search.max_values = 9),
+            with(|s| s.model.prior.length = log),
+            with(|s| s.model.prior.signal = log),
+            with(|s| s.model.prior.gamma = log),
+            with(|s| s.model.prior.weights = Weights::Fixed(0.5)),
+            with(|s| s.transfer.carry_particles = false),
+            with(|s| s.transfer.kde_bandwidth = 0.5),
+            with(|s| s.transfer.kde_mix = 0.3),
+            with(|s| s.learning.bandwidth = Bandwidth::Fixed(0.3)),
+            with(|s| s.learning.step = Step::Shared { rate: 0.05 }),
+            with(|s| s.learning.step = Step::Adam { rate: 0.06 }),
+            with(|s| s.learning.steps_per_round = 4),
+            with(|s| s.learning.steps_per_task = 4),
+            with(|s| s.transfer.carried = 1),
+            with(|s| s.transfer.remeasure = false),
+            with(|s| s.transfer.memory_deviation = 0.7),
+            with(|s| s.transfer.memory_after = 0.7),
+            with(|s| s.search.initial = 1),
+            with(|s| s.model.scaling = Scaling::Running),
+            with(|s| s.search.candidates = 17),
+            with(|s| s.search.refinements = 1),
+            with(|s| s.search.recommend = Recommend::Queried),
         ] {
-            assert_ne!(print(base), print(other), "{other:?}");
+            assert_ne!(print(Settings::DEFAULT), print(other), "{other:?}");
         }
     }
 }

@@ -18,14 +18,14 @@
 //! | 36 | 4 | checksum of the model: map, width, offsets |
 //! | 40 | 4 | checksum of settings and problem |
 //! | 44 | 4 | length of everything, checksum included |
-//! | 48 | 1 | 1 if the newest carried point comes from a task foreign to those before it |
+//! | 48 | 1 | 1 if the newest carried point comes from a task unlike those before it |
 //! | 49 | 15 | zeros |
 //! | 64 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
-use crate::data::{Kind, LARGEST_VALUE, Record};
+use crate::data::{Kind, LARGEST_VALUE, Point, Record};
 use crate::error::SnapshotError;
 use crate::features::Map;
 use crate::kernel::Model;
@@ -107,8 +107,8 @@ pub struct Header {
     pub fidelities: usize,
     /// Carried points stored.
     pub carried: usize,
-    /// Whether the newest carried point comes from a task that was foreign to those before it.
-    pub stranger: bool,
+    /// Whether the newest carried point comes from a task that was unlike those before it.
+    pub newest_is_unlike: bool,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -168,7 +168,7 @@ impl Header {
             dimensions: usize::from(header[16]),
             fidelities: usize::from(header[17]),
             carried: usize::from(header[18]),
-            stranger: header[48] == 1,
+            newest_is_unlike: header[48] == 1,
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -213,7 +213,7 @@ impl Header {
         put(36, &self.model.to_le_bytes());
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
-        put(48, &[u8::from(self.stranger)]);
+        put(48, &[u8::from(self.newest_is_unlike)]);
         bytes
     }
 }
@@ -282,8 +282,8 @@ impl<S: FnMut(&[u8])> Writer<S> {
         }
     }
 
-    pub fn record<const D: usize>(&mut self, dimensions: usize, record: &Record<D>) {
-        self.floats(&record.x[..dimensions]);
+    pub fn record(&mut self, record: &Record) {
+        self.floats(&record.unit);
         self.floats(&[record.y.unwrap_or(0.0)]);
         self.put(&[record.fidelity as u8, record.kind as u8, u8::from(record.y.is_none()), 0]);
     }
@@ -319,7 +319,7 @@ pub(crate) fn fits(
     settings: &Settings,
     problem: &Problem<'_>,
 ) -> Result<(), SnapshotError> {
-    let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
+    let wanted = if settings.carries_particles() && header.task > 1 { settings.model.particles } else { 0 };
     let same_model = header.model == model_checksum(model)
         && header.parameters == model.parameters()
         && header.dimensions == problem.dimensions.len()
@@ -349,16 +349,13 @@ pub(crate) fn read_floats(bytes: &[u8], out: &mut [f32]) {
 }
 
 /// Answer `i`.
-pub(crate) fn read_record<const D: usize>(
-    bytes: &[u8],
-    header: &Header,
-    i: usize,
-) -> Result<Record<D>, SnapshotError> {
+pub(crate) fn read_record(bytes: &[u8], header: &Header, i: usize) -> Result<Record, SnapshotError> {
     let at = header.records_at() + i * header.record_length();
     let bytes = bytes.get(at..at + header.record_length()).ok_or(SnapshotError::Truncated)?;
     let (floats, rest) = bytes.split_at((header.dimensions + 1) * 4);
-    let mut x = [0.0; D];
-    read_floats(floats, &mut x[..header.dimensions.min(D)]);
+    let mut unit = Point::new();
+    unit.resize(header.dimensions, 0.0).map_err(|_| SnapshotError::Contents)?;
+    read_floats(floats, &mut unit);
     let mut y = [0.0];
     read_floats(&floats[header.dimensions * 4..], &mut y);
     let kind = match rest[1] {
@@ -370,7 +367,7 @@ pub(crate) fn read_record<const D: usize>(
     if rest[2] > 1 {
         return Err(SnapshotError::Contents);
     }
-    Ok(Record { x, fidelity: usize::from(rest[0]), kind, y: (rest[2] == 0).then_some(y[0]) })
+    Ok(Record { unit, fidelity: usize::from(rest[0]), kind, y: (rest[2] == 0).then_some(y[0]) })
 }
 
 #[cfg(test)]
@@ -395,7 +392,7 @@ mod tests {
             dimensions: 1,
             fidelities: 4,
             carried: 1,
-            stranger: true,
+            newest_is_unlike: true,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,

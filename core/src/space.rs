@@ -10,7 +10,8 @@ pub const MAX_DIMENSIONS: usize = 16;
 
 /// One parameter to tune, with its range in natural units.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Dimension {
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Dimension<'a> {
     /// Any value between two ends.
     Interval {
         /// Lower end.
@@ -29,20 +30,34 @@ pub enum Dimension {
     },
     /// A list of strictly ascending levels, at least 2; distances between them count, and must not be lost in the
     /// rounding of the whole range.
-    Levels(&'static [f32]),
+    Levels(&'a [f32]),
 }
 
-impl Dimension {
-    /// Whether the range is finite and not empty, and levels ascend and can be told apart.
-    pub(crate) const fn is_valid(&self) -> bool {
-        if let Dimension::Levels(values) = *self
-            && (values.len() < 2 || values.len() > u16::MAX as usize)
-        {
-            return false;
+impl Dimension<'_> {
+    /// What is wrong with it, if anything is.
+    pub(crate) const fn fault(&self) -> Option<&'static str> {
+        let levels = match *self {
+            Dimension::Interval { .. } => 2,
+            Dimension::Grid { levels, .. } => levels as usize,
+            Dimension::Levels(values) => values.len(),
+        };
+        if levels < 2 {
+            return Some("at least 2 levels are needed");
+        }
+        if levels > u16::MAX as usize {
+            return Some("at most 65535 levels are possible");
         }
         let (low, high) = self.ends();
-        let range = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();
-        range && self.has_distinct_levels()
+        if !(low.is_finite() && high.is_finite() && (high - low).is_finite()) {
+            return Some("both ends, and their distance, must be finite");
+        }
+        if low >= high {
+            return Some("its lower end must be below its upper end");
+        }
+        if !self.has_distinct_levels() {
+            return Some("levels must ascend, farther apart than the rounding of an f32");
+        }
+        None
     }
 
     const fn has_distinct_levels(&self) -> bool {
@@ -50,7 +65,7 @@ impl Dimension {
             Dimension::Interval { .. } => true,
             Dimension::Grid { low, high, levels } => {
                 let rounding = f32::EPSILON * low.abs().max(high.abs());
-                levels >= 2 && (high - low) / (levels - 1) as f32 >= 2.0 * rounding
+                (high - low) / (levels - 1) as f32 >= 2.0 * rounding
             }
             Dimension::Levels(values) => {
                 let mut ascending = true;
@@ -137,14 +152,14 @@ impl Dimension {
 }
 
 /// Number of points of a space without intervals, if it is at most `limit`.
-pub(crate) fn size(dimensions: &[Dimension], limit: usize) -> Option<usize> {
+pub(crate) fn size(dimensions: &[Dimension<'_>], limit: usize) -> Option<usize> {
     dimensions.iter().try_fold(1usize, |product, dimension| {
         dimension.levels().and_then(|levels| product.checked_mul(levels)).filter(|&size| size <= limit)
     })
 }
 
 /// Point `index` of a space without intervals, the first dimension running fastest.
-pub(crate) fn enumerate(dimensions: &[Dimension], mut index: usize, x: &mut [f32]) {
+pub(crate) fn enumerate(dimensions: &[Dimension<'_>], mut index: usize, x: &mut [f32]) {
     for (x, dimension) in x.iter_mut().zip(dimensions) {
         let levels = dimension.levels().unwrap_or(1);
         *x = dimension.unit_of_level(index % levels);
@@ -154,6 +169,7 @@ pub(crate) fn enumerate(dimensions: &[Dimension], mut index: usize, x: &mut [f32
 
 /// How long to measure: one fidelity of the objective. The last one of a problem is the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Fidelity {
     /// Cost of one measurement, in units of the budget; 10⁻¹² to 10¹².
     pub cost: f32,
@@ -163,8 +179,24 @@ pub struct Fidelity {
     pub noise: f32,
 }
 
+impl Fidelity {
+    /// What is wrong with it, if anything is; `before` is the cost of the one before it.
+    const fn fault(&self, before: f32) -> Option<&'static str> {
+        if !(self.cost >= 1e-12 && self.cost <= 1e12) {
+            Some("its cost must be 1e-12 to 1e12")
+        } else if !(self.noise >= 0.0 && self.noise.is_finite()) {
+            Some("its noise must be a finite variance, 0 or more")
+        } else if self.cost < before {
+            Some("it must cost no less than the one before it")
+        } else {
+            None
+        }
+    }
+}
+
 /// Whether larger or smaller observations are better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Goal {
     /// Larger is better.
     #[default]
@@ -184,9 +216,10 @@ impl Goal {
 
 /// What is tuned: Eq. (3)-(5), (9). The same for all tasks of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Problem<'a> {
     /// The parameters to tune.
-    pub dimensions: &'a [Dimension],
+    pub dimensions: &'a [Dimension<'a>],
     /// The fidelities, costs ascending, Eq. (4); the last is the truth, Eq. (5).
     pub fidelities: &'a [Fidelity],
     /// What a task may spend, `Λ` of Eq. (9).
@@ -201,28 +234,29 @@ impl<'a> Problem<'a> {
     /// # Errors
     /// [`Error::Dimension`], [`Error::Fidelity`] or [`Error::Budget`] naming the part.
     pub const fn checked(self) -> Result<Self, Error> {
+        if self.dimensions.is_empty() {
+            return Err(Error::Dimension { index: 0, what: "there must be one at least" });
+        }
+        if self.dimensions.len() > MAX_DIMENSIONS {
+            return Err(Error::Dimension { index: MAX_DIMENSIONS, what: "there may be 16 at most" });
+        }
         let mut index = 0;
         while index < self.dimensions.len() {
-            if !self.dimensions[index].is_valid() {
-                return Err(Error::Dimension { index });
+            if let Some(what) = self.dimensions[index].fault() {
+                return Err(Error::Dimension { index, what });
             }
             index += 1;
         }
-        if index == 0 {
-            return Err(Error::Dimension { index });
+        if self.fidelities.is_empty() {
+            return Err(Error::Fidelity { index: 0, what: "there must be one at least" });
         }
         index = 0;
         while index < self.fidelities.len() {
-            let Fidelity { cost, noise, .. } = self.fidelities[index];
-            let ascending = index == 0 || self.fidelities[index - 1].cost <= cost;
-            let payable = cost >= 1e-12 && cost <= 1e12;
-            if !(payable && noise >= 0.0 && noise.is_finite() && ascending) {
-                return Err(Error::Fidelity { index });
+            let before = if index == 0 { 0.0 } else { self.fidelities[index - 1].cost };
+            if let Some(what) = self.fidelities[index].fault(before) {
+                return Err(Error::Fidelity { index, what });
             }
             index += 1;
-        }
-        if index == 0 {
-            return Err(Error::Fidelity { index });
         }
         if !(self.budget >= 0.0 && self.budget.is_finite()) {
             return Err(Error::Budget);
@@ -264,8 +298,8 @@ impl<'a> Problem<'a> {
 mod tests {
     use super::*;
 
-    const ALPHA: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
-    const POWER: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
+    const ALPHA: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+    const POWER: Dimension<'static> = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
 
     #[test]
     fn levels_survive_the_round_trip() {
@@ -299,33 +333,44 @@ mod tests {
         let good =
             Problem { dimensions: &dimensions, fidelities: &fidelities, budget: 100.0, goal: Goal::Maximise };
         assert!(good.checked().is_ok());
-        for bad in [
-            Dimension::Interval { low: 1.0, high: 1.0 },
-            Dimension::Interval { low: f32::NAN, high: 1.0 },
-            Dimension::Interval { low: f32::MIN, high: f32::MAX },
-            Dimension::Grid { low: 0.0, high: 1.0, levels: 1 },
-            Dimension::Levels(&[1.0]),
-            Dimension::Levels(&[1.0, 1.0]),
-            Dimension::Levels(&[]),
-            Dimension::Levels(&[0.0, f32::NAN, 1.0]),
-            Dimension::Levels(&[-1e8, 1.0, 2.0, 1e8]),
-            Dimension::Grid { low: 1e8, high: 1e8 + 16.0, levels: 100 },
+        let few = "at least 2 levels are needed";
+        let infinite = "both ends, and their distance, must be finite";
+        let empty = "its lower end must be below its upper end";
+        let close = "levels must ascend, farther apart than the rounding of an f32";
+        for (bad, what) in [
+            (Dimension::Interval { low: 1.0, high: 1.0 }, empty),
+            (Dimension::Interval { low: 2.0, high: 1.0 }, empty),
+            (Dimension::Interval { low: f32::NAN, high: 1.0 }, infinite),
+            (Dimension::Interval { low: f32::MIN, high: f32::MAX }, infinite),
+            (Dimension::Grid { low: 0.0, high: 1.0, levels: 1 }, few),
+            (Dimension::Levels(&[1.0]), few),
+            (Dimension::Levels(&[1.0, 1.0]), empty),
+            (Dimension::Levels(&[]), few),
+            (Dimension::Levels(&[0.0, f32::NAN, 1.0]), close),
+            (Dimension::Levels(&[-1e8, 1.0, 2.0, 1e8]), close),
+            (Dimension::Grid { low: 1e8, high: 1e8 + 16.0, levels: 100 }, close),
         ] {
             let dimensions = [POWER, bad];
-            assert_eq!(
-                Problem { dimensions: &dimensions, ..good }.checked(),
-                Err(Error::Dimension { index: 1 })
-            );
+            let refused = Problem { dimensions: &dimensions, ..good }.checked();
+            assert_eq!(refused, Err(Error::Dimension { index: 1, what }));
         }
-        for (cost, noise) in [(0.0, 0.1), (1e-30, 0.1), (f32::NAN, 0.1), (1.0, -1.0), (1.0, f32::INFINITY)] {
-            let fidelities = [Fidelity { cost, samples: 1, noise }];
-            assert_eq!(
-                Problem { fidelities: &fidelities, ..good }.checked(),
-                Err(Error::Fidelity { index: 0 })
-            );
+        for (cost, noise, what) in [
+            (0.0, 0.1, "its cost must be 1e-12 to 1e12"),
+            (1e-30, 0.1, "its cost must be 1e-12 to 1e12"),
+            (f32::NAN, 0.1, "its cost must be 1e-12 to 1e12"),
+            (11.0, -1.0, "its noise must be a finite variance, 0 or more"),
+            (11.0, f32::INFINITY, "its noise must be a finite variance, 0 or more"),
+            (9.0, 0.1, "it must cost no less than the one before it"),
+        ] {
+            let fidelities = [fidelities[0], Fidelity { cost, samples: 1, noise }];
+            let refused = Problem { fidelities: &fidelities, ..good }.checked();
+            assert_eq!(refused, Err(Error::Fidelity { index: 1, what }));
         }
         assert_eq!(Problem { budget: f32::NAN, ..good }.checked(), Err(Error::Budget));
-        assert_eq!(Problem { dimensions: &[], ..good }.checked(), Err(Error::Dimension { index: 0 }));
+        let none = Problem { dimensions: &[], ..good }.checked();
+        assert_eq!(none, Err(Error::Dimension { index: 0, what: "there must be one at least" }));
+        let many = Problem { dimensions: &[POWER; 17], ..good }.checked();
+        assert_eq!(many, Err(Error::Dimension { index: 16, what: "there may be 16 at most" }));
     }
 
     #[test]

@@ -7,14 +7,15 @@
 //! The paper's `h = 1/1.326` makes `k̃` exactly zero between particles of thousands of numbers; the median heuristic
 //! keeps them coupled. Cost: `O(V² P)` a step. `Ω` overwrites the gradients, so two buffers suffice.
 
-use core::ops::Range;
+use heapless::Vec;
 
-use crate::linalg::LANES;
+use crate::linalg::{LANES, Matrix, MatrixMut, column, column_mut};
 use crate::math;
 use crate::prior::{self, MAX_PARTICLES};
 
 /// Width of the kernel between particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Bandwidth {
     /// This `h`; above 0.
     Fixed(f32),
@@ -24,6 +25,7 @@ pub enum Bandwidth {
 
 /// How a particle follows `Ω`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Step {
     /// `θ + η Ω`, Eq. (38).
     Plain {
@@ -78,21 +80,16 @@ pub fn far(kind: Bandwidth) -> f32 {
     }
 }
 
-/// Adds the squared distances of the particles within a range of coordinates; not to those that are `far` already.
-pub fn add_distances(
-    rows: &[f32],
-    stride: usize,
-    v: usize,
-    range: Range<usize>,
-    far: f32,
-    distances: &mut Pairs,
-) {
-    for a in 0..v {
+/// Adds the squared distances of the particles, which are columns, in some of their coordinates, which are rows; not to
+/// those that are `far` already.
+#[allow(clippy::needless_range_loop, reason = "pairs of columns, and a table of pairs")]
+pub fn add_distances(particles: &Matrix<'_>, far: f32, distances: &mut Pairs) {
+    for a in 0..particles.ncols() {
         for b in 0..a {
             if distances[a][b] > far {
                 continue;
             }
-            let (x, y) = (&rows[a * stride..][range.clone()], &rows[b * stride..][range.clone()]);
+            let (x, y) = (column(particles, a), column(particles, b));
             // Eight sums side by side, so that it vectorises and the order is the same everywhere.
             let mut sums = [0.0; LANES];
             let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
@@ -139,44 +136,37 @@ pub fn kernel(distances: &mut Pairs, h: f32, v: usize) {
     }
 }
 
-/// Overwrites the gradients by `Ω`, Eq. (39), within a range of coordinates.
-pub fn drift(
-    theta: &[f32],
-    gradient: &mut [f32],
-    stride: usize,
-    v: usize,
-    range: Range<usize>,
-    kernel: &Pairs,
-    h: f32,
-) {
+/// Overwrites the gradients by `Ω`, Eq. (39), in some coordinates; particles and gradients are columns.
+pub fn drift(particles: &Matrix<'_>, gradients: &mut MatrixMut<'_>, kernel: &Pairs, h: f32) {
+    let (coordinates, v) = particles.shape();
+    let at: Vec<&[f32], MAX_PARTICLES> = (0..v).map(|u| column(particles, u)).collect();
+    let mut pulls: Vec<&mut [f32], MAX_PARTICLES> =
+        gradients.column_iter_mut().map(|column| column.data.into_slice_mut()).collect();
     // Most particles of thousands of numbers are too far apart to feel each other: their sum has one term.
-    let mut together = [0; MAX_PARTICLES];
-    let mut count = 0;
-    for own in 0..v {
+    let mut together: Vec<usize, MAX_PARTICLES> = Vec::new();
+    for (own, pull) in pulls.iter_mut().enumerate() {
         if (0..v).any(|u| u != own && kernel[u][own] != 0.0) {
-            together[count] = own;
-            count += 1;
+            let _ = together.push(own);
         } else {
-            share_all(&mut gradient[own * stride..][range.clone()], kernel[own][own], v);
+            share_all(pull, kernel[own][own], v);
         }
     }
-    let together = &together[..count];
-    for from in range.clone().step_by(LANES) {
-        let place = |u: usize| u * stride + from..u * stride + range.end.min(from + LANES);
+    for from in (0..coordinates).step_by(LANES) {
+        let some = from..coordinates.min(from + LANES);
         let mut pull = [[0.0f32; LANES]; MAX_PARTICLES];
-        for &u in together {
-            pull[u] = load(&gradient[place(u)]);
+        for &u in &together {
+            pull[u] = load(&pulls[u][some.clone()]);
         }
-        for &own in together {
-            let at = load(&theta[place(own)]);
+        for &own in &together {
+            let here = load(&at[own][some.clone()]);
             let mut sum = [0.0f32; LANES];
-            for &u in together {
-                let (k, other) = (kernel[u][own], load(&theta[place(u)]));
+            for &u in &together {
+                let (k, other) = (kernel[u][own], load(&at[u][some.clone()]));
                 for l in 0..LANES {
-                    sum[l] += k * (pull[u][l] + 2.0 * h * (at[l] - other[l]));
+                    sum[l] += k * (pull[u][l] + 2.0 * h * (here[l] - other[l]));
                 }
             }
-            store(sum.map(|sum| share(sum, v)), &mut gradient[place(own)]);
+            store(sum.map(|sum| share(sum, v)), &mut pulls[own][some.clone()]);
         }
     }
 }
@@ -244,47 +234,44 @@ fn within(numbers: &[f32; LANES], limit: f32) -> bool {
     numbers.iter().fold(0.0, |sum, x| sum + x * x) < limit * limit
 }
 
-/// Moves the particles along `Ω` within a range of coordinates; `count` is the number of this step, from 1.
+/// Moves the particles along `Ω` in some coordinates; `count` is the number of this step, from 1. All matrices have a
+/// column for each particle, the moments as many as [`Step::rows`] says.
 ///
 /// A value that would not be finite stays where it was, and none goes beyond ±30.
-#[allow(clippy::too_many_arguments, reason = "three buffers with one layout, and which step this is")]
 pub fn apply(
     step: Step,
-    theta: &mut [f32],
-    drift: &[f32],
-    moments: &mut [f32],
-    stride: usize,
-    v: usize,
-    range: Range<usize>,
+    particles: &mut MatrixMut<'_>,
+    drifts: &Matrix<'_>,
+    moments: &mut MatrixMut<'_>,
     count: u32,
 ) {
+    let v = particles.ncols();
     match step {
         Step::Plain { rate } => {
             for own in 0..v {
-                let row = own * stride;
-                shift_all(&mut theta[row..][range.clone()], &drift[row..][range.clone()], rate);
+                shift_all(column_mut(particles, own), column(drifts, own), rate);
             }
         }
         Step::Shared { rate } => {
             let correction = 1.0 - power(SECOND_DECAY, count);
-            for i in range {
-                let mean =
-                    (0..v).fold(0.0, |sum, own| sum + drift[own * stride + i] * drift[own * stride + i]);
-                moments[i] = SECOND_DECAY * moments[i] + (1.0 - SECOND_DECAY) * mean / v as f32;
-                let scale = rate / (math::sqrt(moments[i] / correction) + EPSILON);
-                (0..v).for_each(|own| shift(&mut theta[own * stride + i], scale * drift[own * stride + i]));
+            for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
+                let mean = (0..v).fold(0.0, |sum, own| sum + drifts[(i, own)] * drifts[(i, own)]);
+                *moment = SECOND_DECAY * *moment + (1.0 - SECOND_DECAY) * mean / v as f32;
+                let scale = rate / (math::sqrt(*moment / correction) + EPSILON);
+                (0..v).for_each(|own| shift(&mut particles[(i, own)], scale * drifts[(i, own)]));
             }
         }
         Step::Adam { rate } => {
-            let (first_correction, second_correction) =
-                (1.0 - power(FIRST_DECAY, count), 1.0 - power(SECOND_DECAY, count));
-            let (first, second) = moments.split_at_mut(v * stride);
+            let corrections = (1.0 - power(FIRST_DECAY, count), 1.0 - power(SECOND_DECAY, count));
+            let (mut first, mut second) = moments.columns_range_pair_mut(0..v, v..2 * v);
             for own in 0..v {
-                for i in range.clone().map(|i| own * stride + i) {
-                    first[i] = FIRST_DECAY * first[i] + (1.0 - FIRST_DECAY) * drift[i];
-                    second[i] = SECOND_DECAY * second[i] + (1.0 - SECOND_DECAY) * drift[i] * drift[i];
-                    let root = math::sqrt(second[i] / second_correction) + EPSILON;
-                    shift(&mut theta[i], rate * (first[i] / first_correction) / root);
+                let moments = column_mut(&mut first, own).iter_mut().zip(column_mut(&mut second, own));
+                let moved = column_mut(particles, own).iter_mut().zip(column(drifts, own));
+                for ((theta, drift), (first, second)) in moved.zip(moments) {
+                    *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * drift;
+                    *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * drift * drift;
+                    let root = math::sqrt(*second / corrections.1) + EPSILON;
+                    shift(theta, rate * (*first / corrections.0) / root);
                 }
             }
         }
@@ -342,6 +329,12 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
+    /// A matrix of these columns, each of `rows` numbers.
+    fn matrix(columns: &mut [f32], rows: usize) -> MatrixMut<'_> {
+        let count = columns.len() / rows;
+        MatrixMut::from_slice(columns, rows, count)
+    }
+
     /// Runs SVGD on a two-dimensional density given by its gradient.
     fn run(gradient_of: impl Fn([f32; 2]) -> [f32; 2], steps: u32, step: Step) -> Vec<[f32; 2]> {
         const V: usize = 16;
@@ -351,11 +344,12 @@ mod tests {
         for count in 1..=steps {
             let mut gradient: Vec<f32> = theta.chunks(2).flat_map(|x| gradient_of([x[0], x[1]])).collect();
             let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
-            add_distances(&theta, 2, V, 0..2, f32::INFINITY, &mut pairs);
+            let (mut theta, mut gradient) = (matrix(&mut theta, 2), matrix(&mut gradient, 2));
+            add_distances(&theta.as_view(), f32::INFINITY, &mut pairs);
             let h = bandwidth(Bandwidth::Median, &pairs, V);
             kernel(&mut pairs, h, V);
-            drift(&theta, &mut gradient, 2, V, 0..2, &pairs, h);
-            apply(step, &mut theta, &gradient, &mut moments, 2, V, 0..2, count);
+            drift(&theta.as_view(), &mut gradient, &pairs, h);
+            apply(step, &mut theta, &gradient.as_view(), &mut matrix(&mut moments, 2), count);
         }
         theta.chunks(2).map(|x| [x[0], x[1]]).collect()
     }
@@ -407,25 +401,29 @@ mod tests {
         assert_eq!(h, 1.0);
         kernel(&mut pairs, h, 1);
         let mut gradient = [0.3, -0.7, 1.0];
-        drift(&[1.0, 2.0, 3.0], &mut gradient, 3, 1, 0..3, &pairs, h);
+        drift(&matrix(&mut [1.0, 2.0, 3.0], 3).as_view(), &mut matrix(&mut gradient, 3), &pairs, h);
         assert_eq!(gradient, [0.3, -0.7, 1.0]);
     }
 
     #[test]
     fn what_is_not_finite_stays_where_it_was() {
         let mut theta = [1.0, 2.0];
-        apply(Step::Plain { rate: 1.0 }, &mut theta, &[f32::NAN, 1e9], &mut [], 2, 1, 0..2, 1);
+        let (mut drift, mut none) = ([f32::NAN, 1e9], [0.0; 2]);
+        let drift = matrix(&mut drift, 2);
+        let step = Step::Plain { rate: 1.0 };
+        apply(step, &mut matrix(&mut theta, 2), &drift.as_view(), &mut matrix(&mut none, 2), 1);
         assert_eq!(theta, [1.0, prior::LARGEST_PARAMETER]);
     }
 
     #[test]
     fn ranges_add_up_to_the_whole() {
-        let theta: Vec<f32> = (0..60).map(|i| ((i * 7) % 13) as f32 * 0.1).collect();
+        let mut theta: Vec<f32> = (0..60).map(|i| ((i * 7) % 13) as f32 * 0.1).collect();
         let (mut whole, mut parts) =
             ([[0.0; MAX_PARTICLES]; MAX_PARTICLES], [[0.0; MAX_PARTICLES]; MAX_PARTICLES]);
-        add_distances(&theta, 20, 3, 0..16, f32::INFINITY, &mut whole);
-        add_distances(&theta, 20, 3, 0..8, f32::INFINITY, &mut parts);
-        add_distances(&theta, 20, 3, 8..16, f32::INFINITY, &mut parts);
+        let theta = matrix(&mut theta, 20);
+        add_distances(&theta.rows(0, 16), f32::INFINITY, &mut whole);
+        add_distances(&theta.rows(0, 8), f32::INFINITY, &mut parts);
+        add_distances(&theta.rows(8, 8), f32::INFINITY, &mut parts);
         for a in 0..3 {
             for b in 0..3 {
                 assert!((whole[a][b] - parts[a][b]).abs() < 1e-5);

@@ -4,11 +4,11 @@
 
 mod counting;
 
-use counting::CAPACITY;
-use foretune_core::kernel::Model;
-use foretune_core::optimizer::Memory;
+use counting::{CAPACITY, OBSERVATIONS};
+use foretune_core::Dimension;
+use foretune_core::internals::gp;
+use foretune_core::internals::kernel::Model;
 use foretune_core::profile::COMPACT;
-use foretune_core::{Dimension, gp};
 use static_cell::ConstStaticCell;
 
 const MODEL: Model = COMPACT.model(4);
@@ -19,14 +19,19 @@ const POWERS: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114
 const SHARES: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
 
 /// [`foretune_core::profile::Compact`] with more observations.
-static TUNER: ConstStaticCell<Memory<4, 4, CAPACITY, 10, F, P, 30, CAPACITY>> =
-    ConstStaticCell::new(Memory::new());
+type Memory = foretune_core::memory!(
+    dimensions: 4, fidelities: 4, observations: CAPACITY, particles: 10, map: Ard, candidates: CAPACITY
+);
+static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 static GP: ConstStaticCell<gp::Memory<CAPACITY, F>> = ConstStaticCell::new(gp::Memory::new());
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
     counting::start();
-    counting::count_tuning(TUNER.take(), &[POWERS, SHARES, POWERS, SHARES], COMPACT);
+    let (memory, problem) = (TUNER.take(), counting::problem(&[POWERS, SHARES, POWERS, SHARES]));
+    for t in OBSERVATIONS {
+        counting::count_tuning(memory.start(problem, counting::settings(t, COMPACT), 1), t);
+    }
     let scratch = [&mut [0.0; 8 * F][..], &mut [0.0; 8 * F], &mut [0.0; 8 * F]];
     counting::count_model(GP.take(), &MODEL, &[0.1; P], scratch);
     counting::end()

@@ -5,8 +5,8 @@
 mod counting;
 
 use counting::CAPACITY;
-use foretune_core::gp;
-use foretune_core::kernel::Model;
+use foretune_core::internals::gp;
+use foretune_core::internals::kernel::Model;
 use foretune_core::profile::DEEP;
 use static_cell::ConstStaticCell;
 

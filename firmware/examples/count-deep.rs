@@ -4,23 +4,25 @@
 
 mod counting;
 
-use counting::CAPACITY;
+use counting::{CAPACITY, OBSERVATIONS};
 use foretune_core::Dimension;
-use foretune_core::kernel::Model;
-use foretune_core::optimizer::Memory;
 use foretune_core::profile::DEEP;
 use static_cell::ConstStaticCell;
 
-const MODEL: Model = DEEP.model(6);
-const F: usize = MODEL.features();
-const P: usize = MODEL.parameters();
-
 /// [`foretune_core::profile::Deep`] with one observation more.
-static TUNER: ConstStaticCell<Memory<6, 4, CAPACITY, 10, F, P, 1, 256>> = ConstStaticCell::new(Memory::new());
+type Memory = foretune_core::memory!(
+    dimensions: 6, fidelities: 4, observations: CAPACITY, particles: 10, map: Deep { width: 64 }, candidates: 256,
+    step: Shared { rate: 1.0 }, keeps_particles: false
+);
+static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
     counting::start();
-    counting::count_tuning(TUNER.take(), &[Dimension::Interval { low: 0.0, high: 1.0 }; 6], DEEP);
+    let (memory, problem) =
+        (TUNER.take(), counting::problem(&[Dimension::Interval { low: 0.0, high: 1.0 }; 6]));
+    for t in OBSERVATIONS {
+        counting::count_tuning(memory.start(problem, counting::settings(t, DEEP), 1), t);
+    }
     counting::end()
 }

@@ -9,15 +9,9 @@
 
 use core::panic::PanicInfo;
 
-use foretune_core::{Dimension, Fidelity, Goal, Memory, Problem, Settings};
+use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings};
 use semihosting::{println, process::exit};
 use static_cell::ConstStaticCell;
-
-/// Capacities: dimensions, fidelities, observations, particles, features, parameters, auxiliary rows, candidates.
-type Tuner = Memory<1, 2, 24, 4, 1, 3, 12, 64>;
-
-/// All that the optimizer works in: zeros at first, so it lies in `.bss`.
-static MEMORY: ConstStaticCell<Tuner> = ConstStaticCell::new(Tuner::new());
 
 const PROBLEM: Problem = Problem {
     dimensions: &[Dimension::Grid { low: -100.0, high: 24.0, levels: 63 }],
@@ -29,7 +23,13 @@ const PROBLEM: Problem = Problem {
     goal: Goal::Maximise,
 };
 
-const SETTINGS: Settings = Settings { particles: 4, initial: 4, candidates: 64, ..Settings::DEFAULT };
+const SETTINGS: Settings = Settings::DEFAULT;
+
+/// Room for this problem, these settings, and so many measurements of a task.
+type Memory = foretune_core::memory!(problem: PROBLEM, settings: SETTINGS, observations: 24);
+
+/// All that the optimizer works in: zeros at first, so it lies in `.bss`.
+static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 
 /// Your measurement: sets the power, counts errors, takes its time.
 fn measure(power: f32, best: f32) -> f32 {
@@ -42,11 +42,8 @@ fn main() -> ! {
     let mut tuner = MEMORY.take().start(PROBLEM, SETTINGS, 7).expect("the settings fit the memory");
     for best in [-40.0, -30.0] {
         // To serve interrupts, a watchdog or a line meanwhile, call `advance` slice by slice instead.
-        while let Some(Ok(query)) = tuner.ask() {
-            let value = measure(query.setting()[0], best);
-            tuner.tell(query, value).expect("the value is finite");
-        }
-        let found = tuner.recommendation().expect("something was observed").setting()[0];
+        tuner.run_task(|query| Some(measure(query.point()[0], best))).expect("the values are finite");
+        let found = tuner.recommendation().expect("something was observed").point()[0];
         println!("best at {} dBm, found {} dBm", best as i32, found as i32);
         assert!((found - best).abs() < 10.0);
         tuner.next_task().expect("the task has ended");

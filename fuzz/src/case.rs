@@ -2,15 +2,14 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::{
-    Bandwidth, Dimension, Fidelity, Goal, Information, LogNormal, Map, Memory, Method, Optimizer, Prior,
-    Problem, Recommend, Scaling, Settings, Step, Weights,
+    Bandwidth, Dimension, Fidelity, Goal, Information, LogNormal, Map, Method, Optimizer, Prior, Problem,
+    Recommend, Scaling, Settings, Step, Weights,
 };
 
-/// Room for three dimensions and fidelities, twelve observations, three particles, ARD or a deep map of width 4 (57
-/// parameters in three dimensions), their centres and Adam, 24 candidates.
-pub type Toy = Memory<3, 3, SLOTS, 3, 4, 57, 9, 24>;
-/// An optimizer in it.
-pub type Tuner<'a> = Optimizer<'a, 3, 3, SLOTS, 3, 4, 57, 9, 24>;
+/// Room for a deep map of width 4, and so for ARD too.
+pub type Toy = foretune_core::memory!(
+    dimensions: 3, fidelities: 3, observations: SLOTS, particles: 3, map: Deep { width: 4 }, candidates: 24
+);
 /// Its slots for observations.
 pub const SLOTS: usize = 12;
 
@@ -20,7 +19,7 @@ pub const PATIENCE: u32 = 100_000;
 /// What to tune, and how.
 #[derive(Debug)]
 pub struct Case {
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<Dimension<'static>>,
     fidelities: Vec<Fidelity>,
     budget: f32,
     goal: Goal,
@@ -49,7 +48,7 @@ impl Case {
     }
 
     /// An optimizer in this memory; none if the problem or the settings are refused.
-    pub fn start<'a>(&'a self, memory: &'a mut Toy) -> Option<Tuner<'a>> {
+    pub fn start<'a>(&'a self, memory: &'a mut Toy) -> Option<Optimizer<'a>> {
         memory.start(self.problem(), self.settings, self.seed).ok()
     }
 }
@@ -78,7 +77,7 @@ pub fn number(u: &mut Unstructured<'_>, usual: &[f32]) -> Result<f32> {
     })
 }
 
-fn dimension(u: &mut Unstructured<'_>) -> Result<Dimension> {
+fn dimension(u: &mut Unstructured<'_>) -> Result<Dimension<'static>> {
     const LEVELS: [&[f32]; 3] = [&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0], &[-1.0, 1.0], &[0.0, 1e-3, 1e3]];
     Ok(match u.int_in_range(0..=7)? {
         0 => Dimension::Interval { low: sane(u, &[-1e30, 0.0])?, high: sane(u, &[1.0, 1e30])? },
@@ -110,43 +109,45 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
         Method::TwoPhase { c },
     ];
     let rate = sane(u, &[1e-3, 0.05, 10.0])?.abs();
-    let base = Settings {
-        map: *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?,
-        particles: u.int_in_range(1..=3)?,
-        beta: sane(u, &[0.0, 1.2, 1e6])?,
-        information: *u.choose(&[Information::Paper, Information::Correlated])?,
-        max_values: u.int_in_range(1..=4)?,
-        prior: Prior {
-            weights: *u.choose(&[Weights::PerInput(0.5), Weights::Fixed(0.5), Weights::Fixed(1e6)])?,
-            length: log_normal(u)?,
-            signal: log_normal(u)?,
-            gamma: log_normal(u)?,
-        },
-        carry_particles: u.ratio(3, 4)?,
-        kde_bandwidth: sane(u, &[1e-5, 0.55, 1e3])?,
-        kde_mix: sane(u, &[0.0, 0.2, 1.0])?,
-        bandwidth: *u.choose(&[Bandwidth::Median, Bandwidth::Fixed(1.0 / 1.326), Bandwidth::Fixed(1e9)])?,
-        step: *u.choose(&[Step::Plain { rate }, Step::Adam { rate }, Step::Shared { rate }])?,
-        steps_per_round: u.int_in_range(0..=2)?,
-        steps_per_task: u.int_in_range(0..=3)?,
-        carried: u.int_in_range(0..=8)?,
-        retry: u.arbitrary()?,
-        doubt: sane(u, &[0.0, 1e-3, 1.0])?,
-        fresh: sane(u, &[0.0, 0.4, 1.0])?,
-        initial: u.int_in_range(0..=11)?,
-        scaling: *u.choose(&[
-            Scaling::Running,
-            Scaling::Initial,
-            Scaling::Fixed { mean: 0.0, deviation: 1.0 },
-            Scaling::Fixed { mean: -1e30, deviation: 1e-20 },
-        ])?,
-        candidates: u.int_in_range(16..=24)?,
-        refinements: u.int_in_range(0..=2)?,
-        recommend: *u.choose(&[Recommend::Queried, Recommend::Anywhere])?,
-        ..Settings::DEFAULT
+    // In this order, which the inputs in `findings` follow.
+    let mut settings = Settings::DEFAULT;
+    let Settings { model, learning, transfer, search, .. } = &mut settings;
+    model.map = *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
+    model.particles = u.int_in_range(1..=3)?;
+    transfer.beta = sane(u, &[0.0, 1.2, 1e6])?;
+    search.information = *u.choose(&[Information::Paper, Information::Correlated])?;
+    search.max_values = u.int_in_range(1..=4)?;
+    model.prior = Prior {
+        weights: *u.choose(&[Weights::PerInput(0.5), Weights::Fixed(0.5), Weights::Fixed(1e6)])?,
+        length: log_normal(u)?,
+        signal: log_normal(u)?,
+        gamma: log_normal(u)?,
     };
+    transfer.carry_particles = u.ratio(3, 4)?;
+    transfer.kde_bandwidth = sane(u, &[1e-5, 0.55, 1e3])?;
+    transfer.kde_mix = sane(u, &[0.0, 0.2, 1.0])?;
+    learning.bandwidth =
+        *u.choose(&[Bandwidth::Median, Bandwidth::Fixed(1.0 / 1.326), Bandwidth::Fixed(1e9)])?;
+    learning.step = *u.choose(&[Step::Plain { rate }, Step::Adam { rate }, Step::Shared { rate }])?;
+    learning.steps_per_round = u.int_in_range(0..=2)?;
+    learning.steps_per_task = u.int_in_range(0..=3)?;
+    transfer.carried = u.int_in_range(0..=8)?;
+    transfer.remeasure = u.arbitrary()?;
+    transfer.memory_deviation = sane(u, &[0.0, 1e-3, 1.0])?;
+    transfer.memory_after = sane(u, &[0.0, 0.4, 1.0])?;
+    search.initial = u.int_in_range(0..=11)?;
+    model.scaling = *u.choose(&[
+        Scaling::Running,
+        Scaling::Initial,
+        Scaling::Fixed { mean: 0.0, deviation: 1.0 },
+        Scaling::Fixed { mean: -1e30, deviation: 1e-20 },
+    ])?;
+    search.candidates = u.int_in_range(16..=24)?;
+    search.refinements = u.int_in_range(0..=2)?;
+    search.recommend = *u.choose(&[Recommend::Queried, Recommend::Anywhere])?;
     // What is remembered takes slots, too.
-    let room = SLOTS - 1 - base.initial;
-    let carried = if base.doubt == 0.0 { base.carried } else { base.carried.min(room) };
-    Ok(Settings { carried, ..base }.with_method(*u.choose(&methods)?))
+    if transfer.memory_deviation != 0.0 {
+        transfer.carried = transfer.carried.min(SLOTS - 1 - search.initial);
+    }
+    Ok(settings.with_method(*u.choose(&methods)?))
 }

@@ -5,10 +5,9 @@
 //! restored from a snapshot, and must come to the same query, bit for bit.
 
 use arbitrary::{Result, Unstructured};
-use foretune_core::optimizer::MAX_FAILURES;
-use foretune_core::{Activity, Error, Kind, Progress, Query, Recommend, Record, Stop};
+use foretune_core::{Activity, Error, Kind, Optimizer, Point, Progress, Query, Recommend, Record, Stop};
 
-use crate::case::{Case, PATIENCE, SLOTS, Toy, Tuner, number};
+use crate::case::{Case, PATIENCE, SLOTS, Toy, number};
 
 /// Most calls in one input.
 const CALLS: usize = 60;
@@ -68,7 +67,7 @@ impl Tally {
 struct Model {
     /// Finished tasks.
     tasks: u32,
-    answers: Vec<Record<3>>,
+    answers: Vec<Record>,
     stopping: bool,
     ended: Option<Stop>,
 }
@@ -91,11 +90,11 @@ impl Model {
 
 struct Game<'a> {
     case: &'a Case,
-    tuner: Tuner<'a>,
+    tuner: Optimizer<'a>,
     model: Model,
-    open: Option<Query<3>>,
+    open: Option<Query>,
     /// A query that was void when the task was stopped or restarted.
-    void: Option<Query<3>>,
+    void: Option<Query>,
     /// Copies compared.
     copies: usize,
 }
@@ -124,17 +123,18 @@ impl Game<'_> {
                 Progress::Query(query) => return self.asked(query),
                 Progress::Waiting => return assert!(self.open.is_some(), "waits for nothing"),
                 Progress::Done(stop) => return self.ended(stop),
+                other => panic!("{other:?}"),
             }
         }
     }
 
-    fn asked(&mut self, query: Query<3>) {
+    fn asked(&mut self, query: Query) {
         assert!(self.open.is_none() && !self.model.stopping && self.model.ended.is_none());
         let problem = self.case.problem();
         let round = self.model.answers.len() as u32;
         assert_eq!((query.task(), query.round()), (self.model.tasks + 1, round));
         assert_eq!(query.unit().len(), problem.dimensions.len());
-        for ((dimension, &unit), &value) in problem.dimensions.iter().zip(query.unit()).zip(query.setting()) {
+        for ((dimension, &unit), &value) in problem.dimensions.iter().zip(query.unit()).zip(query.point()) {
             assert_eq!(dimension.snap(unit), unit, "off its level or outside");
             assert_eq!(dimension.value(unit), value);
             assert!(value.is_finite());
@@ -157,12 +157,10 @@ impl Game<'_> {
         match stop {
             Stop::Budget => assert!(dearest > left * (1.0 - 1e-5) - 1e-6 * dearest, "{dearest} of {left}"),
             Stop::Capacity => {
-                let remembered = self.tuner.data().len() - self.tuner.status().observations;
-                assert_eq!(self.model.told() + remembered, SLOTS);
+                assert_eq!(self.model.answers.len() + self.tuner.status().remembered, SLOTS);
             }
-            Stop::Failures => assert_eq!(self.model.failed(), MAX_FAILURES),
             Stop::Requested => assert!(self.model.stopping),
-            Stop::Exhausted => {}
+            _ => {}
         }
         self.check_recommendation();
         assert!(self.tuner.particles().flatten().all(|theta| theta.is_finite()), "a particle was lost");
@@ -176,8 +174,8 @@ impl Game<'_> {
         assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
         let dimensions = self.case.problem().dimensions;
         assert!(dimensions.iter().zip(best.unit()).all(|(dimension, &unit)| dimension.snap(unit) == unit));
-        if self.case.settings.recommend == Recommend::Queried {
-            let queried = |answer: &Record<3>| answer.y.is_some() && answer.x.starts_with(best.unit());
+        if self.case.settings.search.recommend == Recommend::Queried {
+            let queried = |answer: &Record| answer.y.is_some() && answer.unit == best.unit();
             assert!(self.model.answers.iter().any(queried), "{best:?} was never queried");
         }
     }
@@ -221,7 +219,7 @@ impl Game<'_> {
         let before = self.bytes();
         let same = self.open.as_ref().is_some_and(|open| *open == query);
         match self.tuner.tell(query, 1.0) {
-            Err(refused) => assert!(refused.error == Error::ForeignQuery || same),
+            Err(refused) => assert!(refused.error == Error::UnknownQuery || same),
             // A task that was restarted asks its first query again, and means the same.
             Ok(()) => {
                 assert!(same);
@@ -265,7 +263,7 @@ impl Game<'_> {
 
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.tuner.snapshot(|piece| bytes.extend_from_slice(piece));
+        self.tuner.snapshot(|piece| bytes.extend_from_slice(piece)).expect("the memory has the particles");
         assert_eq!(bytes.len(), self.tuner.snapshot_len());
         bytes
     }
@@ -281,7 +279,7 @@ impl Game<'_> {
         let mut copy = self.case.start(&mut memory).expect("it started before");
         copy.load(&bytes).expect("its own snapshot");
         let mut again = Vec::new();
-        copy.snapshot(|piece| again.extend_from_slice(piece));
+        copy.snapshot(|piece| again.extend_from_slice(piece)).expect("the memory has the particles");
         assert_eq!(again, bytes, "a restored copy saves the same");
         self.advance(PATIENCE);
         let reached = (0..PATIENCE).map(|_| copy.advance()).find(|step| *step != Progress::Working);
@@ -289,7 +287,7 @@ impl Game<'_> {
             Progress::Query(query) => assert_eq!(Some(query), self.open),
             Progress::Done(stop) => {
                 assert_eq!(Some(stop), self.model.ended);
-                let bits = |tuner: &Tuner<'_>| {
+                let bits = |tuner: &Optimizer<'_>| {
                     tuner.recommendation().map(|best| (best.mean.to_bits(), *best.unit().first().unwrap()))
                 };
                 assert_eq!(bits(&copy), bits(&self.tuner));
@@ -302,21 +300,21 @@ impl Game<'_> {
     /// What must hold at any time.
     fn check(&self) {
         let status = self.tuner.status();
-        assert_eq!(status.observations + status.to_replay, self.model.told());
-        assert!(self.model.told() <= SLOTS && self.model.failed() <= MAX_FAILURES);
+        assert_eq!(status.observations, self.model.answers.len());
+        assert_eq!((status.failures, status.to_replay), (self.model.failed(), 0), "nothing is replayed here");
+        assert!(self.model.answers.len() + status.remembered <= SLOTS);
         assert_eq!(status.task, self.model.tasks + 1);
         let spent = self.model.spent(self.case);
         assert!((f64::from(status.spent) - spent).abs() <= 1e-5 * spent, "{} for {spent}", status.spent);
         let records: Vec<_> = self.tuner.records().collect();
         assert_eq!(records, self.model.answers);
-        assert!(self.tuner.carried().len() <= self.case.settings.carried);
+        assert!(self.tuner.carried().len() <= self.case.settings.transfer.carried);
     }
 }
 
-fn record(query: &Query<3>, y: Option<f32>) -> Record<3> {
-    let mut x = [0.0; 3];
-    x[..query.unit().len()].copy_from_slice(query.unit());
-    Record { x, fidelity: query.fidelity(), kind: query.kind(), y }
+fn record(query: &Query, y: Option<f32>) -> Record {
+    let unit = Point::from_slice(query.unit()).expect("as many dimensions as there may be");
+    Record { unit, fidelity: query.fidelity(), kind: query.kind(), y }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::snapshot::{Crc, Header, check_knowledge};
-use foretune_core::{Progress, SnapshotError};
+use foretune_core::{Ask, Optimizer, Progress, SnapshotError};
 
-use crate::case::{Case, PATIENCE, Toy, Tuner};
+use crate::case::{Case, PATIENCE, Toy};
 
 /// Seeds: the choice of a case and a place, then edits.
 pub fn seeds() -> Vec<Vec<u8>> {
@@ -54,25 +54,25 @@ fn play(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// Answers some queries, task after task.
-fn live(tuner: &mut Tuner<'_>, answers: u32) {
+fn live(tuner: &mut Optimizer<'_>, answers: u32) {
     for answer in 0..answers {
         match tuner.ask() {
-            Some(Ok(query)) if answer % 7 == 6 => tuner.fail(query).expect("it was asked"),
-            Some(Ok(query)) => {
+            Ask::Query(query) if answer % 7 == 6 => tuner.fail(query).expect("it was asked"),
+            Ask::Query(query) => {
                 let y = query.unit().iter().sum::<f32>() + query.fidelity() as f32;
                 if let Err(refused) = tuner.tell(query, y) {
                     tuner.fail(refused.query).expect("it was asked");
                 }
             }
-            Some(Err(_)) => tuner.next_task().expect("the task has ended"),
-            None => unreachable!("every query is answered"),
+            Ask::Done(_) => tuner.next_task().expect("the task has ended"),
+            other => unreachable!("every query is answered: {other:?}"),
         }
     }
 }
 
-fn saved(tuner: &Tuner<'_>) -> Vec<u8> {
+fn saved(tuner: &Optimizer<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    tuner.snapshot(|piece| bytes.extend_from_slice(piece));
+    tuner.snapshot(|piece| bytes.extend_from_slice(piece)).expect("the memory has the particles");
     bytes
 }
 
@@ -107,7 +107,7 @@ fn repair(bytes: &mut [u8], length: bool) {
     bytes[end - 4..].copy_from_slice(&crc.value().to_le_bytes());
 }
 
-fn try_load(case: &Case, mut tuner: Tuner<'_>, bytes: &[u8]) {
+fn try_load(case: &Case, mut tuner: Optimizer<'_>, bytes: &[u8]) {
     let before = saved(&tuner);
     let knowledge = check_knowledge(bytes, &case.settings, &case.problem());
     let loaded = tuner.load(bytes);
@@ -123,7 +123,7 @@ fn try_load(case: &Case, mut tuner: Tuner<'_>, bytes: &[u8]) {
     }
     let reached = (0..PATIENCE).map(|_| tuner.advance()).find(|step| *step != Progress::Working);
     match reached.expect("what was loaded hangs") {
-        Progress::Query(query) => assert!(query.setting().iter().all(|value| value.is_finite())),
+        Progress::Query(query) => assert!(query.point().iter().all(|value| value.is_finite())),
         Progress::Done(_) => {}
         other => panic!("{other:?}"),
     }

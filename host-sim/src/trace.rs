@@ -87,14 +87,9 @@ fn hex(values: &[f32]) -> String {
     })
 }
 
-fn stop_word(stop: Stop) -> &'static str {
-    match stop {
-        Stop::Budget => "budget",
-        Stop::Capacity => "capacity",
-        Stop::Exhausted => "exhausted",
-        Stop::Failures => "failures",
-        Stop::Requested => "requested",
-    }
+/// Why a task ended, in one word.
+fn stop_word(stop: Stop) -> String {
+    format!("{stop:?}").to_lowercase()
 }
 
 /// Runs all tasks of one experiment of a plan's first variant; `each` gets the lines.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use foretune_core::{Dimension, Fidelity, Goal, Memory, Problem, Settings};
+use foretune_core::{Ask, Dimension, Fidelity, Goal, Problem, SearchSettings, Settings, memory};
 
 use super::program::{command, fail, files, succeed};
 
@@ -65,15 +65,19 @@ fn through_the_library() -> Vec<String> {
         budget: 40.0,
         goal: Goal::Minimise,
     };
-    let settings = Settings { initial: 6, ..Settings::DEFAULT };
-    let mut memory = Box::new(Memory::<2, 2, 256, 10, 2, 4, 30, 512>::new());
+    let settings =
+        Settings { search: SearchSettings { initial: 6, ..Settings::DEFAULT.search }, ..Settings::DEFAULT };
+    type Room = memory!(
+        dimensions: 2, fidelities: 2, observations: 256, particles: 10, map: Ard, candidates: 512
+    );
+    let mut memory = Box::new(Room::new());
     let mut tuner = memory.start(problem, settings, 5).unwrap();
     let (mut lines, mut id) = (Vec::new(), 0);
     let number = |x: f32| serde_json::to_string(&x).unwrap();
     for _ in 0..2 {
-        while let Some(Ok(query)) = tuner.ask() {
+        while let Ask::Query(query) = tuner.ask() {
             id += 1;
-            let point = query.setting();
+            let point = query.point();
             let [x, y] = [point[0], point[1]].map(|x| x.to_string().parse::<f64>().unwrap());
             let (m, samples) = (query.fidelity(), FIDELITIES[query.fidelity()].samples);
             lines.push(format!(
@@ -90,8 +94,8 @@ fn through_the_library() -> Vec<String> {
         let best = tuner.recommendation().unwrap();
         lines.push(format!(
             "{{\"recommendation\":{{\"setting\":{{\"x\":{},\"y\":{}}},\"mean\":{},\"deviation\":{},\"reason\":\"budget\",\"spent\":40.0}}}}",
-            number(best.setting()[0]),
-            number(best.setting()[1]),
+            number(best.point()[0]),
+            number(best.point()[1]),
             number(best.mean),
             number(best.deviation)
         ));

@@ -1,7 +1,7 @@
 //! Information about the optimum and about `θ`, and the score.
 
-use foretune_core::acquisition::{Information, Tally, information};
-use foretune_core::gp::Posterior;
+use foretune_core::internals::acquisition::{Information, ScoreSums, information};
+use foretune_core::internals::gp::Posterior;
 use serde_json::Value;
 
 use crate::case::FIDELITIES;
@@ -47,16 +47,16 @@ fn check(case: &Value, form: Information, terms: &[f64], scores: &[f64]) {
     let v = maxima.len();
     for m in 0..FIDELITIES {
         let name = format!("{}, {form:?}, fidelity {m}", text(&case["name"]));
-        let mut tally = Tally::default();
+        let mut sums = ScoreSums::default();
         for (particle, maxima) in maxima.iter().enumerate() {
             let at = |m: usize| &beliefs[particle * FIDELITIES + m];
             let got = information(form, at(m), at(FIDELITIES - 1), noise[m], maxima);
             assert_near(got, terms[particle * FIDELITIES + m], RELATIVE, ABSOLUTE, &name);
-            tally.add(at(m), noise[m], got, particle + 1);
+            sums.add(at(m), noise[m], got, particle + 1);
         }
         let transfer = numbers(&case["transfer_capped"])[m];
-        assert_near(tally.transfer(noise[m], v), transfer, RELATIVE, ABSOLUTE, &name);
-        let score = tally.score(float(&case["beta"]), noise[m], cost[m], v);
+        assert_near(sums.transfer(noise[m], v), transfer, RELATIVE, ABSOLUTE, &name);
+        let score = sums.score(float(&case["beta"]), noise[m], cost[m], v);
         assert_near(score, scores[m], RELATIVE, ABSOLUTE / f64::from(cost[m]), &name);
     }
 }

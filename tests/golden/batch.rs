@@ -1,10 +1,10 @@
 //! The greedy batch design, put together from the core's parts as the optimizer does it.
 
-use foretune_core::batch::gain;
-use foretune_core::features::{Map, Rows};
-use foretune_core::gp::{Fallbacks, Memory, Observations, Particle, Posterior, Workspace};
-use foretune_core::kernel::{Model, Offsets};
-use foretune_core::linalg::LANES;
+use foretune_core::internals::batch::gain;
+use foretune_core::internals::features::Map;
+use foretune_core::internals::gp::{Fallbacks, Memory, Observations, Particle, Posterior, Workspace};
+use foretune_core::internals::kernel::{Model, Offsets};
+use foretune_core::internals::linalg::{LANES, Matrix};
 use serde_json::Value;
 
 use crate::reference::{assert_near, float, floats, list, number, read, text};
@@ -75,14 +75,14 @@ fn variances(
     chosen: &[f32],
 ) -> Vec<f32> {
     let fidelity = vec![0; chosen.len() / D];
-    let data = Observations { points: rows(chosen), fidelity: &fidelity, z: &[] };
+    let data = Observations { points: columns(chosen), fidelity: &fidelity, z: &[] };
     for first in (0..fidelity.len()).step_by(LANES) {
         workspace.factor(particle, &data, first, &mut Fallbacks::default()).expect("finite");
     }
     let mut variances = Vec::new();
     for block in points.chunks(LANES * D) {
         let mut out = vec![Posterior::default(); block.len() / D];
-        workspace.posterior(particle, &data, rows(block), 1, &mut out);
+        workspace.posterior(particle, &data, columns(block), 1, &mut out);
         variances.extend(out.iter().map(|belief| belief.variance));
     }
     variances
@@ -98,19 +98,19 @@ fn mean_variances(
     let t = chosen.len() / D;
     for (index, block) in chosen.chunks(LANES * D).enumerate() {
         let count = block.len() / D;
-        workspace.mean_kernel(particles.iter().copied(), rows(chosen), t, rows(block), count);
+        workspace.mean_kernel(particles.iter().copied(), columns(chosen), columns(block));
         workspace.factor_mean(index * LANES, count, particles[0].noise[0]).expect("finite");
     }
     let signal = particles.iter().map(|particle| particle.hyper.signal).sum::<f32>() / particles.len() as f32;
     let mut variances = Vec::new();
     for block in points.chunks(LANES * D) {
         let count = block.len() / D;
-        workspace.mean_kernel(particles.iter().copied(), rows(chosen), t, rows(block), count);
+        workspace.mean_kernel(particles.iter().copied(), columns(chosen), columns(block));
         variances.extend(&workspace.mean_variances(t, signal)[..count]);
     }
     variances
 }
 
-fn rows(data: &[f32]) -> Rows<'_> {
-    Rows { data, stride: D }
+fn columns(points: &[f32]) -> Matrix<'_> {
+    Matrix::from_slice(points, D, points.len() / D)
 }

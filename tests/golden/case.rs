@@ -1,9 +1,9 @@
 //! One Gaussian process of the golden data, and what the core makes of it.
 
-use foretune_core::features::{LAYERS, Map, Rows};
-use foretune_core::gp::{Fallbacks, Memory, Observations, Particle, Posterior};
-use foretune_core::kernel::{MAX_FIDELITIES, Model, Offsets, PairSums};
-use foretune_core::linalg::LANES;
+use foretune_core::internals::features::{LAYERS, Map};
+use foretune_core::internals::gp::{Fallbacks, Memory, Observations, Particle, Posterior};
+use foretune_core::internals::kernel::{MAX_FIDELITIES, Model, Offsets, PairSums};
+use foretune_core::internals::linalg::{LANES, Matrix};
 use serde_json::Value;
 
 use crate::reference::{count, float, floats, list, numbers, text};
@@ -86,7 +86,7 @@ impl Case {
         let mut particle = Particle::new(&self.model, &self.theta, &[], &mut Default::default());
         (particle.hyper, particle.noise) = (hyper, self.noise);
         let stride = self.model.dimensions;
-        let points = Rows { data: &self.points, stride };
+        let points = Matrix::from_slice(&self.points, stride, self.z.len());
         let data = Observations { points, fidelity: &self.fidelity, z: &self.z };
         let (t, mut fallbacks) = (self.z.len(), Fallbacks::default());
         for first in (0..t).step_by(LANES) {
@@ -102,7 +102,8 @@ impl Case {
         let mut posterior = Vec::new();
         for block in self.candidates.chunks(LANES * stride) {
             let mut out = vec![Posterior::default(); block.len() / stride * FIDELITIES];
-            workspace.posterior(&particle, &data, Rows { data: block, stride }, FIDELITIES, &mut out);
+            let points = Matrix::from_slice(block, stride, block.len() / stride);
+            workspace.posterior(&particle, &data, points, FIDELITIES, &mut out);
             posterior.extend(out);
         }
         Outcome { posterior, likelihood, gradient, fallbacks }

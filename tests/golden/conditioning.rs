@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foretune_core::gp::NOISE_FLOOR;
+use foretune_core::internals::gp::NOISE_FLOOR;
 use serde_json::Value;
 
 use crate::case::{Case, Outcome};

@@ -1,9 +1,10 @@
 //! The direction in which SVGD moves the particles, and the gradients of the priors.
 
-use foretune_core::features::Map;
-use foretune_core::kernel::Model;
-use foretune_core::prior::{Centres, Kde, LogNormal, MAX_PARTICLES, Prior, Weights, add_gradient};
-use foretune_core::svgd::{Bandwidth, add_distances, bandwidth, drift, kernel};
+use foretune_core::internals::features::Map;
+use foretune_core::internals::kernel::Model;
+use foretune_core::internals::linalg::{Matrix, MatrixMut};
+use foretune_core::internals::prior::{Centres, Kde, LogNormal, MAX_PARTICLES, Prior, Weights, add_gradient};
+use foretune_core::internals::svgd::{Bandwidth, add_distances, bandwidth, drift, kernel};
 use serde_json::Value;
 
 use crate::reference::{assert_near, float, floats, largest_error, list, number, numbers, read, size, text};
@@ -23,16 +24,23 @@ fn directions_and_bandwidths_agree_with_the_reference() {
 fn check_direction(case: &Value, kind: Bandwidth, h: f64, omega: &[f64]) {
     let name = format!("{}, {kind:?}", text(&case["name"]));
     let v = list(&case["theta"]).len();
-    let (theta, mut gradient) = (floats(&case["theta"]), floats(&case["gradient"]));
+    let (mut theta, mut gradient) = (floats(&case["theta"]), floats(&case["gradient"]));
     let p = theta.len() / v;
     let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
     // In two slices of coordinates, as the optimizer does it.
     let ranges = || [0..p / 2, p / 2..p].into_iter();
-    ranges().for_each(|range| add_distances(&theta, p, v, range, f32::INFINITY, &mut pairs));
+    let theta = MatrixMut::from_slice(&mut theta, p, v);
+    let mut gradients = MatrixMut::from_slice(&mut gradient, p, v);
+    for range in ranges() {
+        add_distances(&theta.rows(range.start, range.len()), f32::INFINITY, &mut pairs);
+    }
     let got = bandwidth(kind, &pairs, v);
     assert_near(got, h, TOLERANCE, 0.0, &name);
     kernel(&mut pairs, got, v);
-    ranges().for_each(|range| drift(&theta, &mut gradient, p, v, range, &pairs, got));
+    for range in ranges() {
+        let mut some = gradients.rows_mut(range.start, range.len());
+        drift(&theta.rows(range.start, range.len()), &mut some, &pairs, got);
+    }
     let (error, size) = (largest_error(&gradient, omega), size(omega));
     assert!(error <= TOLERANCE * size, "{name}: off by {error:.1e} of {size}");
 }
@@ -50,7 +58,7 @@ fn density_estimate_agrees_with_the_reference() {
         let kde = &case["kde"];
         let (count, rows) = (list(&kde["centres"]).len(), floats(&kde["centres"]));
         let bytes: Vec<u8> = rows.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let in_memory = Centres::Floats { rows: &rows, stride: rows.len() / count };
+        let in_memory = Centres::Floats(Matrix::from_slice(&rows, rows.len() / count, count));
         for (theta, want) in list(&case["points"]).iter().zip(list(&kde["gradient"])) {
             for centres in [in_memory, Centres::Bytes(&bytes)] {
                 let kde = Kde { centres, count, bandwidth: float(&kde["bandwidth"]), mix: 0.0 };

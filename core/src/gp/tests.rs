@@ -56,7 +56,7 @@ impl Data {
     }
 
     fn first(&self, t: usize) -> Observations<'_> {
-        let points = Rows { data: &self.points[..t * D], stride: D };
+        let points = Matrix::from_slice(&self.points[..t * D], D, t);
         Observations { points, fidelity: &self.fidelity[..t], z: &self.z[..t] }
     }
 
@@ -95,7 +95,7 @@ fn beliefs(
     points: &[[f32; D]],
 ) -> Vec<Posterior> {
     let mut out = vec![Posterior::default(); points.len() * FIDELITIES];
-    let points = Rows { data: points.as_flattened(), stride: D };
+    let points = Matrix::from_slice(points.as_flattened(), D, points.len());
     workspace.posterior(particle, data, points, FIDELITIES, &mut out);
     out
 }

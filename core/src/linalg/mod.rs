@@ -13,10 +13,13 @@
 //! `tiles` has the tiles; what is made of them lies in `products` (the deep map), `triangular` (the Gaussian process) and
 //! `pairs` (distances).
 //!
-//! Matrices are row-major slices with a stride. A *panel* is a tall matrix of 8 columns, `[[f32; 8]]`.
+//! Matrices come as nalgebra's views; the loops run over the slices of their columns, since nalgebra's own products
+//! change with features that other crates may switch on. A *panel* is a matrix of 8 rows, `[[f32; 8]]`.
 //!
 //! Cost in multiply-adds: `solve_lower`, `solve_upper` `4 t²` (8 columns), `factor_block` `4 t²` for 8 rows, so a
 //! whole factor costs `t³/4`.
+
+use nalgebra::{ArrayStorage, Const, Dyn, SMatrix};
 
 mod pairs;
 mod products;
@@ -24,7 +27,7 @@ mod tiles;
 mod triangular;
 
 pub use pairs::{squared_distances, weighted_differences};
-pub use products::{affine, multiply_add, product, product_transposed};
+pub use products::{affine, multiply_add, product, product_of_panels};
 pub use triangular::{factor_block, solve_lower, solve_lower_one, solve_upper, solve_upper_one};
 
 /// Columns of a panel.
@@ -33,22 +36,44 @@ pub const LANES: usize = 8;
 /// One row of a panel.
 pub type Lane = [f32; LANES];
 
-/// A matrix that is read by rows: element `(r, k)` is `data[r · stride + k]`.
-#[derive(Clone, Copy)]
-pub struct Rows<'a> {
-    /// The numbers.
-    pub data: &'a [f32],
-    /// Distance between rows.
-    pub stride: usize,
+/// A matrix to read: columns of contiguous numbers, at any distance from each other.
+///
+/// What the equations call a row (of points, of features, of the factor) is a column here, so that it is contiguous.
+pub type Matrix<'a> = nalgebra::DMatrixView<'a, f32>;
+
+/// A matrix to write.
+pub type MatrixMut<'a> = nalgebra::DMatrixViewMut<'a, f32>;
+
+/// A column as a slice.
+#[inline(always)]
+pub fn column<'m>(matrix: &'m Matrix<'_>, index: usize) -> &'m [f32] {
+    matrix.column(index).data.into_slice()
 }
 
-/// A matrix that is read by columns: element `(r, k)` is `data[r + k · stride]`.
-#[derive(Clone, Copy)]
-pub struct Columns<'a> {
-    /// The numbers.
-    pub data: &'a [f32],
-    /// Distance between columns.
-    pub stride: usize,
+/// A column as a slice to write.
+#[inline(always)]
+pub fn column_mut<'m>(matrix: &'m mut MatrixMut<'_>, index: usize) -> &'m mut [f32] {
+    matrix.column_mut(index).data.into_slice_mut()
+}
+
+/// All zeros, in a constant.
+pub(crate) const fn zeros<const R: usize, const C: usize>() -> SMatrix<f32, R, C> {
+    SMatrix::from_array_storage(ArrayStorage([[0.0; R]; C]))
+}
+
+/// A matrix of any shape as a view.
+pub(crate) fn view<const R: usize, const C: usize>(matrix: &mut SMatrix<f32, R, C>) -> MatrixMut<'_> {
+    MatrixMut::from_slice(matrix.as_mut_slice(), R, C)
+}
+
+/// The first rows and columns of a matrix whose columns are `stride` apart.
+pub(crate) fn part(numbers: &mut [f32], stride: usize, rows: usize, columns: usize) -> MatrixMut<'_> {
+    MatrixMut::from_slice_with_strides_generic(numbers, Dyn(rows), Dyn(columns), Const::<1>, Dyn(stride))
+}
+
+/// A matrix of 8 rows as a panel.
+pub(crate) fn panel<const C: usize>(matrix: &mut SMatrix<f32, LANES, C>) -> &mut [Lane] {
+    matrix.as_mut_slice().as_chunks_mut().0
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, each, in_tiles, load, parts, parts_mut, store,
+    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, Rows, each, in_tiles, load, parts, parts_mut, store,
 };
-use super::{Columns, Lane, Rows};
+use super::{Lane, Matrix};
 
-/// `out[j][l] = Σ_f (a(j, f) − b[f][l])²`: squared distances of rows to 8 points.
-pub fn squared_distances(out: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
-    in_tiles!(ROWS, out.len(), squared_distances_tile(out, a, b));
+/// `out[j][l] = Σ_f (a(f, j) − b[f][l])²`: squared distances of the first columns of `a` to 8 points.
+pub fn squared_distances(out: &mut [Lane], a: &Matrix<'_>, b: &[Lane]) {
+    in_tiles!(ROWS, out.len(), squared_distances_tile(out, Rows(a), b));
 }
 
 #[inline(always)]
@@ -39,7 +39,7 @@ pub(super) fn squared_distances_tile<const R: usize>(
 /// `out[f][l] = Σ_j weights[j][l] · (own[f][l] − a(f, j))`: what pulls 8 points towards the others.
 ///
 /// The differences are taken first: points may lie close together and have large weights of opposite signs.
-pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: Columns<'_>) {
+pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a: &Matrix<'_>) {
     in_tiles!(ROWS_OF_TWO, out.len(), weighted_differences_tile(out, weights, own, a));
 }
 
@@ -48,15 +48,16 @@ pub(super) fn weighted_differences_tile<const R: usize>(
     out: &mut [Lane],
     weights: &[Lane],
     own: &[Lane],
-    a: Columns<'_>,
+    a: &Matrix<'_>,
     first: usize,
 ) {
     // Said once, so that it need not be looked at in the loop.
-    assert!(first + R <= a.stride);
+    assert!(first + R <= a.nrows());
     for part in 0..PARTS {
         let own = load::<R, _>(&parts(own)[first..], part);
         let mut acc = [[0.0; PART]; R];
-        for (weights, column) in parts(weights).iter().zip(a.data.chunks_exact(a.stride)) {
+        for (weights, column) in parts(weights).iter().zip(a.column_iter()) {
+            let column = column.data.into_slice();
             let (weights, a) = (&weights[part], column[first..].first_chunk::<R>().expect("so many rows"));
             each!(i < R, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
         }

@@ -2,56 +2,48 @@
 
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
+use nalgebra::{Const, Dyn, MatrixView, MatrixViewMut};
+
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, Part, ROWS, accumulator, add, each, in_tiles, load, parts, parts_mut, store,
+    CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, Rows, accumulator, add, each, in_tiles, load, parts,
+    parts_mut, store,
 };
-use super::{Columns, LANES, Lane, Rows};
+use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut};
 
 /// Width of the matrices for which the loops are made on Cortex-M; others are slow there. It is that of the paper's map.
 pub(super) const WIDTH: usize = 64;
 
-/// `c[r][j] = bias[j] + Σₖ a(r, k) · b[k][j]` for `rows × width`, `b` and `c` row-major with their strides.
+/// `c(j, r) = bias[j] + Σₖ a(k, r) · b(j, k)`: a layer of units `j` with weights `b`, for points `r`.
 ///
-/// Fast where width and strides are 64, on the host also where the stride of `b` is another multiple of 8.
-pub fn affine(
-    c: &mut [f32],
-    c_stride: usize,
-    shape: (usize, usize, usize),
-    a: Rows<'_>,
-    b: &[f32],
-    b_stride: usize,
-    bias: &[f32],
-) {
-    let (rows, inner, width) = shape;
-    if (width, b_stride, c_stride) == (WIDTH, WIDTH, WIDTH) {
-        let bias = bias.as_chunks().0.first_chunk().expect("as wide as said");
-        in_tiles!(ROWS, rows, affine_tile(wide_mut(c), a, &wide(b)[..inner], bias));
+/// The weights follow each other; fast for 64 units.
+pub fn affine(c: &mut MatrixMut<'_>, a: &Matrix<'_>, b: &[f32], bias: &[f32]) {
+    let (units, points) = c.shape();
+    if let (WIDTH, Some(bias)) = (units, bias.as_chunks().0.first_chunk()) {
+        let b = MatrixView::<f32, Const<WIDTH>, Dyn>::from_slice(b, b.len() / WIDTH);
+        in_tiles!(ROWS, points, affine_tile(c, Rows(a), wide(b.data.into_slice()), bias));
     } else {
-        for row in c.chunks_mut(c_stride).take(rows) {
-            row[..width].copy_from_slice(&bias[..width]);
+        for mut column in c.column_iter_mut() {
+            column.copy_from_slice(bias);
         }
-        multiply_add_any(c, c_stride, shape, a, b, b_stride);
+        multiply_add_any(c, Rows(a), &Matrix::from_slice(b, units, b.len() / units));
     }
 }
 
-/// `c[r][j] += Σₖ a(r, k) · b[k][j]`, with the left factor by columns, of which there are at most 8. Fast as [`affine`].
-pub fn multiply_add(
-    c: &mut [f32],
-    c_stride: usize,
-    shape: (usize, usize, usize),
-    a: Columns<'_>,
-    b: &[f32],
-    b_stride: usize,
-) {
-    let (rows, inner, width) = shape;
-    if (width, b_stride, c_stride) == (WIDTH, WIDTH, WIDTH) && inner <= LANES {
-        in_tiles!(ROWS, rows, multiply_add_tile(wide_mut(c), a, &wide(b)[..inner]));
+/// `c(j, r) += Σₖ a(r, k) · b(j, k)`, with at most 8 columns `k`; both `c` and `b` follow each other. Fast as [`affine`].
+pub fn multiply_add(c: &mut [f32], units: usize, a: &Matrix<'_>, b: &[f32]) {
+    let (rows, inner) = a.shape();
+    if units == WIDTH && inner <= LANES {
+        let c = MatrixViewMut::<f32, Const<WIDTH>, Dyn>::from_slice(c, rows);
+        let b = MatrixView::<f32, Const<WIDTH>, Dyn>::from_slice(b, inner);
+        let (c, b) = (wide_mut(c.data.into_slice_mut()), wide(b.data.into_slice()));
+        in_tiles!(ROWS, rows, multiply_add_tile(c, Columns(a), b));
     } else {
-        multiply_add_any(c, c_stride, shape, a, b, b_stride);
+        let mut c = MatrixMut::from_slice(c, units, rows);
+        multiply_add_any(&mut c, Columns(a), &Matrix::from_slice(b, units, inner));
     }
 }
 
-/// One row of a matrix of that width.
+/// One column of a matrix of that width.
 type Wide = [Part; WIDTH / PART];
 
 #[inline(always)]
@@ -64,16 +56,23 @@ fn wide_mut(matrix: &mut [f32]) -> &mut [Wide] {
     matrix.as_chunks_mut().0.as_chunks_mut().0
 }
 
-/// Rows from `first` of [`affine`].
+/// Columns from `first` of [`affine`].
 #[inline(always)]
-fn affine_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], bias: &Wide, first: usize) {
+fn affine_tile<const R: usize>(c: &mut MatrixMut<'_>, a: impl Left, b: &[Wide], bias: &Wide, first: usize) {
     let sum = accumulator::<R, _, _>(add, a, first, b);
+    let mut c = c.columns_mut(first, R);
+    let mut columns = c.column_iter_mut();
+    let columns: [&mut Wide; R] = core::array::from_fn(|_| {
+        let column = columns.next().expect("so many points").data.into_slice_mut();
+        wide_mut(column).first_mut().expect("as wide as said")
+    });
     for part in 0..WIDTH / PART {
-        store(sum([bias[part]; R], part), &mut c[first..], part);
+        let tile = sum([bias[part]; R], part);
+        each!(i < R, columns[i][part] = tile[i]);
     }
 }
 
-/// Rows from `first` of [`multiply_add`]: the few columns are copied to where they need no looking for.
+/// Columns from `first` of [`multiply_add`]: the few factors are copied to where they need no looking for.
 #[inline(always)]
 fn multiply_add_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], first: usize) {
     let b = &b[..b.len().min(LANES)];
@@ -91,66 +90,62 @@ fn multiply_add_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], f
     }
 }
 
+/// A product of any width.
 #[inline(always)]
-fn multiply_add_any(
-    c: &mut [f32],
-    c_stride: usize,
-    (rows, inner, width): (usize, usize, usize),
-    a: impl Left,
-    b: &[f32],
-    b_stride: usize,
-) {
-    if rows == 0 || inner == 0 {
-        return;
-    }
+fn multiply_add_any(c: &mut MatrixMut<'_>, a: impl Left, b: &Matrix<'_>) {
+    let (width, inner) = b.shape();
     let mut done = 0;
-    if !CORTEX_M && b_stride.is_multiple_of(PART) {
-        let (b, _) = b.as_chunks();
+    if !CORTEX_M && inner > 0 {
         for part in 0..width / PART {
-            let (b, c) = (&b[part..], &mut c[part * PART..]);
-            let row = |k| &b[k * (b_stride / PART)];
-            in_tiles!(ROWS, rows, multiply_add_any_tile(c, c_stride, a, inner, row));
+            in_tiles!(ROWS, c.ncols(), multiply_add_any_tile(c, a, b, part * PART));
         }
         done = width - width % PART;
     }
-    for r in 0..rows {
-        for j in done..width {
-            let element = a.tile::<1>(r, (0, inner));
+    for r in 0..c.ncols() {
+        let element = a.tile::<1>(r, (0, inner));
+        let c = &mut column_mut(c, r)[done..];
+        for (j, c) in c.iter_mut().enumerate() {
             for k in 0..inner {
-                c[r * c_stride + j] += element(0, k) * b[k * b_stride + j];
+                *c += element(0, k) * b[(done + j, k)];
             }
         }
     }
 }
 
-/// Rows from `first` and the first columns of a product of any width.
+/// Columns from `first`, and rows from `row`, of a product of any width.
 #[inline(always)]
-pub(super) fn multiply_add_any_tile<'b, const R: usize>(
-    c: &mut [f32],
-    stride: usize,
+pub(super) fn multiply_add_any_tile<const R: usize>(
+    c: &mut MatrixMut<'_>,
     a: impl Left,
-    inner: usize,
-    b: impl Fn(usize) -> &'b Part,
+    b: &Matrix<'_>,
+    row: usize,
     first: usize,
 ) {
     let mut acc = [[0.0; PART]; R];
-    each!(i < R, acc[i] = *c[(first + i) * stride..].first_chunk().expect("as wide as said"));
+    each!(i < R, acc[i] = *part_of(column_mut(c, first + i), row));
+    let inner = b.ncols();
     let a = a.tile::<R>(first, (0, inner));
     for k in 0..inner {
-        let b = b(k);
+        let b = column(b, k)[row..].first_chunk().expect("as wide as said");
         each!(i < R, add(&mut acc[i], a(i, k), b));
     }
-    each!(i < R, c[(first + i) * stride..][..PART].copy_from_slice(&acc[i]));
+    each!(i < R, *part_of(column_mut(c, first + i), row) = acc[i]);
 }
 
-/// `c[r] = Σₖ a(r, k) · b[k]`.
-pub fn product(c: &mut [Lane], a: Rows<'_>, b: &[Lane]) {
-    in_tiles!(ROWS, c.len(), product_tile(c, a, b));
+#[inline(always)]
+fn part_of(column: &mut [f32], row: usize) -> &mut Part {
+    column[row..].first_chunk_mut().expect("as wide as said")
 }
 
-/// [`product`] with the left factor by columns.
-pub fn product_transposed(c: &mut [Lane], a: Columns<'_>, b: &[Lane]) {
-    in_tiles!(ROWS, c.len(), product_tile(c, a, b));
+/// `c[r] = Σₖ a(k, r) · b[k]`.
+pub fn product(c: &mut [Lane], a: &Matrix<'_>, b: &[Lane]) {
+    in_tiles!(ROWS, c.len(), product_tile(c, Rows(a), b));
+}
+
+/// `c[r] = Σₖ a[k][r] · b[k]`: a panel's columns with each other.
+pub fn product_of_panels(c: &mut [Lane], a: &[Lane], b: &[Lane]) {
+    let a = Matrix::from_slice(a.as_flattened(), LANES, a.len());
+    in_tiles!(ROWS, c.len(), product_tile(c, Columns(&a), b));
 }
 
 #[inline(always)]

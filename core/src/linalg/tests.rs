@@ -2,7 +2,7 @@
 
 use super::pairs::{squared_distances_tile, weighted_differences_tile};
 use super::products::{WIDTH, multiply_add_any_tile, product_tile};
-use super::tiles::{in_tiles, parts};
+use super::tiles::{Columns, PART, Rows, in_tiles};
 use super::triangular::{solve_lower_one_tile, solve_lower_tile, solve_upper_tile};
 use super::*;
 use crate::error::Error;
@@ -25,6 +25,7 @@ fn positive_definite(n: usize, values: &[f32]) -> Vec<f32> {
 
 fn factor(k: &[f32], n: usize, upto: impl Iterator<Item = usize>) -> Vec<f32> {
     let mut l = vec![0.0; n * n];
+    let mut matrix = MatrixMut::from_slice(&mut l, n, n);
     for t in upto {
         let first = (t - 1) / LANES * LANES;
         let mut panel = vec![[0.0; LANES]; first + LANES];
@@ -33,7 +34,7 @@ fn factor(k: &[f32], n: usize, upto: impl Iterator<Item = usize>) -> Vec<f32> {
                 lanes[lane] = k[j * n + first + lane];
             }
         }
-        assert_eq!(factor_block(&mut l, n, first, t - first, &mut panel, 1e-6), Ok(0));
+        assert_eq!(factor_block(&mut matrix, first, t - first, &mut panel, 1e-6), Ok(0));
     }
     l
 }
@@ -42,20 +43,22 @@ fn factor(k: &[f32], n: usize, upto: impl Iterator<Item = usize>) -> Vec<f32> {
 fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
     let l = factor(&positive_definite(n, values), n, (LANES..n).step_by(LANES).chain([n]));
     let (panel, _) = values[..n * LANES].as_chunks::<LANES>();
-    let (data, stride) = (values, n);
-    let (rows, columns) = (Rows { data, stride }, Columns { data, stride });
+    let (l, a) = (Matrix::from_slice(&l, n, n), Matrix::from_slice(values, n, n));
+    let right = Matrix::from_slice(panel.as_flattened(), LANES, n);
     let mut results = [(); 7].map(|()| panel.to_vec());
     let [lower, upper, sum, product, transposed, distances, differences] = &mut results;
-    in_tiles!(T, n, solve_lower_tile(Rows { data: &l, stride }, lower));
-    in_tiles!(T, n, solve_upper_tile(Columns { data: &l, stride }, upper));
-    let right = parts(panel);
-    in_tiles!(T, n, multiply_add_any_tile(sum.as_flattened_mut(), LANES, columns, n, |k| &right[k][0]));
-    in_tiles!(T, n, product_tile(product, rows, panel));
-    in_tiles!(T, n, product_tile(transposed, columns, panel));
-    in_tiles!(T, n, squared_distances_tile(distances, rows, panel));
-    in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, columns));
+    in_tiles!(T, n, solve_lower_tile(Rows(&l), lower));
+    in_tiles!(T, n, solve_upper_tile(&l, upper));
+    let mut sum = MatrixMut::from_slice(sum.as_flattened_mut(), LANES, n);
+    for row in (0..LANES).step_by(PART) {
+        in_tiles!(T, n, multiply_add_any_tile(&mut sum, Columns(&a), &right, row));
+    }
+    in_tiles!(T, n, product_tile(product, Rows(&a), panel));
+    in_tiles!(T, n, product_tile(transposed, Columns(&a), panel));
+    in_tiles!(T, n, squared_distances_tile(distances, Rows(&a), panel));
+    in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, &a));
     let mut one: Vec<f32> = panel.iter().map(|row| row[0]).collect();
-    in_tiles!(T, n, solve_lower_one_tile(Rows { data: &l, stride }, &mut one));
+    in_tiles!(T, n, solve_lower_one_tile(Rows(&l), &mut one));
     results.concat().into_iter().chain(one.into_iter().map(|x| [x; LANES])).collect()
 }
 
@@ -94,14 +97,15 @@ proptest! {
         let l = factor(&k, n, (LANES..n).step_by(LANES).chain([n]));
         let mut panel: Vec<Lane> = (0..n).map(|i| core::array::from_fn(|c| values[i * LANES + c])).collect();
         let wanted = panel.clone();
-        solve_lower(&l, n, &mut panel);
+        let l = Matrix::from_slice(&l, n, n);
+        solve_lower(&l, &mut panel);
         let mut one: Vec<f32> = wanted.iter().map(|row| row[3]).collect();
-        solve_lower_one(&l, n, &mut one);
+        solve_lower_one(&l, &mut one);
         for (panel, one) in panel.iter().zip(&one) {
             prop_assert!((panel[3] - one).abs() < 1e-5);
         }
-        solve_upper(&l, n, &mut panel);
-        solve_upper_one(&l, n, &mut one);
+        solve_upper(&l, &mut panel);
+        solve_upper_one(&l, &mut one);
         for i in 0..n {
             prop_assert!((panel[i][3] - one[i]).abs() < 1e-5);
             for c in 0..LANES {
@@ -113,25 +117,23 @@ proptest! {
 
     #[test]
     fn products_agree_with_plain_sums_for_all_shapes(
-        rows in 0usize..20, inner in 0usize..20,
-        (width, b_stride) in prop_oneof![(0usize..20, prop::sample::select(vec![20, 24])), (Just(WIDTH), Just(WIDTH))],
+        points in 1usize..20, inner in 1usize..20, units in prop_oneof![1usize..20, Just(WIDTH)],
         values in prop::collection::vec(-1.0f32..1.0, 400 + 20 * WIDTH)
     ) {
         let (a, b) = values.split_at(400);
-        let c_stride = width.max(1);
-        let mut c = vec![0.5; rows * c_stride];
-        let mut transposed = c.clone();
-        let shape = (rows, inner, width);
-        let bias = vec![0.5; width];
-        affine(&mut c, c_stride, shape, Rows { data: a, stride: 20 }, b, b_stride, &bias);
-        multiply_add(&mut transposed, c_stride, shape, Columns { data: a, stride: 20 }, b, b_stride);
-        for r in 0..rows {
-            for j in 0..width {
+        let (rows, columns) = (Matrix::from_slice(a, inner, points), Matrix::from_slice(a, points, inner));
+        let b = &b[..inner * units];
+        let mut c = vec![0.0; points * units];
+        let mut transposed = vec![0.5; points * units];
+        affine(&mut MatrixMut::from_slice(&mut c, units, points), &rows, b, &vec![0.5; units]);
+        multiply_add(&mut transposed, units, &columns, b);
+        for r in 0..points {
+            for j in 0..units {
                 let plain = |a: &dyn Fn(usize) -> f32| {
-                    (0..inner).fold(0.5, |sum, k| sum + a(k) * b[k * b_stride + j])
+                    (0..inner).fold(0.5, |sum, k| sum + a(k) * b[k * units + j])
                 };
-                prop_assert_eq!(c[r * c_stride + j], plain(&|k| a[r * 20 + k]));
-                prop_assert_eq!(transposed[r * c_stride + j], plain(&|k| a[r + k * 20]));
+                prop_assert_eq!(c[r * units + j], plain(&|k| rows[(k, r)]));
+                prop_assert_eq!(transposed[r * units + j], plain(&|k| columns[(r, k)]));
             }
         }
     }
@@ -140,12 +142,14 @@ proptest! {
 #[test]
 fn counts_raised_pivots_and_refuses_nan_unchanged() {
     let mut l = [0.0; 4];
+    let mut matrix = MatrixMut::from_slice(&mut l, 2, 2);
     let mut panel = [[0.0; LANES]; LANES];
     panel[0][..2].copy_from_slice(&[1.0, 1.0]);
     panel[1][..2].copy_from_slice(&[1.0, 1.0]);
-    assert_eq!(factor_block(&mut l, 2, 0, 2, &mut panel, 1e-4), Ok(1));
-    assert_eq!(l, [1.0, 0.0, 1.0, 0.01]);
+    assert_eq!(factor_block(&mut matrix, 0, 2, &mut panel, 1e-4), Ok(1));
+    assert!(matrix.iter().eq(&[1.0, 0.0, 1.0, 0.01]));
     panel[1][1] = f32::NAN;
-    assert_eq!(factor_block(&mut l, 2, 0, 2, &mut panel, 1e-4), Err(Error::NotPositiveDefinite { row: 1 }));
+    let refused = factor_block(&mut matrix, 0, 2, &mut panel, 1e-4);
+    assert_eq!(refused, Err(Error::NotPositiveDefinite { row: 1 }));
     assert_eq!(l, [1.0, 0.0, 1.0, 0.01]);
 }

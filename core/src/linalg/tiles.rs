@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
-use super::{Columns, LANES, Lane, Rows};
+use super::{LANES, Lane, Matrix, column};
 
 pub(super) const CORTEX_M: bool = cfg!(target_arch = "arm");
 
@@ -59,14 +59,22 @@ pub(super) trait Left: Copy {
     fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
 }
 
-impl Left for Rows<'_> {
+/// A factor whose rows are the columns of a matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'m, 'a>(pub &'m Matrix<'a>);
+
+/// A matrix as it is.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'m, 'a>(pub &'m Matrix<'a>);
+
+impl Left for Rows<'_, '_> {
     const GROUPS: bool = true;
 
     #[inline(always)]
     fn tile<const R: usize>(self, first: usize, (from, to): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
         let mut rows = [&[][..]; R];
         if from < to {
-            each!(i < R, rows[i] = &self.data[(first + i) * self.stride + from..][..to - from]);
+            each!(i < R, rows[i] = &column(self.0, first + i)[from..to]);
         }
         move |r, k| rows[r][k]
     }
@@ -75,20 +83,19 @@ impl Left for Rows<'_> {
     fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
         let mut rows = [&[][..]; R];
         if groups > 0 {
-            each!(i < R, rows[i] = &self.data[(first + i) * self.stride..].as_chunks::<GROUP>().0[..groups]);
+            each!(i < R, rows[i] = &column(self.0, first + i).as_chunks::<GROUP>().0[..groups]);
         }
         move |r, group, k| rows[r][group][k]
     }
 }
 
-impl Left for Columns<'_> {
+impl Left for Columns<'_, '_> {
     const GROUPS: bool = false;
 
     #[inline(always)]
     fn tile<const R: usize>(self, first: usize, (from, _): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
         move |r, k| {
-            let column: &[f32; R] =
-                self.data[(from + k) * self.stride + first..].first_chunk().expect("so many rows");
+            let column: &[f32; R] = column(self.0, from + k)[first..].first_chunk().expect("so many rows");
             column[r]
         }
     }

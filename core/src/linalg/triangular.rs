@@ -2,11 +2,13 @@
 
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
+use nalgebra::{Const, Dyn};
+
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, accumulator, each, in_tiles, load, parts_mut,
-    store, subtract,
+    CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, Rows, accumulator, each, in_tiles, load,
+    parts_mut, store, subtract,
 };
-use super::{Columns, LANES, Lane, Rows, product_transposed};
+use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut, product_of_panels};
 use crate::error::Error;
 use crate::math;
 
@@ -49,11 +51,12 @@ fn visible(x: f32) -> f32 {
     if x.abs() < SMALLEST { 0.0 } else { x }
 }
 
-/// Solves `L X = B` in place for 8 right-hand sides; `panel.len()` rows of `l` are used.
+/// Solves `L X = B` in place for 8 right-hand sides. Row `i` of `L` is column `i` of the matrix, here and below;
+/// `panel.len()` of them are used.
 ///
 /// Row by row downwards, each sum in ascending order of the column. What is below 10⁻¹⁸ becomes 0.
-pub fn solve_lower(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows { data: l, stride }, panel));
+pub fn solve_lower(l: &Matrix<'_>, panel: &mut [Lane]) {
+    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows(l), panel));
 }
 
 /// Rows from `first` of [`solve_lower`], those above being solved.
@@ -71,31 +74,32 @@ pub(super) fn solve_lower_tile<const R: usize>(l: impl Left, panel: &mut [Lane],
 /// Solves `Lᵀ X = B` in place for 8 right-hand sides.
 ///
 /// Row by row upwards, each sum in descending order of the row of `L`. What is below 10⁻¹⁸ becomes 0.
-pub fn solve_upper(l: &[f32], stride: usize, panel: &mut [Lane]) {
-    in_tiles!(ROWS, panel.len(), solve_upper_tile(Columns { data: l, stride }, panel));
+pub fn solve_upper(l: &Matrix<'_>, panel: &mut [Lane]) {
+    in_tiles!(ROWS, panel.len(), solve_upper_tile(l, panel));
 }
 
 /// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
 #[inline(always)]
-pub(super) fn solve_upper_tile<const R: usize>(l: impl Left, panel: &mut [Lane], from_end: usize) {
+pub(super) fn solve_upper_tile<const R: usize>(l: &Matrix<'_>, panel: &mut [Lane], from_end: usize) {
     let end = panel.len() - from_end;
     let first = end - R;
     let (head, done) = parts_mut(panel).split_at_mut(end);
     let rest = &mut head[first..];
-    let below = l.tile::<R>(first, (end, end + done.len()));
-    let corner = l.tile::<R>(first, (first, end));
+    let below = l.generic_view((first, end), (Const::<R>, Dyn(done.len())));
+    let corner = Columns(l).tile::<R>(first, (first, end));
     for part in 0..PARTS {
         let mut tile = load::<R, _>(rest, part);
         for k in (0..done.len()).rev() {
-            each!(i < R, subtract(&mut tile[i], below(i, k), &done[k][part]));
+            let below = below.column(k).data.into_slice();
+            each!(i < R, subtract(&mut tile[i], below[i], &done[k][part]));
         }
         store(solve_corner::<R, false>(tile, &corner), rest, part);
     }
 }
 
 /// Solves `L x = b` in place for one right-hand side.
-pub fn solve_lower_one(l: &[f32], stride: usize, x: &mut [f32]) {
-    in_tiles!(ROWS_OF_ONE, x.len(), solve_lower_one_tile(Rows { data: l, stride }, x));
+pub fn solve_lower_one(l: &Matrix<'_>, x: &mut [f32]) {
+    in_tiles!(ROWS_OF_ONE, x.len(), solve_lower_one_tile(Rows(l), x));
 }
 
 /// Numbers from `first` of [`solve_lower_one`]: sums that need not wait for each other.
@@ -119,12 +123,12 @@ pub(super) fn solve_lower_one_tile<const R: usize>(l: impl Left, x: &mut [f32], 
 }
 
 /// Solves `Lᵀ x = b` in place for one right-hand side.
-pub fn solve_upper_one(l: &[f32], stride: usize, x: &mut [f32]) {
+pub fn solve_upper_one(l: &Matrix<'_>, x: &mut [f32]) {
     for i in (0..x.len()).rev() {
-        x[i] /= l[i * stride + i];
-        let solved = x[i];
-        for j in 0..i {
-            x[j] -= l[i * stride + j] * solved;
+        let (row, (above, [own, ..])) = (column(l, i), x.split_at_mut(i)) else { return };
+        *own /= row[i];
+        for (above, l) in above.iter_mut().zip(row) {
+            *above -= l * *own;
         }
     }
 }
@@ -132,7 +136,7 @@ pub fn solve_upper_one(l: &[f32], stride: usize, x: &mut [f32]) {
 /// Appends rows `first..first + rows` (at most 8) to a Cholesky factor.
 ///
 /// `panel[j][lane]` holds `K̃(j, first + lane)` for `j < first + rows`, noise on the diagonal included; it is
-/// overwritten. The rows of the factor are written to the lower triangle of `l`. `first` is a multiple of 8, so that
+/// overwritten. The rows of the factor are written to the heads of the columns of `l`. `first` is a multiple of 8, so that
 /// a factor grown row by row (each time redoing its last block) has the same bits as one built at once.
 ///
 /// A pivot below `floor` is raised to it, which amounts to a noisier observation; the number of such pivots is
@@ -141,17 +145,16 @@ pub fn solve_upper_one(l: &[f32], stride: usize, x: &mut [f32]) {
 /// # Errors
 /// [`Error::NotPositiveDefinite`] if a pivot is not finite; `l` is then unchanged.
 pub fn factor_block(
-    l: &mut [f32],
-    stride: usize,
+    l: &mut MatrixMut<'_>,
     first: usize,
     rows: usize,
     panel: &mut [Lane],
     floor: f32,
 ) -> Result<u32, Error> {
     let (above, block) = panel.split_at_mut(first);
-    solve_lower(l, stride, above);
+    solve_lower(&l.as_view(), above);
     let mut products = [[0.0; LANES]; LANES];
-    product_transposed(&mut products, Columns { data: above.as_flattened(), stride: LANES }, above);
+    product_of_panels(&mut products, above, above);
     let mut raised = 0;
     let mut factor = [[0.0f32; LANES]; LANES];
     for i in 0..rows {
@@ -171,7 +174,7 @@ pub fn factor_block(
         }
     }
     for i in 0..rows {
-        let row = &mut l[(first + i) * stride..][..first + i + 1];
+        let row = &mut column_mut(l, first + i)[..=first + i];
         for (value, above) in row.iter_mut().zip(above.iter()) {
             *value = above[i];
         }

@@ -28,7 +28,9 @@
 
 mod normal;
 
-pub use normal::{hazard, ln_normal_cdf, ln_normal_cdf_slice, normal_cdf, normal_pdf, truncation};
+#[cfg(any(test, feature = "internals"))]
+pub use normal::{hazard, normal_cdf, normal_pdf};
+pub use normal::{ln_normal_cdf, ln_normal_cdf_slice, truncation};
 
 /// `x` above which [`exp`] would overflow: the largest `f32` below `ln(f32::MAX)`.
 const EXP_HIGH: f32 = 88.722_83;
@@ -188,11 +190,13 @@ pub fn tanh_slice(x: &mut [f32]) {
 }
 
 /// The functions of this module; the first two are not defined below zero.
+#[cfg(any(test, feature = "internals"))]
 const FUNCTIONS: [fn(f32) -> f32; 9] =
     [ln, sqrt, exp, tanh, normal_pdf, normal_cdf, ln_normal_cdf, hazard, truncation];
 
 /// Checksum (FNV-1a) of the bits of every function on a fixed grid, the same number on every platform; NaNs count alike.
 /// About 110 000 calls.
+#[cfg(any(test, feature = "internals"))]
 pub fn digest() -> u32 {
     let anywhere = (0..=u32::MAX).step_by(1_048_583);
     let of_interest = (0x3a80_0000..0x4300_0000).step_by(34_567).flat_map(|bits| [bits, bits | 0x8000_0000]);

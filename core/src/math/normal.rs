@@ -25,6 +25,7 @@ pub fn normal_pdf(g: f32) -> f32 {
 
 /// `Φ(g)`; in the left tail the relative accuracy is kept until [`normal_pdf`] is 0.
 #[inline]
+#[cfg(any(test, feature = "internals"))]
 pub fn normal_cdf(g: f32) -> f32 {
     let t = magnitude(g);
     let tail = normal_pdf(t) / (t + excess(t));
@@ -72,6 +73,7 @@ fn ln_one_minus(q: f32) -> f32 {
 
 /// `r = φ(g)/Φ(g)`, about `−g` in the left tail, held from `g = −1.8·10¹⁹`.
 #[inline]
+#[cfg(any(test, feature = "internals"))]
 pub fn hazard(g: f32) -> f32 {
     let t = magnitude(g);
     let h = t + excess(t);

@@ -1,156 +1,194 @@
 //! The points under consideration: how they are chosen, and which of them are the best.
 
-use super::Optimizer;
-use crate::acquisition::Tally;
+use core::ops::Range;
+
+use heapless::Vec;
+use nalgebra::SMatrix;
+
+use super::state::State;
+use crate::acquisition::ScoreSums;
+use crate::data::Point;
 use crate::gp::Posterior;
-use crate::max_value::Reach;
+use crate::linalg::{Matrix, MatrixMut, column, column_mut, part, zeros};
+use crate::max_value;
 use crate::random::Purpose;
 use crate::search::{self, Lattice};
 
 /// Candidates that are refined, and observations that are looked around.
 pub(super) const TOP: usize = 4;
 
+/// Memory for `Q` candidates in `D` dimensions, with beliefs at `M` fidelities.
+pub(super) struct CandidatesMemory<const D: usize, const M: usize, const Q: usize> {
+    points: SMatrix<f32, D, Q>,
+    beliefs: [[Posterior; M]; Q],
+    sums: [[ScoreSums; M]; Q],
+    truth: [max_value::Candidate; Q],
+}
+
+impl<const D: usize, const M: usize, const Q: usize> CandidatesMemory<D, M, Q> {
+    pub const fn new() -> Self {
+        const NOTHING: Posterior = Posterior { mean: 0.0, variance: 0.0, covariance: 0.0 };
+        CandidatesMemory {
+            points: zeros(),
+            beliefs: [[NOTHING; M]; Q],
+            sums: [[ScoreSums::ZERO; M]; Q],
+            truth: [max_value::Candidate { mean: 0.0, precision: 0.0 }; Q],
+        }
+    }
+
+    pub fn view(&mut self, dimensions: usize, fidelities: usize) -> Candidates<'_> {
+        Candidates {
+            points: part(self.points.as_mut_slice(), D, dimensions, Q),
+            beliefs: self.beliefs.as_flattened_mut(),
+            sums: self.sums.as_flattened_mut(),
+            truth: &mut self.truth,
+            fidelities,
+            len: 0,
+            best: Vec::new(),
+        }
+    }
+}
+
 /// Points under consideration, and what is thought of them.
-pub(super) struct Candidates<const D: usize, const M: usize, const Q: usize> {
-    pub x: [[f32; D]; Q],
-    pub belief: [[Posterior; M]; Q],
-    pub tally: [[Tally; M]; Q],
-    pub reach: [Reach; Q],
+pub(super) struct Candidates<'a> {
+    points: MatrixMut<'a>,
+    /// Beliefs of one particle: those of a candidate follow each other.
+    pub beliefs: &'a mut [Posterior],
+    /// Sums over particles, likewise.
+    pub sums: &'a mut [ScoreSums],
+    /// What a particle believes of the truth.
+    pub truth: &'a mut [max_value::Candidate],
+    pub fidelities: usize,
     pub len: usize,
-    top: [Choice<D>; TOP],
-    found: usize,
+    /// The best considered so far, best first.
+    pub best: Vec<Choice, TOP>,
 }
 
 /// A candidate with its best fidelity.
-#[derive(Clone, Copy)]
-pub(super) struct Choice<const D: usize> {
+#[derive(Clone)]
+pub(super) struct Choice {
     pub score: f32,
-    pub x: [f32; D],
+    pub x: Point,
     pub fidelity: usize,
     pub mean: f32,
     pub variance: f32,
 }
 
-impl<const D: usize, const M: usize, const Q: usize> Candidates<D, M, Q> {
-    pub const fn new() -> Self {
-        const NOTHING: Posterior = Posterior { mean: 0.0, variance: 0.0, covariance: 0.0 };
-        Candidates {
-            x: [[0.0; D]; Q],
-            belief: [[NOTHING; M]; Q],
-            tally: [[Tally::ZERO; M]; Q],
-            reach: [Reach { mean: 0.0, precision: 0.0 }; Q],
-            len: 0,
-            top: [Choice { score: 0.0, x: [0.0; D], fidelity: 0, mean: 0.0, variance: 0.0 }; TOP],
-            found: 0,
-        }
+impl Candidates<'_> {
+    /// Candidates `first..end`.
+    pub fn points(&self, first: usize, end: usize) -> Matrix<'_> {
+        self.points.columns(first, end - first)
     }
 
-    pub fn push(&mut self, x: [f32; D]) {
-        if self.len < Q {
-            self.x[self.len] = x;
+    /// Some candidates, and their beliefs to write.
+    pub fn points_and_beliefs(
+        &mut self,
+        points: Range<usize>,
+        beliefs: Range<usize>,
+    ) -> (Matrix<'_>, &mut [Posterior]) {
+        (self.points.columns(points.start, points.len()), &mut self.beliefs[beliefs])
+    }
+
+    pub fn point(&self, index: usize) -> &[f32] {
+        self.points.column(index).data.into_slice()
+    }
+
+    /// Where the beliefs and sums of candidate `index` begin.
+    pub fn at(&self, index: usize) -> usize {
+        index * self.fidelities
+    }
+
+    /// Adds a candidate that `write` puts down, if there is room.
+    pub fn push(&mut self, write: impl FnOnce(&mut [f32])) {
+        if self.len < self.truth.len() {
+            write(column_mut(&mut self.points, self.len));
             self.len += 1;
         }
     }
 
-    pub fn clear_tallies(&mut self) {
-        self.tally[..self.len].as_flattened_mut().fill(Tally::ZERO);
-    }
-
-    pub fn forget_best(&mut self) {
-        self.found = 0;
-    }
-
-    /// The best considered so far, best first.
-    pub fn best(&self) -> &[Choice<D>] {
-        &self.top[..self.found]
+    pub fn clear_sums(&mut self) {
+        let end = self.at(self.len);
+        self.sums[..end].fill(ScoreSums::ZERO);
     }
 
     /// Keeps the best few, best first; of equal scores the earlier. A point is kept once.
-    pub fn consider(&mut self, choice: Choice<D>) {
-        if !choice.score.is_finite() || self.best().iter().any(|known| known.x == choice.x) {
+    pub fn consider(&mut self, choice: Choice) {
+        if !choice.score.is_finite() || self.best.iter().any(|known| known.x == choice.x) {
             return;
         }
-        let rank = self.best().iter().position(|known| choice.score > known.score).unwrap_or(self.found);
+        let rank = self.best.iter().position(|known| choice.score > known.score).unwrap_or(self.best.len());
         if rank < TOP {
-            self.found = (self.found + 1).min(TOP);
-            self.top[rank..self.found].rotate_right(1);
-            self.top[rank] = choice;
+            if self.best.is_full() {
+                self.best.pop();
+            }
+            let _ = self.best.insert(rank, choice);
         }
     }
 }
 
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Optimizer<'_, D, M, N, V, F, P, A, Q>
-{
+impl State<'_> {
     /// Fills the candidates: the whole space if it is small, else carried points, the best observed and points around
     /// them (a quarter of all), and a lattice. Returns whether it is the whole space.
-    pub(super) fn fill_candidates(&mut self) -> bool {
+    pub fn fill_candidates(&mut self) -> bool {
         let mut random = self.random(Purpose::Candidates, 0);
-        let count = self.settings.candidates;
+        let count = self.settings.search.candidates;
         let lattice = Lattice::new(self.problem.dimensions, count, &mut random);
-        self.memory.candidates.len = 0;
+        let carried = if self.uses_memory() { self.carried() } else { 0 };
+        let best = self.best_observed();
+        let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        candidates.len = 0;
         if lattice.whole.is_none() {
-            let carried = if self.looks_back() { self.state.carried } else { 0 };
+            let points = self.memory.carried.points.as_view();
             for i in 0..carried {
-                self.memory.candidates.push(self.memory.carried[i]);
+                candidates.push(|x| x.copy_from_slice(column(&points, i)));
             }
-            let best = self.best_observed();
             for &i in best.iter().flatten() {
-                self.memory.candidates.push(self.memory.data.x()[i]);
+                candidates.push(|x| x.copy_from_slice(data.point(i)));
             }
             let mut pick = 0;
-            while self.memory.candidates.len < count / 4 && best[0].is_some() {
+            while candidates.len < count / 4 && best[0].is_some() {
                 if let Some(i) = best[pick % TOP] {
-                    let (mut x, centre) = ([0.0; D], self.memory.data.x()[i]);
                     let radius = search::radius(pick / TOP % 3);
-                    search::around(self.problem.dimensions, &centre, radius, &mut random, &mut x);
-                    self.memory.candidates.push(x);
+                    let dimensions = self.problem.dimensions;
+                    candidates.push(|x| search::around(dimensions, data.point(i), radius, &mut random, x));
                 }
                 pick += 1;
             }
         }
-        for index in 0..lattice.whole.unwrap_or(count).min(count - self.memory.candidates.len) {
-            let mut x = [0.0; D];
-            lattice.point(self.problem.dimensions, index, &mut x);
-            self.memory.candidates.push(x);
+        for index in 0..lattice.whole.unwrap_or(count).min(count - candidates.len) {
+            candidates.push(|x| lattice.point(self.problem.dimensions, index, x));
         }
         lattice.whole.is_some()
     }
 
     /// All points that were observed in this task.
-    pub(super) fn observed_candidates(&mut self) {
-        let points = &self.memory.data.x()[self.state.remembered..];
-        self.memory.candidates.len = points.len();
-        self.memory.candidates.x[..points.len()].copy_from_slice(points);
+    pub fn observed_candidates(&mut self) {
+        let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        candidates.len = 0;
+        for i in (self.task.remembered..data.len()).filter(|&i| !data.failed(i)) {
+            candidates.push(|x| x.copy_from_slice(data.point(i)));
+        }
     }
 
     /// New candidates around the best ones.
-    pub(super) fn refine(&mut self, refinement: usize) {
+    pub fn refine(&mut self, refinement: usize) {
         let mut random = self.random(Purpose::Refine, refinement as u32);
-        let count = (self.settings.candidates / 4).max(TOP);
+        let count = (self.settings.search.candidates / 4).max(TOP);
         let candidates = &mut self.memory.candidates;
+        let best = candidates.best.clone();
         candidates.len = 0;
-        for i in 0..count {
-            let (mut x, centre) = ([0.0; D], candidates.top[i % candidates.found].x);
-            search::around(self.problem.dimensions, &centre, search::radius(refinement), &mut random, &mut x);
-            candidates.push(x);
+        for centre in best.iter().cycle().take(count) {
+            let (dimensions, radius) = (self.problem.dimensions, search::radius(refinement));
+            candidates.push(|x| search::around(dimensions, &centre.x, radius, &mut random, x));
         }
-        candidates.clear_tallies();
+        candidates.clear_sums();
     }
 
     /// The observations of this task with the largest values, best first.
-    pub(super) fn best_observed(&self) -> [Option<usize>; TOP] {
-        let z = self.memory.data.z();
+    pub fn best_observed(&self) -> [Option<usize>; TOP] {
+        let (data, z) = (&self.memory.data, self.memory.data.z());
         let mut best = [None; TOP];
-        for i in self.state.remembered..z.len() {
+        for i in (self.task.remembered..z.len()).filter(|&i| !data.failed(i)) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {
                 best[rank..].rotate_right(1);
@@ -169,16 +207,16 @@ mod tests {
 
     #[test]
     fn keeps_the_best_few_each_once_and_the_first_of_equals() {
-        let mut candidates = Candidates::<1, 1, 1>::new();
+        let mut memory = CandidatesMemory::<1, 1, 1>::new();
+        let mut candidates = memory.view(1, 1);
         let scores =
             [(0.1, 2.0), (0.2, 5.0), (0.3, 2.0), (0.2, 9.0), (0.4, f32::NAN), (0.5, 1.0), (0.6, 3.0)];
         for (x, score) in scores {
-            candidates.consider(Choice { score, x: [x], fidelity: 0, mean: 0.0, variance: 0.0 });
+            let x = Point::from_slice(&[x]).unwrap();
+            candidates.consider(Choice { score, x, fidelity: 0, mean: 0.0, variance: 0.0 });
         }
         let best: Vec<(f32, f32)> =
-            candidates.best().iter().map(|choice| (choice.x[0], choice.score)).collect();
+            candidates.best.iter().map(|choice| (choice.x[0], choice.score)).collect();
         assert_eq!(best, [(0.2, 5.0), (0.6, 3.0), (0.1, 2.0), (0.3, 2.0)]);
-        candidates.forget_best();
-        assert!(candidates.best().is_empty());
     }
 }

@@ -1,25 +1,26 @@
-//! All arrays of an optimizer, in one value that can be a `static`.
+//! All arrays of an optimizer, in one value that can be a `static`, and the views that everything else works on.
+
+use heapless::Vec;
+use nalgebra::SMatrix;
 
 use super::Optimizer;
-use super::candidates::Candidates;
-use crate::data::Data;
+use super::candidates::{Candidates, CandidatesMemory};
+use crate::data::{Data, DataMemory};
 use crate::error::Error;
-use crate::gp;
-use crate::kernel::MAX_FIDELITIES;
+use crate::features::{Map, Maps};
+use crate::gp::{self, Workspace};
+use crate::kernel::{MAX_FIDELITIES, Model};
+use crate::linalg::{MatrixMut, part, zeros};
 use crate::prior::MAX_PARTICLES;
 use crate::settings::{MAX_CARRIED, MAX_SAMPLES, Settings};
 use crate::space::{MAX_DIMENSIONS, Problem};
-use crate::svgd::Pairs;
+use crate::svgd::{Pairs, Step};
 
-/// All memory of an optimizer: zeros at first, so that a `static` lies in `.bss`.
+/// All memory of an optimizer: zeros at first, so that a `static` lies in `.bss`. Write its type with
+/// [`memory!`](crate::memory).
 ///
-/// Capacities, in this order: `D` dimensions, `M` fidelities, `N` observations, `V` particles, `F` features
-/// ([`Map::features`](crate::features::Map::features)), `P` parameters
-/// ([`Model::parameters`](crate::kernel::Model::parameters)), `A` auxiliary rows of parameters (`V` to keep the last
-/// task's particles here rather than outside, plus [`Step::rows`](crate::svgd::Step::rows)), `Q` candidates, at least
-/// `N`.
-///
-/// Larger capacities than needed change no bit of what an optimizer does, but for `N`: free slots are a budget.
+/// Larger capacities than needed change no bit of what an optimizer does, but for the observations: free slots are a
+/// budget.
 pub struct Memory<
     const D: usize,
     const M: usize,
@@ -30,20 +31,23 @@ pub struct Memory<
     const A: usize,
     const Q: usize,
 > {
-    pub(super) data: Data<D, N>,
-    pub(super) gp: gp::Memory<N, F>,
-    pub(super) particles: [[f32; P]; V],
-    pub(super) gradients: [[f32; P]; V],
-    /// The last task's particles, if `A ≥ V`; then the moments of the steps.
-    pub(super) rows: [[f32; P]; A],
-    pub(super) pairs: Pairs,
-    pub(super) candidates: Candidates<D, M, Q>,
-    pub(super) maxima: [[f32; MAX_SAMPLES]; V],
-    pub(super) design: [[f32; D]; N],
-    pub(super) design_fidelity: [u8; N],
-    pub(super) carried: [[f32; D]; MAX_CARRIED],
-    /// Values remembered of the carried points, in units of the observations.
-    pub(super) remembered: [f32; MAX_CARRIED],
+    data: DataMemory<D, N>,
+    gp: gp::Memory<N, F>,
+    particles: SMatrix<f32, P, V>,
+    gradients: SMatrix<f32, P, V>,
+    /// The last task's particles, if there is room; then the moments of the steps.
+    auxiliary: SMatrix<f32, P, A>,
+    pairs: Pairs,
+    candidates: CandidatesMemory<D, M, Q>,
+    maxima: SMatrix<f32, MAX_SAMPLES, V>,
+    design: SMatrix<f32, D, N>,
+    design_fidelity: [u8; N],
+    carried: CarriedMemory<D>,
+}
+
+struct CarriedMemory<const D: usize> {
+    points: SMatrix<f32, D, MAX_CARRIED>,
+    values: Vec<f32, MAX_CARRIED>,
 }
 
 impl<
@@ -57,59 +61,109 @@ impl<
     const Q: usize,
 > Memory<D, M, N, V, F, P, A, Q>
 {
+    /// The code for those maps whose parameters have room.
+    const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
+    /// Columns for the last task's particles.
+    const CENTRES: usize = if A >= V { V } else { 0 };
+
     /// All zeros.
     pub const fn new() -> Self {
         const {
-            assert!(
-                D <= MAX_DIMENSIONS && M <= MAX_FIDELITIES && V <= MAX_PARTICLES && N < 1 << 16,
-                "beyond the library's limits"
-            );
-            assert!(M > 0 && V > 0 && P > 0, "capacities must not be zero");
-            assert!(Q >= N, "all observations must fit among the candidates: Q >= N");
+            assert!(D >= 1 && D <= MAX_DIMENSIONS, "`dimensions` must be 1 to 16");
+            assert!(M >= 1 && M <= MAX_FIDELITIES, "`fidelities` must be 1 to 8");
+            assert!(N >= 1 && N < 1 << 16, "`observations` must be 1 to 65535");
+            assert!(V >= 1 && V <= MAX_PARTICLES, "`particles` must be 1 to 16");
+            assert!(Q >= N, "`candidates` must be at least as many as `observations`");
+            assert!(P > 0 && F > 0, "`map` has no parameters");
         };
         Memory {
-            data: Data::new(),
+            data: DataMemory::new(),
             gp: gp::Memory::new(),
-            particles: [[0.0; P]; V],
-            gradients: [[0.0; P]; V],
-            rows: [[0.0; P]; A],
+            particles: zeros(),
+            gradients: zeros(),
+            auxiliary: zeros(),
             pairs: [[0.0; MAX_PARTICLES]; MAX_PARTICLES],
-            candidates: Candidates::new(),
-            maxima: [[0.0; MAX_SAMPLES]; V],
-            design: [[0.0; D]; N],
+            candidates: CandidatesMemory::new(),
+            maxima: zeros(),
+            design: zeros(),
             design_fidelity: [0; N],
-            carried: [[0.0; D]; MAX_CARRIED],
-            remembered: [0.0; MAX_CARRIED],
+            carried: CarriedMemory { points: zeros(), values: Vec::new() },
         }
     }
 
     /// What takes how many bytes; the rest of the memory's size is padding.
     pub const fn sizes() -> [(&'static str, usize); 7] {
-        let row = size_of::<[f32; P]>();
-        let small = size_of::<Pairs>() + size_of::<[[f32; MAX_SAMPLES]; V]>();
-        let points = size_of::<[[f32; D]; N]>() + N + size_of::<[[f32; D]; MAX_CARRIED]>() + 4 * MAX_CARRIED;
+        let column = size_of::<[f32; P]>();
+        let small = size_of::<Pairs>() + size_of::<SMatrix<f32, MAX_SAMPLES, V>>();
+        let points = size_of::<SMatrix<f32, D, N>>() + N + size_of::<CarriedMemory<D>>();
         [
-            ("observations", size_of::<Data<D, N>>()),
+            ("observations", size_of::<DataMemory<D, N>>()),
             ("Gaussian process", size_of::<gp::Memory<N, F>>()),
-            ("particles", V * row),
-            ("gradients", V * row),
-            ("auxiliary rows", A * row),
-            ("candidates", size_of::<Candidates<D, M, Q>>()),
+            ("particles", V * column),
+            ("gradients", V * column),
+            ("last task's particles, moments of steps", A * column),
+            ("candidates", size_of::<CandidatesMemory<D, M, Q>>()),
             ("batch design, carried points, tables", small + points),
         ]
     }
 
-    /// Starts the first task: [`Optimizer::new`], without spelling the capacities again.
+    /// Starts the first task.
     ///
     /// # Errors
-    /// As [`Optimizer::new`].
+    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
     pub fn start<'a>(
         &'a mut self,
         problem: Problem<'a>,
         settings: Settings,
         seed: u64,
-    ) -> Result<Optimizer<'a, D, M, N, V, F, P, A, Q>, Error> {
-        Optimizer::new(self, problem, settings, seed)
+    ) -> Result<Optimizer<'a>, Error> {
+        let (problem, settings) = (problem.checked()?, settings.checked()?);
+        let model = settings.model(problem.dimensions.len());
+        let remembers = settings.remembers();
+        for (what, needed, available) in [
+            ("dimensions", problem.dimensions.len(), D),
+            ("fidelities", problem.fidelities.len(), M),
+            ("fidelities", problem.fidelities.len() + usize::from(remembers > 0), MAX_FIDELITIES),
+            ("observations", settings.search.initial.saturating_add(1 + remembers), N),
+            ("particles", settings.model.particles, V),
+            ("features", model.features(), F),
+            ("parameters", model.parameters(), P),
+            (
+                "moments of the steps",
+                settings.learning.step.rows(settings.model.particles),
+                A - Self::CENTRES,
+            ),
+            ("candidates", settings.search.candidates, Q),
+        ] {
+            if needed > available {
+                return Err(Error::Capacity { what, needed, available });
+            }
+        }
+        Ok(Optimizer::new(self.buffers(&problem, &settings, &model), problem, settings, model, seed))
+    }
+
+    fn buffers(&mut self, problem: &Problem<'_>, settings: &Settings, model: &Model) -> Buffers<'_> {
+        let (d, p, v) = (problem.dimensions.len(), model.parameters(), settings.model.particles);
+        let (centres, moments) = self.auxiliary.as_mut_slice().split_at_mut(P * Self::CENTRES);
+        self.carried.values.clear();
+        Buffers {
+            data: self.data.view(d),
+            gp: self.gp.workspace(),
+            particles: part(self.particles.as_mut_slice(), P, p, v),
+            gradients: part(self.gradients.as_mut_slice(), P, p, v),
+            centres: (Self::CENTRES > 0).then(|| part(centres, P, p, v)),
+            moments: part(moments, P, p, A - Self::CENTRES),
+            pairs: &mut self.pairs,
+            candidates: self.candidates.view(d, problem.fidelities.len()),
+            maxima: part(self.maxima.as_mut_slice(), MAX_SAMPLES, settings.search.max_values, v),
+            design: part(self.design.as_mut_slice(), D, d, N),
+            design_fidelity: &mut self.design_fidelity,
+            carried: Carried {
+                points: part(self.carried.points.as_mut_slice(), D, d, MAX_CARRIED),
+                values: &mut self.carried.values,
+            },
+            maps: Self::MAPS,
+        }
     }
 }
 
@@ -127,4 +181,162 @@ impl<
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The views of a [`Memory`]: shapes are run-time numbers from here on, cut to what problem and settings need.
+pub(super) struct Buffers<'a> {
+    pub data: Data<'a>,
+    pub gp: Workspace<'a>,
+    /// Each a column, as are the next two.
+    pub particles: MatrixMut<'a>,
+    pub gradients: MatrixMut<'a>,
+    /// The last task's particles, unless they lie elsewhere.
+    pub centres: Option<MatrixMut<'a>>,
+    pub moments: MatrixMut<'a>,
+    pub pairs: &'a mut Pairs,
+    pub candidates: Candidates<'a>,
+    /// Samples of the optimum's value, a column for each particle.
+    pub maxima: MatrixMut<'a>,
+    pub design: MatrixMut<'a>,
+    pub design_fidelity: &'a mut [u8],
+    pub carried: Carried<'a>,
+    pub maps: Maps,
+}
+
+/// Points carried from earlier tasks, newest first, with the values remembered of them, in units of the observations.
+pub(super) struct Carried<'a> {
+    pub points: MatrixMut<'a>,
+    pub values: &'a mut Vec<f32, MAX_CARRIED>,
+}
+
+/// How much a [`Memory`] has room for; what [`memory!`](crate::memory) is given, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Capacities {
+    /// Dimensions of a point, 1 to 16.
+    pub dimensions: usize,
+    /// Fidelities, 1 to 8.
+    pub fidelities: usize,
+    /// Observations of a task, values remembered of earlier ones included.
+    pub observations: usize,
+    /// Particles, 1 to 16.
+    pub particles: usize,
+    /// The feature map.
+    pub map: Map,
+    /// Candidates of the search, at least as many as observations.
+    pub candidates: usize,
+    /// The kind of step with the most moments that there is room for; [`Step::Adam`] unless said.
+    pub step: Step,
+    /// Whether the last task's particles are kept here: yes unless said. If not, they are read from elsewhere, see
+    /// [`Optimizer::advance_with`].
+    pub keeps_particles: bool,
+}
+
+impl Capacities {
+    /// Nothing yet, for [`memory!`](crate::memory) to start from.
+    pub const NONE: Capacities = Capacities {
+        dimensions: 0,
+        fidelities: 0,
+        observations: 0,
+        particles: 0,
+        map: Map::Ard,
+        candidates: 0,
+        step: Step::Adam { rate: 1.0 },
+        keeps_particles: true,
+    };
+
+    /// What a problem and settings need, for so many observations.
+    pub const fn of(problem: &Problem<'_>, settings: &Settings, observations: usize) -> Capacities {
+        let candidates = settings.search.candidates;
+        Capacities {
+            dimensions: problem.dimensions.len(),
+            fidelities: problem.fidelities.len(),
+            observations,
+            particles: settings.model.particles,
+            map: settings.model.map,
+            candidates: if candidates > observations { candidates } else { observations },
+            step: settings.learning.step,
+            keeps_particles: true,
+        }
+    }
+
+    /// Features of a point.
+    pub const fn features(&self) -> usize {
+        self.map.features(self.dimensions)
+    }
+
+    /// Parameters of a particle.
+    pub const fn parameters(&self) -> usize {
+        Settings {
+            model: crate::ModelSettings { map: self.map, ..Settings::DEFAULT.model },
+            ..Settings::DEFAULT
+        }
+        .model(self.dimensions)
+        .parameters()
+    }
+
+    /// Columns for the last task's particles and the moments of the steps.
+    pub const fn auxiliary(&self) -> usize {
+        self.step.rows(self.particles) + if self.keeps_particles { self.particles } else { 0 }
+    }
+}
+
+/// The type of a [`Memory`](crate::Memory) by the sizes of what it is for.
+///
+/// ```
+/// type Radio = foretune_core::memory!(
+///     dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Ard, candidates: 80
+/// );
+/// static MEMORY: std::sync::Mutex<Radio> = std::sync::Mutex::new(Radio::new());
+/// # drop(MEMORY.lock());
+/// ```
+///
+/// The names are those of [`Capacities`], in any order. Or from a problem and settings that are constants:
+///
+/// ```
+/// # use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings};
+/// const PROBLEM: Problem = Problem {
+///     dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }],
+///     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+///     budget: 20.0,
+///     goal: Goal::Maximise,
+/// };
+/// type Small = foretune_core::memory!(problem: PROBLEM, settings: Settings::DEFAULT, observations: 40);
+/// # Box::new(Small::new()).start(PROBLEM, Settings::DEFAULT, 1).unwrap();
+/// ```
+///
+/// What does not fit does not compile, and the message names the field:
+///
+/// ```compile_fail
+/// type Wrong = foretune_core::memory!(
+///     dimensions: 40, fidelities: 4, observations: 64, particles: 10, map: Ard, candidates: 80
+/// );
+/// let memory = Wrong::new(); // `dimensions` must be 1 to 16
+/// ```
+#[macro_export]
+macro_rules! memory {
+    (problem: $problem:expr, settings: $settings:expr, observations: $observations:expr $(,)?) => {
+        $crate::memory!(@ { $crate::Capacities::of(&$problem, &$settings, $observations) })
+    };
+    (@ $capacities:block) => {
+        $crate::Memory<
+            { $capacities.dimensions },
+            { $capacities.fidelities },
+            { $capacities.observations },
+            { $capacities.particles },
+            { $capacities.features() },
+            { $capacities.parameters() },
+            { $capacities.auxiliary() },
+            { $capacities.candidates },
+        >
+    };
+    ($($name:ident: $value:expr),* $(,)?) => {
+        $crate::memory!(@ {
+            #[allow(unused_imports)]
+            use $crate::{Map::{Ard, Deep}, Step::{Adam, Plain, Shared}};
+            #[allow(clippy::needless_update)]
+            const CAPACITIES: $crate::Capacities =
+                $crate::Capacities { $($name: $value,)* ..$crate::Capacities::NONE };
+            CAPACITIES
+        })
+    };
 }

@@ -5,8 +5,8 @@
 //! around it. Alg. 1 and Alg. 2 of the paper, and its variants of Eq. (42), (43), (59), (60), are choices of
 //! [`Method`](crate::settings::Method).
 //!
-//! **Slots are a budget too.** When fewer observations fit than the money could buy, an observation is priced at least
-//! `Λ_left / slots_left`, so that dearer, better fidelities win by themselves.
+//! **Slots are a budget too.** When fewer observations fit than the budget could pay, an observation is priced at least
+//! `Λ_left / slots_left`, so that better fidelities win by themselves though they cost more.
 //!
 //! **Nothing twice for nothing.** A point already observed at a fidelity is asked again there only if the variance
 //! left of its value (over all particles) is at least half the noise's: about one repetition per point. Where the noise
@@ -17,121 +17,134 @@
 //! more than these many multiply-adds, or elementary functions of which each counts for 20:
 //! - a block of 8 observations or candidates through the model: see [`crate::gp`]. This is the longest for the deep map;
 //! - one quartile of the optimum's value: `20 Q` normal distribution functions;
-//! - 32 candidates tallied or weighed: `32 M (S + t D)`, `S` samples of the optimum's value;
+//! - 32 candidates summed up or weighed: `32 M (S + t D)`, `S` samples of the optimum's value;
 //! - 512 parameters of all `V` particles moved: `1536 V²`;
 //! - a particle drawn from the prior, `P` elementary functions; the gradient of a later task's prior, `2 V P`;
 //! - the choice of candidates: `Q D` roundings to a level, each of which looks at all levels of a list;
 //! - in the batch methods, the chosen points under one particle: `t F (D + 2F)`.
 //!
+//! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
+//! place, and the query is not asked again.
+//!
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
-mod candidates;
-mod course;
-mod design;
-mod learn;
 mod memory;
-mod purse;
+mod state;
+mod budget;
+mod candidates;
+mod search;
+mod learning;
+mod design;
 mod query;
 mod save;
-mod state;
-mod sweep;
 
-pub use memory::Memory;
-pub use query::{Activity, Progress, Query, Recommendation, Refused, Status, Stop};
+pub use memory::{Capacities, Memory};
+pub use query::{Activity, Ask, Progress, Query, Recommendation, Refused, Status, Stop};
 
-use crate::data::{Data, Kind};
+use core::ops::RangeInclusive;
+
+use crate::data::{Kind, LARGEST_DEVIATION, LARGEST_VALUE, Point, Scale, Scaling};
 use crate::error::Error;
-use crate::features::{Maps, Rows};
-use crate::gp::{Fallbacks, Observations, Particle};
-use crate::kernel::{MAX_FIDELITIES, Model};
-use crate::random::{Purpose, Random};
-use crate::settings::Settings;
+use crate::kernel::Model;
+use crate::math;
+use crate::random::Purpose;
+use crate::search::uniform;
+use crate::settings::{Method, Settings};
 use crate::space::Problem;
 
-use state::{Failure, Phase, State};
+use candidates::Choice;
+use design::Design;
+use learning::Learning;
+use memory::Buffers;
+use search::{Objective, Search};
+use state::{State, Task};
 
-/// Measurements that may fail in one task before it ends.
-pub const MAX_FAILURES: usize = 8;
-
-/// Standardised noise is at most this: beyond, an observation says nothing anyway.
-const LARGEST_NOISE: f32 = 1e12;
+/// Draws of an initial point before one that was observed already is taken.
+const DRAWS: usize = 16;
 
 /// The optimizer: settings and state around a borrowed [`Memory`].
-pub struct Optimizer<
-    'a,
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> {
-    memory: &'a mut Memory<D, M, N, V, F, P, A, Q>,
-    problem: Problem<'a>,
-    settings: Settings,
-    model: Model,
-    state: State<D>,
+///
+/// ```
+/// use foretune_core::{Ask, Dimension, Error, Fidelity, Goal, Optimizer, Problem, Settings};
+///
+/// /// Asks, measures and tells until the task ends.
+/// fn tune(tuner: &mut Optimizer<'_>) -> Result<(), Error> {
+///     while let Ask::Query(query) = tuner.ask() {
+///         let measured = 1.0 - (query.point()[0] - 0.3).powi(2);
+///         tuner.tell(query, measured)?;
+///     }
+///     Ok(())
+/// }
+///
+/// let problem = Problem {
+///     dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }],
+///     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 1e-4 }],
+///     budget: 15.0,
+///     goal: Goal::Maximise,
+/// };
+/// type Memory = foretune_core::memory!(
+///     dimensions: 1, fidelities: 1, observations: 32, particles: 10, map: Ard, candidates: 128
+/// );
+/// let mut memory = Box::new(Memory::new());
+/// let mut tuner = memory.start(problem, Settings::DEFAULT, 1)?;
+/// tune(&mut tuner)?;
+/// assert!((tuner.recommendation().unwrap().point()[0] - 0.3).abs() < 0.1);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Optimizer<'a> {
+    state: State<'a>,
+    phase: Phase,
 }
 
-impl<
-    'a,
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Optimizer<'a, D, M, N, V, F, P, A, Q>
-{
-    /// Whether the last task's particles are kept in the memory's auxiliary rows.
-    const OWN_CENTRES: bool = A >= V;
-    /// The auxiliary row from which the moments of the steps lie.
-    const MOMENTS: usize = if A >= V { V } else { 0 };
-    /// The code for those maps whose parameters have room.
-    const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
+/// What the next slice of work is.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is no allocator to box the larger ones with")]
+enum Phase {
+    /// Particle `v` is drawn from the prior.
+    Preparing {
+        v: usize,
+    },
+    /// It is decided what comes next.
+    Deciding,
+    Designing(Design),
+    Learning(Learning),
+    Searching(Search),
+    /// A query was handed out.
+    Waiting,
+    Done,
+}
 
-    /// Starts the first task.
-    ///
-    /// # Errors
-    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
-    pub fn new(
-        memory: &'a mut Memory<D, M, N, V, F, P, A, Q>,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Self, Error> {
-        let (problem, settings) = (problem.checked()?, settings.checked()?);
-        let model = settings.model(problem.dimensions.len());
-        let rows = settings.step.rows(settings.particles) + Self::MOMENTS;
-        for (what, needed, available) in [
-            ("dimensions", problem.dimensions.len(), D),
-            ("fidelities", problem.fidelities.len(), M),
-            ("fidelities", problem.fidelities.len() + usize::from(settings.remembers() > 0), MAX_FIDELITIES),
-            ("observations", settings.initial.saturating_add(1 + settings.remembers()), N),
-            ("particles", settings.particles, V),
-            ("features", model.features(), F),
-            ("parameters", model.parameters(), P),
-            ("auxiliary rows", rows, A),
-            ("candidates", settings.candidates, Q),
-        ] {
-            if needed > available {
-                return Err(Error::Capacity { what, needed, available });
-            }
-        }
-        let state = State::new(seed, 1, 0, settings.scaling);
-        let mut optimizer = Optimizer { memory, problem, settings, model, state };
-        optimizer.begin();
-        Ok(optimizer)
+/// What follows a slice that finished something.
+enum Next {
+    Decide,
+    Hand(Query),
+    Design(usize),
+    Learn(u32),
+    Search(Objective),
+    Finish(Stop),
+    End,
+}
+
+#[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
+impl<'a> Optimizer<'a> {
+    fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, model: Model, seed: u64) -> Self {
+        let task = Task::new(seed, 1, settings.model.scaling);
+        let state = State { problem, settings, model, memory, task };
+        let mut optimizer = Optimizer { state, phase: Phase::Done };
+        optimizer.begin(1);
+        optimizer
+    }
+
+    /// Sets up a task.
+    fn begin(&mut self, number: u32) {
+        self.state.begin(number);
+        let drawn = self.state.learns_from_centres();
+        self.phase = if drawn { Phase::Deciding } else { Phase::Preparing { v: 0 } };
     }
 
     /// One slice of work; the last task's particles are in the memory.
-    pub fn advance(&mut self) -> Progress<D> {
-        const { assert!(A >= V, "this memory keeps no centres: use `advance_with`") };
-        self.slice(&[])
+    pub fn advance(&mut self) -> Progress {
+        if self.needs_knowledge() { Progress::NeedsKnowledge } else { self.slice(&[]) }
     }
 
     /// One slice of work, with the last task's particles elsewhere: [`knowledge`](Self::knowledge) as it was written,
@@ -139,48 +152,216 @@ impl<
     ///
     /// # Errors
     /// [`Error::Snapshot`] if these are not this task's.
-    pub fn advance_with(&mut self, knowledge: &[u8]) -> Result<Progress<D>, Error> {
-        let elsewhere = self.learns_from_centres() && !Self::OWN_CENTRES;
-        let centres = if elsewhere { self.particles_within(knowledge)? } else { &[] };
+    pub fn advance_with(&mut self, knowledge: &[u8]) -> Result<Progress, Error> {
+        let centres = if self.needs_knowledge() { self.particles_within(knowledge)? } else { &[] };
         Ok(self.slice(centres))
     }
 
-    /// The next query, or why the task has ended. Does nothing while an answer is outstanding (`None`).
-    pub fn ask(&mut self) -> Option<Result<Query<D>, Stop>> {
+    fn needs_knowledge(&self) -> bool {
+        self.state.memory.centres.is_none() && self.state.learns_from_centres() && !self.is_done()
+    }
+
+    /// The next query, or why there is none.
+    pub fn ask(&mut self) -> Ask {
         loop {
             match self.advance() {
                 Progress::Working => {}
-                Progress::Query(query) => return Some(Ok(query)),
-                Progress::Waiting => return None,
-                Progress::Done(stop) => return Some(Err(stop)),
+                Progress::Query(query) => return Ask::Query(query),
+                Progress::Waiting => return Ask::Waiting,
+                Progress::NeedsKnowledge => return Ask::NeedsKnowledge,
+                Progress::Done(stop) => return Ask::Done(stop),
             }
         }
     }
 
-    fn slice(&mut self, centres: &[u8]) -> Progress<D> {
-        match self.state.phase {
-            Phase::Prepare { v } => self.prepare(v),
-            Phase::Next => return self.next(),
-            Phase::Design(design) => self.design_slice(design),
-            Phase::Learn(learn) => self.learn_slice(learn, centres),
-            Phase::Sweep(sweep) => return self.sweep_slice(sweep),
-            Phase::Asked => return Progress::Waiting,
-            Phase::Done => return Progress::Done(self.state.stop.unwrap_or(Stop::Requested)),
+    /// Runs the task to its end: every query is answered by `measure`, with `None` where the measurement failed.
+    ///
+    /// # Errors
+    /// What [`tell`](Self::tell) has against an answer; the query is then [outstanding](Self::outstanding).
+    /// [`Error::OutOfTurn`] where [`ask`](Self::ask) has neither a query nor an end.
+    pub fn run_task(&mut self, mut measure: impl FnMut(&Query) -> Option<f32>) -> Result<Stop, Error> {
+        loop {
+            let query = match self.ask() {
+                Ask::Query(query) => query,
+                Ask::Done(stop) => return Ok(stop),
+                Ask::Waiting => self.outstanding().ok_or(Error::OutOfTurn)?,
+                Ask::NeedsKnowledge => return Err(Error::OutOfTurn),
+            };
+            match measure(&query) {
+                Some(y) => self.tell(query, y)?,
+                None => self.fail(query)?,
+            }
         }
+    }
+
+    fn slice(&mut self, centres: &[u8]) -> Progress {
+        let state = &mut self.state;
+        let next = match &mut self.phase {
+            Phase::Preparing { v } => {
+                state.draw_particle(*v);
+                *v += 1;
+                (*v == state.settings.model.particles).then_some(Next::Decide)
+            }
+            Phase::Deciding => Some(self.decide()),
+            Phase::Designing(design) => design.advance(state).then_some(Next::Decide),
+            Phase::Learning(learning) => learning.advance(state, centres).then(|| match state.task.stop {
+                Some(_) => Next::Search(Objective::Mean),
+                None => Next::Decide,
+            }),
+            Phase::Searching(search) => search.advance(state).then(|| match search.objective {
+                Objective::Mean => Next::End,
+                _ => state.memory.candidates.best.first().map_or(Next::Finish(Stop::Exhausted), |best| {
+                    Next::Hand(state.query(best.x.clone(), best.fidelity, Kind::Search))
+                }),
+            }),
+            Phase::Waiting => return Progress::Waiting,
+            Phase::Done => return Progress::Done(state.task.stop.unwrap_or(Stop::Requested)),
+        };
+        next.map_or(Progress::Working, |next| self.enter(next))
+    }
+
+    /// Goes over to what follows. The only place, beside the start of a task, where the phase is written.
+    fn enter(&mut self, next: Next) -> Progress {
+        let state = &mut self.state;
+        self.phase = match next {
+            Next::Decide => Phase::Deciding,
+            Next::Design(points) => Phase::Designing(Design::new(points, state)),
+            Next::Learn(0) => Phase::Deciding,
+            Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
+            Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
+            Next::Hand(query) => {
+                state.task.asked = Some(query.record(None));
+                self.phase = Phase::Waiting;
+                return Progress::Query(query);
+            }
+            Next::Finish(stop) => {
+                state.task.stop = Some(stop);
+                let (data, steps) = (&state.memory.data, state.settings.learning.steps_per_task);
+                if data.told(state.task.remembered).next().is_none() {
+                    Phase::Done
+                } else if state.settings.carries_particles() && steps > 0 {
+                    Phase::Learning(Learning::new(steps))
+                } else {
+                    Phase::Searching(Search::new(Objective::Mean, state))
+                }
+            }
+            Next::End => {
+                self.recommend();
+                Phase::Done
+            }
+        };
         Progress::Working
+    }
+
+    /// What comes next: replay, the end, an initial point, a carried point, or a search.
+    fn decide(&mut self) -> Next {
+        let state = &mut self.state;
+        state.task.begun = true;
+        let to_replay = state.memory.data.hidden();
+        if state.task.stopping && to_replay == 0 {
+            Next::Finish(Stop::Requested)
+        } else if let Some(points) = state.design_wanted() {
+            Next::Design(points)
+        } else if to_replay > 0 {
+            state.memory.data.reveal();
+            self.observed()
+        } else if state.memory.data.room() == 0 {
+            Next::Finish(Stop::Capacity)
+        } else if !state.initial_done() {
+            Next::Hand(self.initial_query())
+        } else if !state.fidelities().any(|m| state.prices().can_pay(m)) {
+            Next::Finish(Stop::Budget)
+        } else if let Some(query) = self.carried_query() {
+            Next::Hand(query)
+        } else {
+            self.search()
+        }
+    }
+
+    /// What the method looks for next, or the next point of the batch design.
+    fn search(&mut self) -> Next {
+        let state = &mut self.state;
+        let coin = |c: f32| state.random(Purpose::Coin, 0).uniform() < c;
+        let objective = match state.settings.method {
+            Method::MfMes | Method::Continual => Objective::Combined { beta: 0.0 },
+            Method::MftMes => Objective::Combined { beta: state.settings.transfer.beta },
+            Method::Separation { c } if coin(c) => Objective::Optimum,
+            Method::Separation { .. } => Objective::Parameters,
+            Method::Myopic { c } if coin(c) => Objective::Optimum,
+            Method::TwoPhase { c } if state.asked_so_far() < state.first_phase(c) => Objective::Optimum,
+            Method::Myopic { .. } | Method::TwoPhase { .. } => match state.design_point() {
+                Some(x) => return Next::Hand(state.query(x, state.problem.truth(), Kind::Search)),
+                None => Objective::Optimum,
+            },
+        };
+        Next::Search(objective)
+    }
+
+    /// A uniform point at a uniform fidelity, if possible one that was not asked yet.
+    fn initial_query(&self) -> Query {
+        let (state, dimensions) = (&self.state, self.state.problem.dimensions);
+        let mut random = state.random(Purpose::Start, 0);
+        let (mut x, mut fidelity): (Point, _) = (dimensions.iter().map(|_| 0.0).collect(), 0);
+        for _ in 0..DRAWS {
+            uniform(dimensions, &mut random, &mut x);
+            fidelity = random.below(state.problem.fidelities.len());
+            if state.memory.data.count(&x, fidelity) == 0 {
+                break;
+            }
+        }
+        state.query(x, fidelity, Kind::Initial)
+    }
+
+    /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
+    fn carried_query(&mut self) -> Option<Query> {
+        let state = &mut self.state;
+        let (truth, transfer) = (state.problem.truth(), state.settings.transfer);
+        if !transfer.remeasure || !state.uses_memory() || !state.prices().can_pay(truth) {
+            return None;
+        }
+        while state.task.next_carried < state.carried().min(transfer.carried) {
+            let x = state.carried_point(state.task.next_carried);
+            state.task.next_carried += 1;
+            if state.memory.data.count(&x, truth) == 0 {
+                return Some(state.query(x, truth, Kind::Carried));
+            }
+        }
+        None
+    }
+
+    /// After an observation has been added: scale, then learn.
+    fn observed(&mut self) -> Next {
+        let state = &mut self.state;
+        state.task.asked = None;
+        state.rescale();
+        let learns = state.initial_done();
+        Next::Learn(if learns { state.settings.learning.steps_per_round } else { 0 })
     }
 
     /// Answers a query.
     ///
     /// # Errors
-    /// The query comes back with [`Error::NotFinite`], [`Error::Outlier`], or [`Error::ForeignQuery`] if it is not the
+    /// The query comes back with [`Error::NotFinite`], [`Error::Outlier`], or [`Error::UnknownQuery`] if it is not the
     /// one asked last; the state is unchanged.
-    pub fn tell(&mut self, query: Query<D>, y: f32) -> Result<(), Refused<D>> {
-        let acceptable = self.is_asked(&query).and_then(|()| self.check_value(y));
-        let told = acceptable.and_then(|()| self.memory.data.push(&query.x, query.fidelity, query.kind, y));
-        match told {
+    pub fn tell(&mut self, query: Query, y: f32) -> Result<(), Refused> {
+        self.answer(query, Some(y))
+    }
+
+    /// The measurement failed for good. It is charged and takes a slot; the model keeps away from there, and another
+    /// query follows.
+    ///
+    /// # Errors
+    /// [`Error::UnknownQuery`] with the query, if it is not the one asked last.
+    pub fn fail(&mut self, query: Query) -> Result<(), Refused> {
+        self.answer(query, None)
+    }
+
+    fn answer(&mut self, query: Query, y: Option<f32>) -> Result<(), Refused> {
+        let acceptable = self.is_asked(&query).and_then(|()| y.map_or(Ok(()), |y| self.check_value(y)));
+        match acceptable.and_then(|()| self.state.memory.data.push(&query.record(y))) {
             Ok(()) => {
-                self.observed();
+                let next = self.observed();
+                self.enter(next);
                 Ok(())
             }
             Err(error) => Err(Refused { query, error }),
@@ -195,28 +376,29 @@ impl<
         }
     }
 
-    fn is_asked(&self, query: &Query<D>) -> Result<(), Error> {
-        let same = query.task == self.state.task
-            && query.round == self.round()
-            && self.state.asked == Some(query.record(None));
-        if same { Ok(()) } else { Err(Error::ForeignQuery) }
+    fn is_asked(&self, query: &Query) -> Result<(), Error> {
+        let same = query.task == self.state.task.number
+            && query.round == self.state.round()
+            && self.state.task.asked.as_ref() == Some(&query.record(None));
+        if same { Ok(()) } else { Err(Error::UnknownQuery) }
     }
 
-    /// The measurement failed for good: it is charged, and another query follows. After [`MAX_FAILURES`] the task ends.
-    ///
-    /// # Errors
-    /// [`Error::ForeignQuery`] with the query, if it is not the one asked last.
-    pub fn fail(&mut self, query: Query<D>) -> Result<(), Refused<D>> {
-        if let Err(error) = self.is_asked(&query) {
-            return Err(Refused { query, error });
-        }
-        let position = self.memory.data.len();
-        if let Some(free) = self.state.failures.iter_mut().find(|slot| slot.is_none()) {
-            *free = Some(Failure { record: query.record(None), position });
-        }
-        self.state.asked = None;
-        self.state.phase = Phase::Next;
-        Ok(())
+    /// The query that was handed out and is not answered yet, should it have got lost.
+    pub fn outstanding(&self) -> Option<Query> {
+        let asked = self.state.task.asked.as_ref()?;
+        Some(self.state.query(asked.unit.clone(), asked.fidelity, asked.kind))
+    }
+
+    /// Observations that [`tell`](Self::tell) takes now; others are [`Error::Outlier`].
+    pub fn plausible(&self) -> RangeInclusive<f32> {
+        let Scale { mean, deviation } = self.state.task.scale;
+        let judged = match self.state.settings.model.scaling {
+            Scaling::Fixed { .. } => true,
+            Scaling::Initial => self.state.task.settled && self.state.initial_done(),
+            Scaling::Running => false,
+        };
+        let reach = if judged { (LARGEST_DEVIATION * deviation).min(LARGEST_VALUE) } else { LARGEST_VALUE };
+        (mean - reach).max(-LARGEST_VALUE)..=(mean + reach).min(LARGEST_VALUE)
     }
 
     /// Ends the task: what was observed is learnt, and a recommendation made. A query outstanding is void.
@@ -224,18 +406,35 @@ impl<
     /// Learning from the last answer, or the replay of a restored task, is not cut short, so that a task stopped at
     /// some answer ends the same way whenever the call came.
     pub fn stop(&mut self) {
-        if self.state.stop.is_none() {
-            self.state.stopping = true;
-            self.state.asked = None;
-            if matches!(self.state.phase, Phase::Asked | Phase::Sweep(_) | Phase::Design(_)) {
-                self.state.phase = Phase::Next;
+        if self.state.task.stop.is_none() {
+            self.state.task.stopping = true;
+            self.state.task.asked = None;
+            if matches!(self.phase, Phase::Waiting | Phase::Searching(_) | Phase::Designing(_)) {
+                self.enter(Next::Decide);
             }
         }
     }
 
+    /// Makes the recommendation, and carries it on.
+    fn recommend(&mut self) {
+        let state = &mut self.state;
+        let best = state.memory.candidates.best.first().cloned().or_else(|| best_known(state));
+        state.task.recommendation = best.map(|best| {
+            let scale = state.task.scale;
+            Recommendation {
+                point: state.natural(&best.x),
+                unit: best.x,
+                mean: scale.undo(state.problem.goal.sign() * best.mean),
+                // Observations near the largest allowed, times a large signal, would be infinite.
+                deviation: (scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
+            }
+        });
+        state.carry_best();
+    }
+
     /// The recommendation, once the task has ended; `None` before, and if nothing was observed.
-    pub fn recommendation(&self) -> Option<Recommendation<D>> {
-        self.state.recommendation.filter(|_| self.is_done())
+    pub fn recommendation(&self) -> Option<Recommendation> {
+        self.state.task.recommendation.clone().filter(|_| self.is_done())
     }
 
     /// Starts the next task.
@@ -246,166 +445,94 @@ impl<
         if !self.is_done() {
             return Err(Error::OutOfTurn);
         }
-        self.state.task = self.state.task.saturating_add(1);
-        self.begin();
+        self.begin(self.state.task.number.saturating_add(1));
         Ok(())
     }
 
     /// Forgets the current task's observations and starts it anew; with particles kept in the memory.
     ///
     /// # Errors
-    /// [`Error::OutOfTurn`] if the task has ended.
+    /// [`Error::OutOfTurn`] if the task has ended, or if the particles that it started from lie elsewhere: load them
+    /// again instead.
     pub fn restart(&mut self) -> Result<(), Error> {
-        const { assert!(A >= V, "this memory keeps no centres: load the knowledge again") };
-        if self.is_done() {
+        if self.is_done() || self.needs_knowledge() {
             return Err(Error::OutOfTurn);
         }
-        if self.learns_from_centres() {
-            let v = self.settings.particles;
-            self.memory.particles[..v].copy_from_slice(&self.memory.rows[..v]);
+        if self.state.learns_from_centres()
+            && let Some(centres) = &self.state.memory.centres
+        {
+            self.state.memory.particles.copy_from(centres);
         }
-        self.begin();
+        self.begin(self.state.task.number);
         Ok(())
     }
 
     /// Number of the task, from 1.
     pub fn task(&self) -> u32 {
-        self.state.task
+        self.state.task.number
     }
 
     /// The seed.
     pub fn seed(&self) -> u64 {
-        self.state.seed
+        self.state.task.seed
     }
 
     /// Where the task stands.
     pub fn status(&self) -> Status {
-        let activity = match self.state.phase {
-            Phase::Prepare { .. } => Activity::Preparing,
-            _ if self.state.hidden > 0 => Activity::Replaying,
-            Phase::Learn(_) => Activity::Learning,
-            Phase::Next | Phase::Design(_) | Phase::Sweep(_) => Activity::Searching,
-            Phase::Asked => Activity::Waiting,
+        let (state, data) = (&self.state, &self.state.memory.data);
+        let activity = match self.phase {
+            Phase::Preparing { .. } => Activity::Preparing,
+            _ if data.hidden() > 0 => Activity::Replaying,
+            Phase::Learning(_) => Activity::Learning,
+            Phase::Deciding | Phase::Designing(_) | Phase::Searching(_) => Activity::Searching,
+            Phase::Waiting => Activity::Waiting,
             Phase::Done => Activity::Done,
         };
         Status {
-            task: self.state.task,
-            observations: self.memory.data.len() - self.state.remembered,
-            to_replay: self.state.hidden,
-            spent: self.spent(),
+            task: state.task.number,
+            observations: data.len() - state.task.remembered,
+            failures: (0..data.len()).filter(|&i| data.failed(i)).count(),
+            remembered: state.task.remembered,
+            room: data.room(),
+            to_replay: data.hidden(),
+            spent: state.spent(),
             activity,
-            fallbacks: self.state.fallbacks,
+            fallbacks: state.task.fallbacks,
         }
     }
 
     /// The settings.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.state.settings
     }
 
     /// The problem.
     pub fn problem(&self) -> &Problem<'a> {
-        &self.problem
-    }
-
-    /// The model behind the parameters of a particle.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// The current task's observations, behind the values remembered of earlier tasks, if any: these have a fidelity
-    /// one beyond the last.
-    pub fn data(&self) -> &Data<D, N> {
-        &self.memory.data
+        &self.state.problem
     }
 
     /// The particles' parameters.
     pub fn particles(&self) -> impl ExactSizeIterator<Item = &[f32]> {
-        let parameters = self.model.parameters();
-        self.memory.particles[..self.settings.particles].iter().map(move |theta| &theta[..parameters])
+        self.state.memory.particles.column_iter().map(|theta| theta.data.into_slice())
     }
 
     /// Points carried from earlier tasks, newest first, in the unit cube.
-    pub fn carried(&self) -> &[[f32; D]] {
-        &self.memory.carried[..self.state.carried]
+    pub fn carried(&self) -> impl ExactSizeIterator<Item = Point> {
+        (0..self.state.carried()).map(|i| self.state.carried_point(i))
     }
 
     fn is_done(&self) -> bool {
-        matches!(self.state.phase, Phase::Done)
-    }
-
-    /// Whether this task's prior is the density estimate on the last task's particles.
-    fn learns_from_centres(&self) -> bool {
-        self.state.task > 1 && self.settings.carries_particles()
-    }
-
-    fn failures(&self) -> impl Iterator<Item = &Failure<D>> {
-        self.state.failures.iter().flatten()
-    }
-
-    fn has_failed(&self, x: &[f32; D], fidelity: usize) -> bool {
-        self.failures().any(|failure| failure.record.fidelity == fidelity && failure.record.x == *x)
-    }
-
-    /// Queries answered so far.
-    fn round(&self) -> u32 {
-        (self.memory.data.len() - self.state.remembered + self.failures().count()) as u32
-    }
-
-    fn random(&self, purpose: Purpose, index: u32) -> Random {
-        Random::new(self.state.seed, self.state.task, self.round(), purpose, index)
-    }
-
-    /// Standardised noise variance per fidelity.
-    fn noise(&self) -> [f32; MAX_FIDELITIES] {
-        let deviation = self.state.scale.deviation;
-        let mut noise = [0.0; MAX_FIDELITIES];
-        for (noise, fidelity) in noise.iter_mut().zip(self.problem.fidelities) {
-            *noise = (fidelity.noise / deviation / deviation).min(LARGEST_NOISE);
-        }
-        noise
-    }
-
-    fn lens(&self) -> Lens {
-        let State { remembered, .. } = self.state;
-        let fidelities = self.problem.fidelities.len();
-        let mut noise = self.noise();
-        if remembered > 0 {
-            let doubt = self.settings.doubt;
-            noise[fidelities] = (doubt * doubt).max(noise[fidelities - 1]);
-        }
-        let from = if self.looks_back() { 0 } else { remembered };
-        Lens { noise, fidelities, from, remembers: remembered > 0, maps: Self::MAPS }
+        matches!(self.phase, Phase::Done)
     }
 }
 
-/// What the model sees: which of the data, and through which noise.
-#[derive(Clone, Copy)]
-struct Lens {
-    /// Standardised noise variance per fidelity, and behind the last the doubt in remembered values.
-    noise: [f32; MAX_FIDELITIES],
-    fidelities: usize,
-    /// The first slot that counts: remembered values do not before the task has had its fresh look.
-    from: usize,
-    remembers: bool,
-    maps: Maps,
-}
-
-impl Lens {
-    fn observations<'d, const D: usize, const N: usize>(&self, data: &'d Data<D, N>) -> Observations<'d> {
-        let (points, from) = (rows(&data.x()[self.from..]), self.from);
-        Observations { points, fidelity: &data.fidelity()[from..], z: &data.z()[from..] }
-    }
-
-    fn particle<'p>(&self, model: &'p Model, theta: &'p [f32], fallbacks: &mut Fallbacks) -> Particle<'p> {
-        let particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
-        if !self.remembers {
-            return particle;
-        }
-        particle.with_memory(self.fidelities - 1, self.noise[self.fidelities])
-    }
-}
-
-fn rows<const D: usize>(points: &[[f32; D]]) -> Rows<'_> {
-    Rows { data: points.as_flattened(), stride: D }
+/// The best observation as it is, should no particle have an opinion.
+fn best_known(state: &State<'_>) -> Option<Choice> {
+    let [best, ..] = state.best_observed();
+    best.map(|i| {
+        let data = &state.memory.data;
+        let (x, mean, fidelity) =
+            (data.point(i).iter().copied().collect(), data.z()[i], usize::from(data.fidelity()[i]));
+        Choice { score: mean, x, fidelity, mean, variance: state.noise()[fidelity] }
+    })
 }

@@ -2,32 +2,32 @@
 
 use core::fmt;
 
-use super::Fallbacks;
-use crate::data::{Kind, Record};
+use crate::data::{Kind, Point, Record};
 use crate::error::Error;
+use crate::gp::Fallbacks;
 
 /// What to measure next. Answer it once: [`Optimizer::tell`](super::Optimizer::tell) takes it by value.
 #[must_use = "a query wants an answer: `tell` or `fail`"]
 #[derive(Debug, PartialEq)]
-pub struct Query<const D: usize> {
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Query {
     pub(super) task: u32,
     pub(super) round: u32,
-    pub(super) x: [f32; D],
-    pub(super) setting: [f32; D],
-    pub(super) dimensions: usize,
+    pub(super) unit: Point,
+    pub(super) point: Point,
     pub(super) fidelity: usize,
     pub(super) kind: Kind,
 }
 
-impl<const D: usize> Query<D> {
+impl Query {
     /// Values of the parameters, in natural units.
-    pub fn setting(&self) -> &[f32] {
-        &self.setting[..self.dimensions]
+    pub fn point(&self) -> &[f32] {
+        &self.point
     }
 
     /// Values of the parameters in the unit cube.
     pub fn unit(&self) -> &[f32] {
-        &self.x[..self.dimensions]
+        &self.unit
     }
 
     /// Index of the fidelity to measure with.
@@ -51,31 +51,39 @@ impl<const D: usize> Query<D> {
     }
 
     /// The query with its answer, or with none if the measurement failed.
-    pub(super) fn record(&self, y: Option<f32>) -> Record<D> {
-        Record { x: self.x, fidelity: self.fidelity, kind: self.kind, y }
+    pub(super) fn record(&self, y: Option<f32>) -> Record {
+        Record { unit: self.unit.clone(), fidelity: self.fidelity, kind: self.kind, y }
     }
 }
 
 /// An answer that was refused, with the query, which still wants one.
 #[derive(Debug)]
-pub struct Refused<const D: usize> {
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Refused {
     /// The query.
-    pub query: Query<D>,
+    pub query: Query,
     /// Why.
     pub error: Error,
 }
 
-impl<const D: usize> fmt::Display for Refused<D> {
+impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl<const D: usize> core::error::Error for Refused<D> {}
+impl core::error::Error for Refused {}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        refused.error
+    }
+}
 
 /// Why a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Stop {
     /// No fidelity that the method uses can be paid any more.
     Budget,
@@ -83,46 +91,75 @@ pub enum Stop {
     Capacity,
     /// Everything worth asking has been asked.
     Exhausted,
-    /// [`MAX_FAILURES`](super::MAX_FAILURES) measurements failed.
-    Failures,
     /// [`Optimizer::stop`](super::Optimizer::stop) was called.
     Requested,
 }
 
 /// What a slice of work came to.
 #[derive(Debug, PartialEq)]
-pub enum Progress<const D: usize> {
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Progress {
     /// There is more to do.
     Working,
     /// A query to answer.
-    Query(Query<D>),
-    /// A query was handed out and wants its answer.
+    Query(Query),
+    /// A query was handed out and wants its answer: [`Optimizer::outstanding`](super::Optimizer::outstanding) has it.
     Waiting,
+    /// The last task's particles are kept outside of the memory: use
+    /// [`Optimizer::advance_with`](super::Optimizer::advance_with).
+    NeedsKnowledge,
     /// The task has ended.
     Done(Stop),
 }
 
-/// The setting to use when a task has ended: highest posterior mean at the truth's fidelity, over all particles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recommendation<const D: usize> {
-    pub(super) x: [f32; D],
-    pub(super) setting: [f32; D],
-    pub(super) dimensions: usize,
+/// What [`Optimizer::ask`](super::Optimizer::ask) came to.
+#[derive(Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Ask {
+    /// A query to answer.
+    Query(Query),
+    /// A query was handed out and wants its answer: [`Optimizer::outstanding`](super::Optimizer::outstanding) has it.
+    Waiting,
+    /// The last task's particles are kept outside of the memory: use
+    /// [`Optimizer::advance_with`](super::Optimizer::advance_with).
+    NeedsKnowledge,
+    /// The task has ended.
+    Done(Stop),
+}
+
+impl Ask {
+    /// The query, if there is one.
+    pub fn query(self) -> Option<Query> {
+        match self {
+            Ask::Query(query) => Some(query),
+            _ => None,
+        }
+    }
+}
+
+/// The point to use when a task has ended: highest posterior mean at the truth's fidelity, over all particles.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Recommendation {
+    pub(super) unit: Point,
+    pub(super) point: Point,
     /// Posterior mean, in units of the observations.
     pub mean: f32,
-    /// Posterior deviation, in units of the observations; finite.
+    /// Posterior standard deviation, in units of the observations; finite.
     pub deviation: f32,
 }
 
-impl<const D: usize> Recommendation<D> {
+impl Recommendation {
     /// Values of the parameters, in natural units.
-    pub fn setting(&self) -> &[f32] {
-        &self.setting[..self.dimensions]
+    pub fn point(&self) -> &[f32] {
+        &self.point
     }
 
     /// Values of the parameters in the unit cube.
     pub fn unit(&self) -> &[f32] {
-        &self.x[..self.dimensions]
+        &self.unit
     }
 }
 
@@ -153,11 +190,19 @@ impl Activity {
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Status {
     /// Number of the task, from 1.
     pub task: u32,
-    /// Observations so far.
+    /// Measurements so far, failed ones included.
     pub observations: usize,
+    /// Of these, how many failed.
+    pub failures: usize,
+    /// Values remembered of earlier tasks, which take slots, too.
+    pub remembered: usize,
+    /// Slots for more.
+    pub room: usize,
     /// Observations still to be replayed after a restore.
     pub to_replay: usize,
     /// Spent of the budget.

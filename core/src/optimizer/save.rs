@@ -1,24 +1,14 @@
 //! Saving and restoring: the bytes of [`crate::snapshot`], and answers one by one.
 
-use super::state::Failure;
-use super::{MAX_FAILURES, Optimizer};
+use super::Optimizer;
 use crate::data::{LARGEST_VALUE, Record};
 use crate::error::{Error, SnapshotError};
 use crate::snapshot::{
-    self, Header, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
+    Header, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
 };
+use crate::space::Problem;
 
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Optimizer<'_, D, M, N, V, F, P, A, Q>
-{
+impl Optimizer<'_> {
     /// Writes, in pieces, what the next task starts from; once this one has ended.
     ///
     /// # Errors
@@ -32,9 +22,17 @@ impl<
     }
 
     /// Writes, in pieces, all that is needed to go on from here; [`knowledge`](Self::knowledge) if the task has ended.
-    pub fn snapshot(&self, sink: impl FnMut(&[u8])) {
-        const { assert!(A >= V, "this memory keeps no centres: store knowledge and records") };
-        self.write(&self.header(), sink);
+    ///
+    /// # Errors
+    /// [`Error::OutOfTurn`] in a later task whose particles came from elsewhere: they, and the
+    /// [records](Self::records), are what to store then.
+    pub fn snapshot(&self, sink: impl FnMut(&[u8])) -> Result<(), Error> {
+        let header = self.header();
+        if header.mid_task && header.particles > 0 && self.state.memory.centres.is_none() {
+            return Err(Error::OutOfTurn);
+        }
+        self.write(&header, sink);
+        Ok(())
     }
 
     /// Length of a [`snapshot`](Self::snapshot), or of the [`knowledge`](Self::knowledge) if the task has ended, in
@@ -45,37 +43,38 @@ impl<
 
     /// Of knowledge if the task has ended, of a snapshot else.
     fn header(&self) -> Header {
-        let mid_task = !self.is_done();
-        let stored = self.settings.carries_particles() && (!mid_task || self.state.task > 1);
+        let (state, mid_task) = (&self.state, !self.is_done());
+        let stored = state.settings.carries_particles() && (!mid_task || state.task.number > 1);
         Header {
             mid_task,
-            stopping: mid_task && self.state.stopping,
-            particles: if stored { self.settings.particles } else { 0 },
-            parameters: self.model.parameters(),
-            dimensions: self.problem.dimensions.len(),
-            fidelities: self.problem.fidelities.len(),
-            carried: self.carried().len(),
-            stranger: self.state.stranger,
+            stopping: mid_task && state.task.stopping,
+            particles: if stored { state.settings.model.particles } else { 0 },
+            parameters: state.model.parameters(),
+            dimensions: state.problem.dimensions.len(),
+            fidelities: state.problem.fidelities.len(),
+            carried: state.carried(),
+            newest_is_unlike: state.task.newest_is_unlike,
             records: if mid_task { self.records().count() } else { 0 },
-            seed: self.state.seed,
-            task: self.state.task.saturating_add(u32::from(!mid_task)),
-            model: model_checksum(&self.model),
+            seed: state.task.seed,
+            task: state.task.number.saturating_add(u32::from(!mid_task)),
+            model: model_checksum(&state.model),
             settings: self.settings_checksum(),
         }
     }
 
     fn write(&self, header: &Header, sink: impl FnMut(&[u8])) {
-        let mut writer = Writer::new(header, sink);
-        let particles = if header.mid_task { &self.memory.rows[..] } else { &self.memory.particles[..] };
-        for theta in &particles[..header.particles] {
-            writer.floats(&theta[..header.parameters]);
+        let (memory, mut writer) = (&self.state.memory, Writer::new(header, sink));
+        let centres = memory.centres.as_ref().filter(|_| header.mid_task);
+        let particles = centres.unwrap_or(&memory.particles);
+        for theta in particles.column_iter().take(header.particles) {
+            writer.floats(theta.data.into_slice());
         }
-        for (x, value) in self.carried().iter().zip(self.memory.remembered) {
-            writer.floats(&x[..header.dimensions]);
-            writer.floats(&[value]);
+        for (i, value) in memory.carried.values.iter().enumerate() {
+            writer.floats(memory.carried.points.column(i).data.into_slice());
+            writer.floats(&[*value]);
         }
         for record in self.records().take(header.records) {
-            writer.record(header.dimensions, &record);
+            writer.record(&record);
         }
         writer.finish();
     }
@@ -83,9 +82,9 @@ impl<
     /// Of all that decides how a task goes on: the number of slots too.
     fn settings_checksum(&self) -> u32 {
         checksum(|mut mix| {
-            self.settings.fingerprint(&mut mix);
-            self.problem.fingerprint(&mut mix);
-            mix(N as u32);
+            self.state.settings.fingerprint(&mut mix);
+            self.state.problem.fingerprint(&mut mix);
+            mix(self.state.memory.data.capacity() as u32);
         })
     }
 
@@ -100,18 +99,17 @@ impl<
         let header = Header::verify(bytes)?;
         self.check(&header, bytes)?;
         let particles = particles_of(bytes, &header)?;
-        let rows = particles.chunks_exact(header.parameters * 4);
-        for (theta, row) in self.memory.particles.iter_mut().zip(rows) {
-            read_floats(row, &mut theta[..header.parameters]);
+        let columns = self.state.memory.particles.column_iter_mut();
+        for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
+            read_floats(bytes, theta.data.into_slice_mut());
         }
         self.load_carried(&bytes[header.carried_at()..header.records_at()]);
-        self.state.stranger = header.stranger;
-        self.state.task = header.task;
+        self.state.task.newest_is_unlike = header.newest_is_unlike;
         if header.mid_task {
-            self.state.seed = header.seed;
+            self.state.task.seed = header.seed;
         }
-        self.begin();
-        self.state.stopping = header.stopping;
+        self.begin(header.task);
+        self.state.task.stopping = header.stopping;
         for i in 0..header.records {
             self.recall(read_record(bytes, &header, i)?)?;
         }
@@ -119,78 +117,63 @@ impl<
     }
 
     fn load_carried(&mut self, bytes: &[u8]) {
-        let dimensions = self.problem.dimensions;
+        let dimensions = self.state.problem.dimensions;
         let length = dimensions.len() * 4;
-        let points = bytes.chunks_exact(length + 4).take(self.settings.carried);
-        self.state.carried = points.len();
-        let kept = self.memory.carried.iter_mut().zip(self.memory.remembered.chunks_mut(1));
-        for ((x, value), point) in kept.zip(points) {
-            *x = [0.0; D];
-            read_floats(&point[..length], &mut x[..dimensions.len()]);
-            read_floats(&point[length..], value);
+        let (points, values) =
+            (&mut self.state.memory.carried.points, &mut *self.state.memory.carried.values);
+        values.clear();
+        for (i, entry) in
+            bytes.chunks_exact(length + 4).take(self.state.settings.transfer.carried).enumerate()
+        {
+            let (x, mut value) = (points.column_mut(i).data.into_slice_mut(), [0.0]);
+            read_floats(&entry[..length], x);
+            read_floats(&entry[length..], &mut value);
             x.iter_mut().zip(dimensions).for_each(|(x, dimension)| *x = dimension.snap(*x));
+            let _ = values.push(value[0]);
         }
     }
 
     /// Everything that could be wrong with a snapshot whose checksum is right.
     fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
-        fits(header, bytes, &self.model, &self.settings, &self.problem)?;
-        if header.particles > V {
+        let state = &self.state;
+        fits(header, bytes, &state.model, &state.settings, &state.problem)?;
+        if header.particles > state.memory.particles.ncols() {
             return Err(SnapshotError::Model.into());
         }
         if header.mid_task && header.settings != self.settings_checksum() {
             return Err(SnapshotError::Settings.into());
         }
-        let (mut told, mut failed) = (0, 0);
         for i in 0..header.records {
-            let record: Record<D> = read_record(bytes, header, i)?;
-            self.check_record(&record)?;
-            *(if record.y.is_some() { &mut told } else { &mut failed }) += 1;
+            self.check_record(&read_record(bytes, header, i)?)?;
         }
-        let slots = N - header.carried.min(self.settings.remembers());
-        if told > slots {
-            return Err(Error::Capacity { what: "observations", needed: told, available: slots });
-        }
-        if failed > MAX_FAILURES {
-            return Err(SnapshotError::Contents.into());
+        let slots = state.memory.data.capacity() - header.carried.min(state.settings.remembers());
+        if header.records > slots {
+            return Err(Error::Capacity { what: "observations", needed: header.records, available: slots });
         }
         Ok(())
     }
 
-    /// Adds an answer from before a restart, in the order of old; before the first slice of work on the task.
+    /// Adds an answer from before a restart, in the order in which they came; before the first slice of work on the
+    /// task.
     ///
     /// # Errors
     /// [`Error::OutOfTurn`] later than that; [`Error::Capacity`]; [`Error::Snapshot`] for what cannot have been an
     /// answer in this problem. The state is unchanged then.
-    pub fn recall(&mut self, record: Record<D>) -> Result<(), Error> {
-        if self.state.begun {
+    pub fn recall(&mut self, record: Record) -> Result<(), Error> {
+        if self.state.task.begun {
             return Err(Error::OutOfTurn);
         }
         self.check_record(&record)?;
-        let Record { x, fidelity, kind, y } = record;
-        match y {
-            Some(y) => {
-                self.memory.data.push_hidden(self.state.hidden, &x, fidelity, kind, y)?;
-                self.state.hidden += 1;
-            }
-            None => {
-                let free = self.state.failures.iter_mut().find(|slot| slot.is_none());
-                let full =
-                    Error::Capacity { what: "failures", needed: MAX_FAILURES + 1, available: MAX_FAILURES };
-                *free.ok_or(full)? =
-                    Some(Failure { record, position: self.memory.data.len() + self.state.hidden });
-            }
-        }
-        Ok(())
+        self.state.memory.data.push_hidden(&record)
     }
 
     /// Whether this may have been a query of this problem, with a possible answer.
-    fn check_record(&self, record: &Record<D>) -> Result<(), SnapshotError> {
-        let (x, unused) = record.x.split_at(self.problem.dimensions.len());
-        let inside = x.iter().zip(self.problem.dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
-        let sound = record.y.is_none_or(|y| y.is_finite() && y.abs() <= LARGEST_VALUE);
-        let known = record.fidelity < self.problem.fidelities.len();
-        if inside && unused.iter().all(|&x| x == 0.0) && sound && known {
+    fn check_record(&self, record: &Record) -> Result<(), SnapshotError> {
+        let Problem { dimensions, fidelities, .. } = self.state.problem;
+        let inside = record.unit.len() == dimensions.len()
+            && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
+        let sound = record.y.is_none_or(|y| y.is_finite() && libm::fabsf(y) <= LARGEST_VALUE);
+        if inside && sound && record.fidelity < fidelities.len() {
             Ok(())
         } else {
             Err(SnapshotError::Contents)
@@ -198,21 +181,18 @@ impl<
     }
 
     /// All answers of the current task in their order, also those still to be replayed.
-    pub fn records(&self) -> impl Iterator<Item = Record<D>> {
-        let told = self.memory.data.len() + self.state.hidden;
-        (self.state.remembered..=told).flat_map(move |i| {
-            let failed = self.failures().filter(move |failure| failure.position == i);
-            failed.map(|failure| failure.record).chain((i < told).then(|| self.memory.data.record(i)))
-        })
+    pub fn records(&self) -> impl Iterator<Item = Record> {
+        let data = &self.state.memory.data;
+        (self.state.task.remembered..data.len() + data.hidden()).map(|i| data.record(i))
     }
 
     /// The particles' bytes within the knowledge that the current task started from.
     pub(super) fn particles_within<'b>(&self, knowledge: &'b [u8]) -> Result<&'b [u8], SnapshotError> {
-        let header = Header::read(knowledge)?;
-        let same = header.task == self.state.task
-            && header.particles == self.settings.particles
-            && header.parameters == self.model.parameters()
-            && header.model == model_checksum(&self.model);
-        if same { snapshot::particles_of(knowledge, &header) } else { Err(SnapshotError::Model) }
+        let (header, state) = (Header::read(knowledge)?, &self.state);
+        let same = header.task == state.task.number
+            && header.particles == state.settings.model.particles
+            && header.parameters == state.model.parameters()
+            && header.model == model_checksum(&state.model);
+        if same { particles_of(knowledge, &header) } else { Err(SnapshotError::Model) }
     }
 }

@@ -1,42 +1,40 @@
-//! What an optimizer knows of the current task, but for the big arrays.
+//! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
-use super::MAX_FAILURES;
-use super::design::Design;
-use super::learn::Learn;
-use super::query::{Recommendation, Stop};
-use super::sweep::Sweep;
-use crate::data::{Record, Scale, Scaling};
-use crate::gp::Fallbacks;
-use crate::kernel::PairSums;
+use super::memory::Buffers;
+use super::query::{Query, Recommendation, Stop};
+use crate::data::{Kind, Point, Record, Scale, Scaling};
+use crate::features::Maps;
+use crate::gp::{Fallbacks, Particle};
+use crate::kernel::{MAX_FIDELITIES, Model};
+use crate::linalg::column;
+use crate::math;
+use crate::random::{Purpose, Random};
+use crate::settings::Settings;
+use crate::space::Problem;
 
-/// What the next slice of work is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Phase {
-    Prepare { v: usize },
-    Next,
-    Design(Design),
-    Learn(Learn),
-    Sweep(Sweep),
-    Asked,
-    Done,
+/// Standardised noise is at most this: beyond, an observation says nothing anyway.
+const LARGEST_NOISE: f32 = 1e12;
+/// Standard deviations below its remembered value from which on a carried point speaks against what is remembered; twice
+/// as many, of one point or together, settle it.
+const REFUTED: f32 = 2.0;
+
+/// Everything but what the next slice of work is.
+pub(super) struct State<'a> {
+    pub problem: Problem<'a>,
+    pub settings: Settings,
+    pub model: Model,
+    pub memory: Buffers<'a>,
+    pub task: Task,
 }
 
-/// A query whose measurement failed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Failure<const D: usize> {
-    pub record: Record<D>,
-    /// Observations there were at the time.
-    pub position: usize,
-}
-
-pub(super) struct State<const D: usize> {
+/// Where a task stands, but for the big arrays.
+pub(super) struct Task {
     pub seed: u64,
-    pub task: u32,
-    pub phase: Phase,
+    pub number: u32,
     /// Whether more has been done than drawing particles.
     pub begun: bool,
     /// The query handed out, without its answer.
-    pub asked: Option<Record<D>>,
+    pub asked: Option<Record>,
     /// Why the task has ended, once it has; then follow the last learning and the recommendation.
     pub stop: Option<Stop>,
     /// The user wants the task to end.
@@ -44,12 +42,8 @@ pub(super) struct State<const D: usize> {
     pub scale: Scale,
     /// Whether the scale shows more than noise, so that what lies far away can be judged by it.
     pub settled: bool,
-    /// Restored observations that are still to be replayed.
-    pub hidden: usize,
-    pub failures: [Option<Failure<D>>; MAX_FAILURES],
-    pub carried: usize,
-    /// Whether the newest carried point comes from a task that was foreign to those before it.
-    pub stranger: bool,
+    /// Whether the newest carried point comes from a task that was unlike those before it.
+    pub newest_is_unlike: bool,
     pub next_carried: usize,
     /// Values remembered of earlier tasks: the first slots of the data.
     pub remembered: usize,
@@ -58,19 +52,16 @@ pub(super) struct State<const D: usize> {
     pub next_design: usize,
     /// Learning steps of this task so far.
     pub steps: u32,
-    /// Of the particle whose gradient is being taken.
-    pub sums: PairSums,
-    pub recommendation: Option<Recommendation<D>>,
+    pub recommendation: Option<Recommendation>,
     pub fallbacks: Fallbacks,
 }
 
-impl<const D: usize> State<D> {
-    /// At the start of a task, with `carried` points from earlier ones.
-    pub fn new(seed: u64, task: u32, carried: usize, scaling: Scaling) -> Self {
-        State {
+impl Task {
+    /// At the start.
+    pub fn new(seed: u64, number: u32, scaling: Scaling) -> Self {
+        Task {
             seed,
-            task,
-            phase: Phase::Next,
+            number,
             begun: false,
             asked: None,
             stop: None,
@@ -80,18 +71,226 @@ impl<const D: usize> State<D> {
                 Scaling::Initial | Scaling::Running => Scale::IDENTITY,
             },
             settled: matches!(scaling, Scaling::Fixed { .. }),
-            hidden: 0,
-            failures: [None; MAX_FAILURES],
-            carried,
-            stranger: false,
+            newest_is_unlike: false,
             next_carried: 0,
             remembered: 0,
             designed: None,
             next_design: 0,
             steps: 0,
-            sums: PairSums::default(),
             recommendation: None,
             fallbacks: Fallbacks::default(),
         }
+    }
+}
+
+impl State<'_> {
+    /// Sets up task `number`; the particles in the memory are the last task's.
+    pub fn begin(&mut self, number: u32) {
+        self.memory.data.clear();
+        if let Some(centres) = self.memory.centres.as_mut().filter(|_| number > 1) {
+            centres.copy_from(&self.memory.particles);
+        }
+        self.memory.moments.fill(0.0);
+        let Task { seed, newest_is_unlike, .. } = self.task;
+        self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.model.scaling) };
+        self.remember();
+    }
+
+    /// Puts the values remembered of carried points into the data's first slots.
+    fn remember(&mut self) {
+        let level = self.problem.fidelities.len();
+        let wanted = self.carried().min(self.settings.remembers());
+        for i in 0..wanted {
+            let y = Some(self.memory.carried.values[i]);
+            let record = Record { unit: self.carried_point(i), fidelity: level, kind: Kind::Carried, y };
+            self.task.remembered += usize::from(self.memory.data.push(&record).is_ok());
+        }
+        // The first search may come before the first answer.
+        if self.task.remembered > 0 {
+            self.rescale();
+        }
+    }
+
+    /// Number of points carried from earlier tasks.
+    pub fn carried(&self) -> usize {
+        self.memory.carried.values.len()
+    }
+
+    /// Carried point `i`, in the unit cube.
+    pub fn carried_point(&self, i: usize) -> Point {
+        self.memory.carried.points.column(i).iter().copied().collect()
+    }
+
+    /// Whether this task's prior is the density estimate on the last task's particles.
+    pub fn learns_from_centres(&self) -> bool {
+        self.task.number > 1 && self.settings.carries_particles()
+    }
+
+    /// Queries answered so far.
+    pub fn round(&self) -> u32 {
+        (self.memory.data.len() - self.task.remembered) as u32
+    }
+
+    pub fn random(&self, purpose: Purpose, index: u32) -> Random {
+        Random::new(self.task.seed, self.task.number, self.round(), purpose, index)
+    }
+
+    /// Draws particle `v` from the prior.
+    pub fn draw_particle(&mut self, v: usize) {
+        let mut random = Random::new(self.task.seed, self.task.number, 0, Purpose::Prior, v as u32);
+        let theta = self.memory.particles.column_mut(v).data.into_slice_mut();
+        self.settings.model.prior.sample(&self.model, &mut random, theta);
+    }
+
+    /// Whether all initial points are answered, for better or worse.
+    pub fn initial_done(&self) -> bool {
+        let data = &self.memory.data;
+        let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
+        initial.count() >= self.settings.search.initial
+    }
+
+    /// Whether carried points and values play a part: the budget's share without them is spent, and the task did not
+    /// turn out to be unlike the earlier ones.
+    pub fn uses_memory(&self) -> bool {
+        // Asked in every slice: no counting where there is nothing to wait for.
+        let after = self.settings.transfer.memory_after;
+        (after == 0.0 || self.spent() >= after * self.problem.budget) && !self.is_unlike()
+    }
+
+    /// Whether carried points, measured again, are all worth far less than is remembered. Then the task is not like the
+    /// earlier ones, and it is better off without what they left. The newest may settle it alone, but not if it comes
+    /// from a task that was itself unlike those before it: the others may yet hold.
+    pub fn is_unlike(&self) -> bool {
+        let Task { remembered, newest_is_unlike, .. } = self.task;
+        if remembered == 0 {
+            return false;
+        }
+        let data = &self.memory.data;
+        let (known, told) = data.z().split_at(remembered);
+        let deviation = self.settings.transfer.memory_deviation;
+        let limit = REFUTED * math::sqrt(deviation * deviation + self.noise()[self.problem.truth()]);
+        let (mut refuted, mut short) = (0, 0.0);
+        for (i, z) in told.iter().enumerate().map(|(i, z)| (remembered + i, z)) {
+            if data.kind(i) == Kind::Carried
+                && let Some(j) = (0..remembered).find(|&j| data.point(j) == data.point(i))
+            {
+                let by = known[j] - z;
+                if by <= limit {
+                    return false;
+                }
+                refuted += 1;
+                short += by;
+            }
+        }
+        refuted == remembered || short >= 2.0 * limit && (refuted > 1 || !newest_is_unlike)
+    }
+
+    /// Whether a query has not failed and is not a repetition for nothing: the rule at the head of
+    /// [`optimizer`](super).
+    pub fn worth_asking(&self, x: &[f32], fidelity: usize, again: bool) -> bool {
+        let data = &self.memory.data;
+        data.asked(x, fidelity).all(|i| again && !data.failed(i))
+    }
+
+    /// Renews the scale, if it is time to, and what the model sees of the observations.
+    ///
+    /// The scale is that of the task's own answers; as long as there are none, that of the remembered values.
+    pub fn rescale(&mut self) {
+        let data = &self.memory.data;
+        let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
+        let renew = match self.settings.model.scaling {
+            Scaling::Fixed { .. } => false,
+            Scaling::Initial => last_is_initial || !self.task.settled,
+            Scaling::Running => true,
+        };
+        if renew {
+            let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
+            let (noise, own) = (math::sqrt(least), self.task.remembered);
+            let scale = Scale::of(data.told(own), noise);
+            self.task.settled = scale.deviation > Scale::least(data.told(own), noise);
+            let answered = data.told(own).next().is_some();
+            self.task.scale = if answered { scale } else { Scale::of(data.told(0), noise) };
+        }
+        self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+    }
+
+    /// Standardised noise variance per fidelity.
+    pub fn noise(&self) -> [f32; MAX_FIDELITIES] {
+        let deviation = self.task.scale.deviation;
+        let mut noise = [0.0; MAX_FIDELITIES];
+        for (noise, fidelity) in noise.iter_mut().zip(self.problem.fidelities) {
+            *noise = (fidelity.noise / deviation / deviation).min(LARGEST_NOISE);
+        }
+        noise
+    }
+
+    /// What the model sees of the data.
+    pub fn view(&self) -> ModelView {
+        let (remembered, fidelities) = (self.task.remembered, self.problem.fidelities.len());
+        let mut noise = self.noise();
+        if remembered > 0 {
+            let deviation = self.settings.transfer.memory_deviation;
+            noise[fidelities] = (deviation * deviation).max(noise[fidelities - 1]);
+        }
+        let from = if self.uses_memory() { 0 } else { remembered };
+        ModelView { noise, fidelities, from, remembers: remembered > 0, maps: self.memory.maps }
+    }
+
+    pub fn query(&self, unit: Point, fidelity: usize, kind: Kind) -> Query {
+        let point = self.natural(&unit);
+        Query { task: self.task.number, round: self.round(), unit, point, fidelity, kind }
+    }
+
+    /// A point of the unit cube in natural units.
+    pub fn natural(&self, unit: &[f32]) -> Point {
+        self.problem.dimensions.iter().zip(unit).map(|(dimension, unit)| dimension.value(*unit)).collect()
+    }
+
+    /// The recommendation becomes the newest carried point.
+    pub fn carry_best(&mut self) {
+        let most = self.settings.transfer.carried;
+        let Some(best) = self.task.recommendation.as_ref().filter(|_| most > 0) else { return };
+        self.task.newest_is_unlike = self.is_unlike();
+        let (points, values) = (&mut self.memory.carried.points, &mut *self.memory.carried.values);
+        let known = (0..values.len()).find(|&i| column(&points.as_view(), i) == &best.unit[..]);
+        let last = known.unwrap_or_else(|| {
+            if values.len() < most {
+                let _ = values.push(0.0);
+            }
+            values.len() - 1
+        });
+        for i in (0..last).rev() {
+            points.swap_columns(i, i + 1);
+        }
+        points.column_mut(0).copy_from_slice(&best.unit);
+        values[..=last].rotate_right(1);
+        values[0] = best.mean;
+    }
+}
+
+/// What the model sees: which of the data, and through which noise.
+#[derive(Clone, Copy)]
+pub(super) struct ModelView {
+    /// Standardised noise variance per fidelity, and behind the last the variance of remembered values.
+    noise: [f32; MAX_FIDELITIES],
+    fidelities: usize,
+    /// The first slot that counts: remembered values do not before the budget's share without them is spent.
+    pub from: usize,
+    remembers: bool,
+    maps: Maps,
+}
+
+impl ModelView {
+    pub fn particle<'p>(
+        &self,
+        model: &'p Model,
+        theta: &'p [f32],
+        fallbacks: &mut Fallbacks,
+    ) -> Particle<'p> {
+        let particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
+        if !self.remembers {
+            return particle;
+        }
+        particle.with_memory(self.fidelities - 1, self.noise[self.fidelities])
     }
 }

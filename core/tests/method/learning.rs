@@ -2,7 +2,10 @@
 //!
 //! Where the noise drowns all values the likelihood is flat, and what is left is the prior.
 
-use foretune_core::{Bandwidth, Fidelity, LogNormal, Method, Prior, Problem, Settings, Step};
+use foretune_core::{
+    Bandwidth, Fidelity, LearningSettings, LogNormal, Method, ModelSettings, Prior, Problem, SearchSettings,
+    Settings, Step, TransferSettings,
+};
 
 use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, tune};
 
@@ -13,9 +16,12 @@ const VARIANCE: f64 = 0.7 * 0.7;
 
 /// Particles that do not feel each other, and learn from nothing but their prior.
 const APART: Settings = Settings {
-    particles: 1,
-    bandwidth: Bandwidth::Fixed(1e9),
-    steps_per_round: 0,
+    model: ModelSettings { particles: 1, ..SETTINGS.with_method(Method::Continual).model },
+    learning: LearningSettings {
+        bandwidth: Bandwidth::Fixed(1e9),
+        steps_per_round: 0,
+        ..SETTINGS.with_method(Method::Continual).learning
+    },
     ..SETTINGS.with_method(Method::Continual)
 };
 
@@ -34,7 +40,14 @@ fn before_and_after(task: &Task) -> Vec<(f64, f64)> {
 fn at_the_end_of_a_task_the_particles_take_as_many_steps_up_the_prior_as_are_set() {
     let rate = 0.02;
     for steps in [1, 5, 25] {
-        let settings = Settings { step: Step::Plain { rate }, steps_per_task: steps, ..APART };
+        let settings = Settings {
+            learning: LearningSettings {
+                step: Step::Plain { rate },
+                steps_per_task: steps,
+                ..APART.learning
+            },
+            ..APART
+        };
         let factor = (1.0 - f64::from(rate) / VARIANCE).powi(steps as i32);
         for (before, after) in before_and_after(&learn(settings, 1)[0]) {
             assert!(
@@ -50,10 +63,13 @@ fn after_every_answer_the_particles_take_as_many_steps_as_are_set() {
     let rate = 0.02;
     for steps in [1, 4] {
         let settings = Settings {
-            step: Step::Plain { rate },
-            initial: 0,
-            steps_per_round: steps,
-            steps_per_task: 0,
+            learning: LearningSettings {
+                step: Step::Plain { rate },
+                steps_per_round: steps,
+                steps_per_task: 0,
+                ..APART.learning
+            },
+            search: SearchSettings { initial: 0, ..APART.search },
             ..APART
         };
         let factor = (1.0 - f64::from(rate) / VARIANCE).powi(2 * steps as i32);
@@ -74,7 +90,10 @@ fn after_every_answer_the_particles_take_as_many_steps_as_are_set() {
 fn adams_steps_have_their_full_size_from_the_first_on_and_no_more() {
     let rate = 1e-3;
     for steps in [1, 2, 6] {
-        let settings = Settings { step: Step::Adam { rate }, steps_per_task: steps, ..APART };
+        let settings = Settings {
+            learning: LearningSettings { step: Step::Adam { rate }, steps_per_task: steps, ..APART.learning },
+            ..APART
+        };
         let way = f64::from(rate) * f64::from(steps);
         let moved = before_and_after(&learn(settings, 1)[0]);
         assert!(moved.iter().any(|(before, _)| before.abs() > 0.1));
@@ -92,11 +111,17 @@ fn a_narrow_density_keeps_the_particles_apart_and_a_wide_one_draws_them_together
     let wide = LogNormal { mean: 0.0, deviation: 3.0 };
     let share = |kde_bandwidth: f32| {
         let settings = Settings {
-            particles: 2,
-            prior: Prior { length: wide, signal: wide, gamma: wide, ..SETTINGS.prior },
-            step: Step::Plain { rate: 0.1 },
-            kde_bandwidth,
-            steps_per_task: 200,
+            model: ModelSettings {
+                particles: 2,
+                prior: Prior { length: wide, signal: wide, gamma: wide, ..SETTINGS.model.prior },
+                ..APART.model
+            },
+            learning: LearningSettings {
+                step: Step::Plain { rate: 0.1 },
+                steps_per_task: 200,
+                ..APART.learning
+            },
+            transfer: TransferSettings { kde_bandwidth, ..APART.transfer },
             ..APART
         };
         let task = &learn(settings, 2)[1];

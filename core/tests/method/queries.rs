@@ -1,6 +1,6 @@
 //! Every query is the one that is worth most.
 
-use foretune_core::{Method, Problem, Settings};
+use foretune_core::{Method, Problem, Settings, TransferSettings};
 
 use crate::oracle::{
     Belief, Observation, Point, Posterior, Purpose, information, maxima, mean, transfer, uniform,
@@ -39,7 +39,10 @@ impl Table {
         let samples: Vec<Vec<f64>> = (0..particles)
             .map(|v| {
                 let truths: Vec<_> = self.beliefs.iter().map(|at| at[TRUTH][v]).collect();
-                maxima(&truths, &uniform(settings.max_values, SEED, when, Purpose::MaxValues, v as u32))
+                maxima(
+                    &truths,
+                    &uniform(settings.search.max_values, SEED, when, Purpose::MaxValues, v as u32),
+                )
             })
             .collect();
         let worth = |at: &[Vec<Belief>; 2], m: usize| {
@@ -103,7 +106,7 @@ fn combined_loss(task: &Task, asked: &Asked, settings: &Settings, beta: f64) -> 
 #[test]
 fn a_query_of_mft_mes_tells_most_about_optimum_and_parameters_per_cost() {
     for beta in [0.2, 1.2] {
-        let settings = Settings { beta, ..SETTINGS };
+        let settings = Settings { transfer: TransferSettings { beta, ..SETTINGS.transfer }, ..SETTINGS };
         let tasks = tune(PROBLEM, settings, SEED, 2, hill);
         let decided = tasks.iter().flat_map(|task| task.decided().map(move |asked| (task, asked)));
         let (mut queries, mut cheap, mut differ) = (0, 0, 0);
@@ -135,8 +138,8 @@ fn a_query_of_continual_mf_mes_tells_most_about_the_optimum_per_cost() {
 #[test]
 fn what_is_known_to_be_the_best_tells_nothing_more_about_the_optimum() {
     let problem = Problem { budget: 60.0, ..PROBLEM };
-    let settings = Settings { beta: 0.0, ..SETTINGS };
-    let tasks = tune(problem, settings, SEED, 1, |task, x, m| hill(task, x, m));
+    let settings = Settings { transfer: TransferSettings { beta: 0.0, ..SETTINGS.transfer }, ..SETTINGS };
+    let tasks = tune(problem, settings, SEED, 1, hill);
     let mut queries = 0;
     for asked in tasks[0].decided() {
         let loss = combined_loss(&tasks[0], asked, &settings, 0.0);

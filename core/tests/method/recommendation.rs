@@ -1,6 +1,6 @@
 //! The recommendation is the point with the highest mean at the truth's fidelity.
 
-use foretune_core::{Recommend, Settings};
+use foretune_core::{Recommend, SearchSettings, Settings};
 
 use crate::oracle::{Point, Posterior, mean};
 use crate::queries::hill;
@@ -15,7 +15,7 @@ fn mean_at(task: &Task, settings: &Settings, x: Point) -> f64 {
 #[test]
 fn the_recommendation_is_what_the_particles_think_best_at_the_truths_fidelity() {
     for recommend in [Recommend::Anywhere, Recommend::Queried] {
-        let settings = Settings { recommend, ..SETTINGS };
+        let settings = Settings { search: SearchSettings { recommend, ..SETTINGS.search }, ..SETTINGS };
         for task in &tune(PROBLEM, settings, SEED, 3, hill) {
             let among = match recommend {
                 Recommend::Queried => task.known.iter().map(|o| o.point).collect(),
@@ -34,7 +34,7 @@ fn the_recommendation_is_what_the_particles_think_best_at_the_truths_fidelity() 
 fn a_cheap_fidelity_that_misleads_does_not_decide_the_recommendation() {
     for seed in 1..=5 {
         let sides = |_: u32, x: Point, fidelity: usize| if fidelity == 1 { x[0] } else { 1.0 - x[0] };
-        let settings = Settings { initial: 12, ..SETTINGS };
+        let settings = Settings { search: SearchSettings { initial: 12, ..SETTINGS.search }, ..SETTINGS };
         let [task] = &tune(PROBLEM, settings, seed, 1, sides)[..] else { unreachable!("one task") };
         assert!(task.best[0] > 0.7, "seed {seed}: {:?}", task.best);
     }

@@ -1,6 +1,6 @@
 //! Values remembered of earlier tasks take part in the model, with the standard deviation that is set.
 
-use foretune_core::{Problem, Settings};
+use foretune_core::{Problem, SearchSettings, Settings, TransferSettings};
 
 use crate::oracle::{Observation, Posterior, mean};
 use crate::queries::hill;
@@ -9,7 +9,11 @@ use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, tune};
 /// Three tasks, in each of which the recommendations of those before are remembered.
 fn three_tasks(doubt: f32) -> (Vec<Task>, Settings) {
     // Few answers of its own, so that what is remembered weighs.
-    let settings = Settings { carried: 2, doubt, initial: 2, ..SETTINGS };
+    let settings = Settings {
+        transfer: TransferSettings { carried: 2, memory_deviation: doubt, ..SETTINGS.transfer },
+        search: SearchSettings { initial: 2, ..SETTINGS.search },
+        ..SETTINGS
+    };
     let problem = Problem { budget: 6.0, ..PROBLEM };
     (tune(problem, settings, SEED, 3, hill), settings)
 }

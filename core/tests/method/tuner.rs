@@ -1,19 +1,19 @@
 //! A small tuner whose every decision is kept, with all that it knew at the time. The only file here that calls the core.
 
 use foretune_core::{
-    Bandwidth, Dimension, Fidelity, Goal, Information, LogNormal, Map, Memory, Method, Optimizer, Prior,
-    Problem, Recommend, Scaling, Settings, Step, Weights,
+    Ask, Bandwidth, Dimension, Fidelity, Goal, Information, LearningSettings, LogNormal, Map, Method,
+    ModelSettings, Optimizer, Prior, Problem, Recommend, Scaling, SearchSettings, Settings, Step,
+    TransferSettings, Weights, memory,
 };
 
 use crate::oracle::{Model, Observation, Offsets, Point};
 
-/// Two dimensions, two fidelities, 40 observations, 4 particles, and room for the whole space.
-type Small = Memory<2, 2, 40, 4, 2, 4, 12, 64>;
-type Tuner<'a> = Optimizer<'a, 2, 2, 40, 4, 2, 4, 12, 64>;
+/// Room for the whole space among the candidates.
+type Small = memory!(dimensions: 2, fidelities: 2, observations: 40, particles: 4, map: Ard, candidates: 64);
 
 /// Levels of each dimension.
 const LEVELS: u16 = 8;
-const AXIS: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: LEVELS };
+const AXIS: Dimension<'static> = Dimension::Grid { low: 0.0, high: 1.0, levels: LEVELS };
 
 pub const SEED: u64 = 11;
 pub const FIDELITIES: &[Fidelity] =
@@ -29,33 +29,41 @@ const fn around(mean: f32) -> LogNormal {
 /// Values are taken as they are, so that a test knows what the model sees.
 pub const SETTINGS: Settings = Settings {
     method: Method::MftMes,
-    map: Map::Ard,
-    particles: 4,
-    beta: 0.6,
-    information: Information::Correlated,
-    max_values: 6,
-    prior: Prior {
-        weights: Weights::PerInput(0.5),
-        length: around(-1.0),
-        signal: around(0.0),
-        gamma: around(-1.0),
+    model: ModelSettings {
+        map: Map::Ard,
+        particles: 4,
+        prior: Prior {
+            weights: Weights::PerInput(0.5),
+            length: around(-1.0),
+            signal: around(0.0),
+            gamma: around(-1.0),
+        },
+        scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
     },
-    carry_particles: true,
-    kde_bandwidth: 0.55,
-    kde_mix: 0.0,
-    bandwidth: Bandwidth::Median,
-    step: Step::Adam { rate: 0.05 },
-    steps_per_round: 1,
-    steps_per_task: 2,
-    carried: 0,
-    retry: false,
-    doubt: 0.0,
-    fresh: 0.0,
-    initial: 4,
-    scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
-    candidates: LEVELS as usize * LEVELS as usize,
-    refinements: 0,
-    recommend: Recommend::Anywhere,
+    transfer: TransferSettings {
+        beta: 0.6,
+        carry_particles: true,
+        kde_bandwidth: 0.55,
+        kde_mix: 0.0,
+        carried: 0,
+        remeasure: false,
+        memory_deviation: 0.0,
+        memory_after: 0.0,
+    },
+    search: SearchSettings {
+        information: Information::Correlated,
+        max_values: 6,
+        initial: 4,
+        candidates: LEVELS as usize * LEVELS as usize,
+        refinements: 0,
+        recommend: Recommend::Anywhere,
+    },
+    learning: LearningSettings {
+        bandwidth: Bandwidth::Median,
+        step: Step::Adam { rate: 0.05 },
+        steps_per_round: 1,
+        steps_per_task: 2,
+    },
 };
 
 /// All points of the space.
@@ -114,12 +122,12 @@ pub fn tune(
     all
 }
 
-fn one_task(tuner: &mut Tuner<'_>, objective: impl Fn(u32, Point, usize) -> f64) -> Task {
+fn one_task(tuner: &mut Optimizer<'_>, objective: impl Fn(u32, Point, usize) -> f64) -> Task {
     let (mut asked, mut known) = (Vec::new(), Vec::new());
     let mut left = f64::from(tuner.problem().budget);
-    while let Ok(query) = tuner.ask().expect("no answer is outstanding") {
+    while let Ask::Query(query) = tuner.ask() {
         let (point, fidelity, round) = (point(query.unit()), query.fidelity(), query.round());
-        let initial = (round as usize) < tuner.settings().initial;
+        let initial = (round as usize) < tuner.settings().search.initial;
         let particles = particles(tuner);
         asked.push(Asked { round, point, fidelity, initial, known: known.clone(), particles, left });
         left -= if initial { 0.0 } else { f64::from(tuner.problem().fidelities[fidelity].cost) };
@@ -143,13 +151,13 @@ fn point(unit: &[f32]) -> Point {
     [f64::from(unit[0]), f64::from(unit[1])]
 }
 
-fn particles(tuner: &Tuner<'_>) -> Vec<Vec<f64>> {
+fn particles(tuner: &Optimizer<'_>) -> Vec<Vec<f64>> {
     tuner.particles().map(|theta| theta.iter().map(|value| f64::from(*value)).collect()).collect()
 }
 
 /// The oracle's view of some particles under the settings' prior.
 pub fn models(particles: &[Vec<f64>], settings: &Settings) -> Vec<Model> {
-    let Prior { length, signal, gamma, .. } = settings.prior;
+    let Prior { length, signal, gamma, .. } = settings.model.prior;
     let offsets = Offsets { length: length.mean, signal: signal.mean, gamma: gamma.mean };
     particles.iter().map(|theta| Model::new(theta, offsets)).collect()
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot};
 use foretune_core::{
-    Dimension, Fidelity, Kind, Memory, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings, Stop,
+    Dimension, Fidelity, Kind, LearningSettings, Memory, Method, ModelSettings, Optimizer, Problem, Query,
+    Recommend, Scaling, SearchSettings, Settings, Stop, TransferSettings,
 };
 
 const GRID: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
@@ -23,19 +24,7 @@ struct Asked {
 }
 
 /// All queries of one task, answered by `answer`.
-fn task<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-    mut answer: impl FnMut(&Query<D>) -> f32,
-) -> (Vec<Asked>, Stop) {
+fn task(tuner: &mut Optimizer<'_>, mut answer: impl FnMut(&Query) -> f32) -> (Vec<Asked>, Stop) {
     let mut all = Vec::new();
     loop {
         match next(tuner, &[]).unwrap() {
@@ -73,7 +62,7 @@ fn without_money_only_the_initial_points_are_asked() {
     for budget in [0.0, 0.9] {
         for method in METHODS {
             let (queries, stop) = toy_task(Problem { budget, ..PROBLEM }, SETTINGS.with_method(method));
-            assert_eq!((queries.len(), stop), (SETTINGS.initial, Stop::Budget), "{method:?}");
+            assert_eq!((queries.len(), stop), (SETTINGS.search.initial, Stop::Budget), "{method:?}");
             assert!(queries.iter().all(|query| query.kind == Kind::Initial));
         }
     }
@@ -82,7 +71,11 @@ fn without_money_only_the_initial_points_are_asked() {
 #[test]
 fn without_initial_points_the_search_starts_at_once() {
     for method in METHODS {
-        let (queries, stop) = toy_task(PROBLEM, Settings { initial: 0, ..SETTINGS }.with_method(method));
+        let (queries, stop) = toy_task(
+            PROBLEM,
+            Settings { search: SearchSettings { initial: 0, ..SETTINGS.search }, ..SETTINGS }
+                .with_method(method),
+        );
         assert!(queries.len() >= 6 && queries.iter().all(|query| query.kind == Kind::Search), "{method:?}");
         assert!(matches!(stop, Stop::Budget | Stop::Capacity));
     }
@@ -193,7 +186,7 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
             let best: Vec<u32> = tuner.recommendation().unwrap().unit().iter().map(|x| x.to_bits()).collect();
             wanted.retain(|known| *known != best);
             wanted.insert(0, best);
-            wanted.truncate(tuner.settings().carried);
+            wanted.truncate(tuner.settings().transfer.carried);
             tuner.next_task().unwrap();
         }
     }
@@ -201,20 +194,32 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
 
 #[test]
 fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
-    let settings = Settings { carried: 1, retry: false, doubt: 0.1, fresh: 0.5, ..SETTINGS };
+    let settings = Settings {
+        transfer: TransferSettings {
+            carried: 1,
+            remeasure: false,
+            memory_deviation: 0.1,
+            memory_after: 0.5,
+            ..SETTINGS.transfer
+        },
+        ..SETTINGS
+    };
     let queries = |settings: Settings| {
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
         task(&mut tuner, objective);
         tuner.next_task().unwrap();
-        let remembered = tuner.data().len();
+        let remembered = tuner.status().remembered;
         let (queries, _) = task(&mut tuner, objective);
         assert_eq!(tuner.status().observations, queries.len(), "what is remembered is no observation");
         assert!(queries.iter().all(|query| query.kind != Kind::Carried), "nothing is measured again");
         (remembered, searched(&queries).cloned().collect::<Vec<_>>())
     };
     let (remembered, with) = queries(settings);
-    let (none, without) = queries(Settings { doubt: 0.0, ..settings });
+    let (none, without) = queries(Settings {
+        transfer: TransferSettings { memory_deviation: 0.0, ..settings.transfer },
+        ..settings
+    });
     assert_eq!((remembered, none), (1, 0));
     let same = with.iter().zip(&without).take_while(|(with, without)| with == without).count();
     let spent: f32 = with[..same].iter().map(|query| PROBLEM.fidelities[query.fidelity].cost).sum();
@@ -228,7 +233,12 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
 fn a_foreign_task_is_recognised_by_carried_points_and_the_next_task_trusts_again() {
     const DEVIATION: f32 = 0.3;
     let scaling = Scaling::Fixed { mean: 0.5, deviation: DEVIATION };
-    let settings = Settings { carried: 3, doubt: 1.0, scaling, recommend: Recommend::Anywhere, ..SETTINGS };
+    let settings = Settings {
+        transfer: TransferSettings { carried: 3, memory_deviation: 1.0, ..SETTINGS.transfer },
+        model: ModelSettings { scaling, ..SETTINGS.model },
+        search: SearchSettings { recommend: Recommend::Anywhere, ..SETTINGS.search },
+        ..SETTINGS
+    };
     let counts = |tasks: &[&[f32]]| {
         let mut knowledge: Option<Vec<u8>> = None;
         let count = |less: &&[f32]| {
@@ -260,8 +270,11 @@ fn a_foreign_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
 /// With a fixed scale and no learning on the way, the design does not depend on what is observed.
 #[test]
 fn two_phase_searches_first_and_then_follows_its_design() {
-    let plain =
-        Settings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, steps_per_round: 0, ..SETTINGS };
+    let plain = Settings {
+        model: ModelSettings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.model },
+        learning: LearningSettings { steps_per_round: 0, ..SETTINGS.learning },
+        ..SETTINGS
+    };
     let run = |c: f32, scale: f32| {
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
@@ -284,8 +297,11 @@ fn two_phase_searches_first_and_then_follows_its_design() {
 /// Six slots behind the initial points: three for the search, three for the design.
 #[test]
 fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
-    let plain =
-        Settings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, steps_per_round: 0, ..SETTINGS };
+    let plain = Settings {
+        model: ModelSettings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.model },
+        learning: LearningSettings { steps_per_round: 0, ..SETTINGS.learning },
+        ..SETTINGS
+    };
     let run = |c: f32| {
         let mut memory = Box::new(Memory::<3, 3, 10, 4, 3, 5, 12, 32>::new());
         let problem = Problem { budget: 1e6, ..PROBLEM };
@@ -306,7 +322,7 @@ fn minimising_is_maximising_upside_down() {
         let mut down = down.start(upside_down, settings, 21).unwrap();
         assert_eq!(task(&mut up, objective), task(&mut down, |query| -objective(query)), "{method:?}");
         let (up, down) = (up.recommendation().unwrap(), down.recommendation().unwrap());
-        assert_eq!((up.setting(), up.mean), (down.setting(), -down.mean));
+        assert_eq!((up.point(), up.mean), (down.point(), -down.mean));
     }
 }
 

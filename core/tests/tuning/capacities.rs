@@ -1,16 +1,23 @@
 //! Larger capacities than needed change no bit; what does not fit is named.
 
 use crate::support::{Event, PROBLEM, SETTINGS, finish_task};
-use foretune_core::{Dimension, Error, Fidelity, Map, Memory, Method, Problem, Settings, Step};
+use foretune_core::{
+    Dimension, Error, Fidelity, LearningSettings, Map, Method, ModelSettings, Problem, SearchSettings,
+    Settings, Step, memory,
+};
 
-const PLANE: &[Dimension] =
+const PLANE: &[Dimension<'static>] =
     &[Dimension::Interval { low: -5.0, high: 10.0 }, Dimension::Grid { low: 0.0, high: 1.0, levels: 40 }];
 const PLAIN: Problem<'static> = Problem { dimensions: PLANE, budget: 40.0, ..PROBLEM };
 
 /// ARD in two dimensions, and nothing to spare.
-type Exact = Memory<2, 3, 20, 4, 2, 4, 12, 32>;
+type Exact = memory!(
+    dimensions: 2, fidelities: 3, observations: 20, particles: 4, map: Ard, candidates: 32
+);
 /// More of everything but of observations.
-type Roomy = Memory<5, 4, 20, 7, 9, 90, 40, 50>;
+type Roomy = memory!(
+    dimensions: 5, fidelities: 4, observations: 20, particles: 7, map: Deep { width: 9 }, candidates: 50
+);
 
 macro_rules! run {
     ($memory:ty, $settings:expr) => {{
@@ -39,13 +46,14 @@ fn a_used_memory_is_as_good_as_a_new_one() {
     let mut memory = Box::new(Roomy::new());
     for method in [Method::MftMes, Method::Myopic { c: 0.5 }] {
         let settings = SETTINGS.with_method(method);
-        let deep = Settings { map: Map::Deep { width: 4 }, ..settings };
+        let deep =
+            Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..settings.model }, ..settings };
         finish_task(&mut memory.start(PROBLEM, deep, 3).unwrap(), &[], &mut Vec::new());
         let mut events = Vec::new();
         let mut tuner = memory.start(PLAIN, settings, 11).unwrap();
         for _ in 0..3 {
             finish_task(&mut tuner, &[], &mut events);
-            assert!(tuner.records().all(|record| record.x[2..] == [0.0; 3]), "unused coordinates are zero");
+            assert!(tuner.records().all(|record| record.unit.len() == 2), "no coordinate that is not used");
             tuner.next_task().unwrap();
         }
         assert_eq!(events, run!(Roomy, settings), "{method:?}");
@@ -65,16 +73,34 @@ fn what_does_not_fit_is_named() {
     let four = Problem { fidelities: FOUR, ..PLAIN };
     assert_eq!(refused(PROBLEM, SETTINGS), ("dimensions", 3, 2));
     assert_eq!(refused(four, SETTINGS), ("fidelities", 4, 3));
-    assert_eq!(refused(PLAIN, Settings { initial: 20, ..SETTINGS }), ("observations", 23, 20));
-    assert_eq!(refused(PLAIN, Settings { particles: 5, ..SETTINGS }), ("particles", 5, 4));
-    let deep = Settings { map: Map::Deep { width: 3 }, ..SETTINGS };
+    assert_eq!(
+        refused(PLAIN, Settings { search: SearchSettings { initial: 20, ..SETTINGS.search }, ..SETTINGS }),
+        ("observations", 23, 20)
+    );
+    assert_eq!(
+        refused(PLAIN, Settings { model: ModelSettings { particles: 5, ..SETTINGS.model }, ..SETTINGS }),
+        ("particles", 5, 4)
+    );
+    let deep =
+        Settings { model: ModelSettings { map: Map::Deep { width: 3 }, ..SETTINGS.model }, ..SETTINGS };
     assert_eq!(refused(PLAIN, deep), ("features", 3, 2));
-    let narrow = Settings { map: Map::Deep { width: 2 }, ..SETTINGS };
+    let narrow =
+        Settings { model: ModelSettings { map: Map::Deep { width: 2 }, ..SETTINGS.model }, ..SETTINGS };
     assert_eq!(refused(PLAIN, narrow), ("parameters", 19, 4));
-    assert_eq!(refused(PLAIN, Settings { candidates: 33, ..SETTINGS }), ("candidates", 33, 32));
-    let mut small = Box::new(Memory::<2, 3, 20, 4, 2, 4, 11, 32>::new());
+    assert_eq!(
+        refused(PLAIN, Settings { search: SearchSettings { candidates: 33, ..SETTINGS.search }, ..SETTINGS }),
+        ("candidates", 33, 32)
+    );
+    type WithoutAdam = memory!(
+        dimensions: 2, fidelities: 3, observations: 20, particles: 4, map: Ard, candidates: 32,
+        step: Shared { rate: 1.0 }
+    );
+    let mut small = Box::new(WithoutAdam::new());
     let rows = small.start(PLAIN, SETTINGS, 1).err();
-    assert_eq!(rows, Some(Error::Capacity { what: "auxiliary rows", needed: 12, available: 11 }));
-    let shared = Settings { step: Step::Shared { rate: 0.1 }, ..SETTINGS };
+    assert_eq!(rows, Some(Error::Capacity { what: "moments of the steps", needed: 8, available: 1 }));
+    let shared = Settings {
+        learning: LearningSettings { step: Step::Shared { rate: 0.1 }, ..SETTINGS.learning },
+        ..SETTINGS
+    };
     assert!(small.start(PLAIN, shared, 1).is_ok());
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::support::{finish_task, objective};
 use foretune_core::profile::{COMPACT, Compact, DEEP, Deep};
-use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings, Stop};
+use foretune_core::{Dimension, Fidelity, Goal, LearningSettings, Problem, SearchSettings, Settings, Stop};
 
 static SMALL: Mutex<Compact> = Mutex::new(Compact::new());
 static LARGE: Mutex<Deep> = Mutex::new(Deep::new());
@@ -28,15 +28,7 @@ fn the_compact_profile_tunes_a_radio() {
     let mut memory = SMALL.lock().unwrap();
     let mut tuner = memory.start(RADIO, COMPACT, 3).unwrap();
     for task in 1..=2 {
-        let stop = loop {
-            match tuner.ask().unwrap() {
-                Ok(query) => {
-                    let y = objective(&query);
-                    tuner.tell(query, y).unwrap();
-                }
-                Err(stop) => break stop,
-            }
-        };
+        let stop = tuner.run_task(|query| Some(objective(query))).unwrap();
         assert!(matches!(stop, Stop::Budget | Stop::Capacity), "{stop:?}");
         let best = tuner.recommendation().unwrap();
         // The top is 0.9; a random point is worth 0.2 on average.
@@ -48,7 +40,11 @@ fn the_compact_profile_tunes_a_radio() {
 #[test]
 fn the_deep_profile_runs_with_centres_from_elsewhere() {
     let mut memory = LARGE.lock().unwrap();
-    let settings = Settings { steps_per_task: 2, initial: 8, refinements: 0, ..DEEP };
+    let settings = Settings {
+        learning: LearningSettings { steps_per_task: 2, ..DEEP.learning },
+        search: SearchSettings { initial: 8, refinements: 0, ..DEEP.search },
+        ..DEEP
+    };
     let mut tuner = memory.start(Problem { budget: 100.0, ..RADIO }, settings, 3).unwrap();
     let (mut events, mut knowledge) = (Vec::new(), Vec::new());
     for _ in 0..2 {

@@ -1,14 +1,15 @@
 //! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
 //! space or beyond the budget, and refusals that change nothing.
 
-use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, Tuner, bits, finish_task, objective, snapshot};
+use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, bits, finish_task, objective, snapshot};
 use foretune_core::{
-    Bandwidth, Dimension, Error, Fallbacks, Fidelity, Goal, Information, Kind, LogNormal, Map, Prior,
-    Problem, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
+    Ask, Bandwidth, Dimension, Error, Fallbacks, Fidelity, Goal, Information, Kind, LearningSettings,
+    LogNormal, Map, ModelSettings, Optimizer, Prior, Problem, Query, Recommend, Scaling, SearchSettings,
+    Settings, Step, Stop, TransferSettings, Weights,
 };
 use proptest::prelude::*;
 
-const DIMENSIONS: [Dimension; 6] = [
+const DIMENSIONS: [Dimension<'static>; 6] = [
     Dimension::Interval { low: -1e-30, high: 1e-30 },
     Dimension::Interval { low: -1e30, high: 2e30 },
     Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
@@ -43,7 +44,7 @@ enum Mishap {
 
 #[derive(Clone, Debug)]
 struct Scene {
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<Dimension<'static>>,
     fidelities: Vec<Fidelity>,
     budget: f32,
     goal: Goal,
@@ -124,27 +125,31 @@ fn settings() -> impl Strategy<Value = Settings> {
         let ((carried, retry, doubt, fresh), initial, candidates, refinements, carry_particles, anywhere) =
             course;
         Settings {
-            map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
-            particles,
-            beta,
-            information: if correlated { Information::Correlated } else { Information::Paper },
-            max_values,
-            prior,
-            scaling,
-            step,
-            bandwidth,
-            steps_per_round,
-            steps_per_task,
-            kde_mix,
-            carried,
-            retry,
-            doubt,
-            fresh,
-            initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
-            candidates,
-            refinements,
-            carry_particles,
-            recommend: if anywhere { Recommend::Anywhere } else { Recommend::Queried },
+            model: ModelSettings {
+                map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
+                particles,
+                prior,
+                scaling,
+            },
+            transfer: TransferSettings {
+                beta,
+                kde_mix,
+                carried,
+                remeasure: retry,
+                memory_deviation: doubt,
+                memory_after: fresh,
+                carry_particles,
+                ..Settings::DEFAULT.transfer
+            },
+            search: SearchSettings {
+                information: if correlated { Information::Correlated } else { Information::Paper },
+                max_values,
+                initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
+                candidates,
+                refinements,
+                recommend: if anywhere { Recommend::Anywhere } else { Recommend::Queried },
+            },
+            learning: LearningSettings { step, bandwidth, steps_per_round, steps_per_task },
             ..Settings::DEFAULT
         }
         .with_method(method)
@@ -190,7 +195,7 @@ fn scenes() -> impl Strategy<Value = Scene> {
 }
 
 impl Scene {
-    fn answer(&self, query: &Query<3>) -> f32 {
+    fn answer(&self, query: &Query) -> f32 {
         let hash = (query.round().wrapping_mul(0x9e37_79b9) ^ query.task().wrapping_mul(0x85eb_ca6b)) >> 8;
         let wild = hash as f32 / 8_388_608.0 - 1.0;
         let distance: f32 = query.unit().iter().map(|x| (x - 0.4) * (x - 0.4)).sum();
@@ -204,36 +209,37 @@ impl Scene {
         self.offset + self.size * value
     }
 
-    fn check_query(&self, query: &Query<3>) {
+    fn check_query(&self, query: &Query) {
         assert_eq!(query.unit().len(), self.dimensions.len());
-        for ((x, value), dimension) in query.unit().iter().zip(query.setting()).zip(&self.dimensions) {
+        for ((x, value), dimension) in query.unit().iter().zip(query.point()).zip(&self.dimensions) {
             assert_eq!(dimension.snap(*x), *x, "{query:?} is not in the space");
             assert!(value.is_finite() && dimension.unit(*value).is_some(), "{query:?}");
         }
         assert!(query.fidelity() < self.fidelities.len());
     }
 
-    /// Money spent, in the order of the records, exactly.
-    fn check_budget(&self, tuner: &Tuner<'_>) {
+    /// What was spent, in the order of the records, exactly.
+    fn check_budget(&self, tuner: &Optimizer<'_>) {
         let charged = tuner.records().filter(|record| record.kind != Kind::Initial);
         let spent: f64 = charged.map(|record| f64::from(self.fidelities[record.fidelity].cost)).sum();
         assert!(spent <= f64::from(self.budget) * (1.0 + 1e-6), "{spent} of {}", self.budget);
         assert!((f64::from(tuner.status().spent) - spent).abs() <= 1e-6 * spent);
     }
 
-    fn check_particles(&self, tuner: &Tuner<'_>) {
+    fn check_particles(&self, tuner: &Optimizer<'_>) {
         assert!(tuner.particles().flatten().all(|value| value.is_finite() && value.abs() <= 30.0));
     }
 
     /// One task; false if it was begun anew.
-    fn task(&self, tuner: &mut Tuner<'_>, mishaps: &mut impl Iterator<Item = Mishap>) -> bool {
+    fn task(&self, tuner: &mut Optimizer<'_>, mishaps: &mut impl Iterator<Item = Mishap>) -> bool {
         loop {
-            let mut query = match tuner.ask().expect("no answer is outstanding") {
-                Ok(query) => query,
-                Err(stop) => {
+            let mut query = match tuner.ask() {
+                Ask::Query(query) => query,
+                Ask::Done(stop) => {
                     self.check_end(tuner, stop);
                     return true;
                 }
+                other => panic!("no answer is outstanding: {other:?}"),
             };
             self.check_query(&query);
             let mishap = mishaps.next().unwrap_or(Mishap::None);
@@ -262,7 +268,7 @@ impl Scene {
                 Mishap::Restore => {
                     let bytes = snapshot(tuner);
                     tuner.load(&bytes).unwrap();
-                    assert_eq!(tuner.ask(), Some(Ok(query)), "asks again for what was outstanding");
+                    assert_eq!(tuner.ask(), Ask::Query(query), "asks again for what was outstanding");
                     tuner.load(&bytes).unwrap();
                     continue;
                 }
@@ -280,9 +286,10 @@ impl Scene {
         }
     }
 
-    fn check_end(&self, tuner: &Tuner<'_>, stop: Stop) {
+    fn check_end(&self, tuner: &Optimizer<'_>, stop: Stop) {
         self.check_particles(tuner);
-        assert_eq!(tuner.recommendation().is_some(), tuner.status().observations > 0, "{stop:?}");
+        let status = tuner.status();
+        assert_eq!(tuner.recommendation().is_some(), status.observations > status.failures, "{stop:?}");
         if let Some(best) = tuner.recommendation() {
             assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
             for (x, dimension) in best.unit().iter().zip(&self.dimensions) {
@@ -290,8 +297,7 @@ impl Scene {
             }
         }
         match stop {
-            Stop::Capacity => assert_eq!(tuner.data().room(), 0),
-            Stop::Failures => assert_eq!(tuner.records().filter(|record| record.y.is_none()).count(), 8),
+            Stop::Capacity => assert_eq!(status.room, 0),
             Stop::Budget => {
                 let dearest = self.fidelities.last().unwrap().cost;
                 assert!(tuner.status().spent + dearest > self.budget * (1.0 - 1e-6));
@@ -300,7 +306,7 @@ impl Scene {
                 let small = self.dimensions.iter().all(|dimension| dimension.levels().is_some());
                 assert!(small, "an interval is never exhausted: {:?}", tuner.status());
             }
-            Stop::Requested => {}
+            _ => {}
         }
     }
 }
@@ -331,7 +337,11 @@ proptest! {
 /// Two tasks without initial points, so that the second begins with nothing but a remembered value; the objective is
 /// as many times as large as `sizes` says. What the second asked, how it ended, and what it had to fall back to.
 fn remembering(problem: Problem<'_>, retry: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
-    let settings = Settings { initial: 0, retry, ..SETTINGS };
+    let settings = Settings {
+        search: SearchSettings { initial: 0, ..SETTINGS.search },
+        transfer: TransferSettings { remeasure: retry, ..SETTINGS.transfer },
+        ..SETTINGS
+    };
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(problem, settings, 5).unwrap();
     finish(&mut tuner, sizes[0]);
@@ -340,16 +350,17 @@ fn remembering(problem: Problem<'_>, retry: bool, sizes: [f32; 2]) -> (Vec<Vec<u
     (asked, stop, tuner.status().fallbacks)
 }
 
-fn finish(tuner: &mut Tuner<'_>, size: f32) -> (Vec<Vec<u32>>, Stop) {
+fn finish(tuner: &mut Optimizer<'_>, size: f32) -> (Vec<Vec<u32>>, Stop) {
     let mut asked = Vec::new();
     loop {
-        match tuner.ask().unwrap() {
-            Ok(query) => {
+        match tuner.ask() {
+            Ask::Query(query) => {
                 asked.push(bits(query.unit()));
                 let y = size * objective(&query);
                 tuner.tell(query, y).unwrap();
             }
-            Err(stop) => return (asked, stop),
+            Ask::Done(stop) => return (asked, stop),
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -1,19 +1,22 @@
 //! What is refused, why, and that nothing changes by it; failures, early ends and restarts.
 
 use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, answer, finish_task, query_event, snapshot};
-use foretune_core::optimizer::MAX_FAILURES;
 use foretune_core::{
-    Activity, Dimension, Error, Fidelity, Goal, Kind, Method, Problem, Refused, Scaling, Settings, Stop,
+    Activity, Ask, Dimension, Error, Fidelity, Goal, Kind, Method, ModelSettings, Problem, Refused, Scaling,
+    SearchSettings, Settings, Stop, TransferSettings,
 };
 
-const FIXED: Settings = Settings { scaling: Scaling::Fixed { mean: 1.0, deviation: 2.0 }, ..SETTINGS };
+const FIXED: Settings = Settings {
+    model: ModelSettings { scaling: Scaling::Fixed { mean: 1.0, deviation: 2.0 }, ..SETTINGS.model },
+    ..SETTINGS
+};
 
 #[test]
 fn an_answer_that_is_no_number_gives_the_query_back() {
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
     for round in 0..8 {
-        let mut query = tuner.ask().unwrap().unwrap();
+        let mut query = tuner.ask().query().unwrap();
         assert_eq!(query.round(), round);
         let (before, event) = (snapshot(&tuner), query_event(&query));
         let bad = [
@@ -30,7 +33,7 @@ fn an_answer_that_is_no_number_gives_the_query_back() {
             query = refused.query;
             assert_eq!(query_event(&query), event, "the same query comes back");
             assert_eq!(snapshot(&tuner), before, "and nothing has changed");
-            assert_eq!(tuner.ask(), None, "an answer is still outstanding");
+            assert_eq!(tuner.ask(), Ask::Waiting, "an answer is still outstanding");
         }
         tuner.tell(query, 0.1 * round as f32).unwrap();
     }
@@ -40,18 +43,25 @@ fn an_answer_that_is_no_number_gives_the_query_back() {
 fn an_absurd_answer_is_refused_once_there_is_a_scale() {
     let judged = |settings: Settings, start: &[f32], y: f32| {
         let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, Settings { initial: 4, ..settings }, 4).unwrap();
+        let mut tuner = memory
+            .start(
+                PROBLEM,
+                Settings { search: SearchSettings { initial: 4, ..settings.search }, ..settings },
+                4,
+            )
+            .unwrap();
         for y in start {
-            let query = tuner.ask().unwrap().unwrap();
+            let query = tuner.ask().query().unwrap();
             tuner.tell(query, *y).unwrap();
         }
-        let query = tuner.ask().unwrap().unwrap();
+        let query = tuner.ask().query().unwrap();
         let plausible = tuner.plausible().contains(&y);
         let told = tuner.tell(query, y).map_err(|refused| refused.error);
         assert_eq!(told.is_ok(), plausible);
         told
     };
-    let initial = Settings { scaling: Scaling::Initial, ..SETTINGS };
+    let initial =
+        Settings { model: ModelSettings { scaling: Scaling::Initial, ..SETTINGS.model }, ..SETTINGS };
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e8), Err(Error::Outlier));
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e5), Ok(()));
     assert_eq!(judged(FIXED, &[], 1e8), Err(Error::Outlier), "a fixed scale judges from the start");
@@ -71,25 +81,25 @@ fn a_foreign_query_is_refused() {
     let (mut here, mut there) = (Box::new(Toy::new()), Box::new(Toy::new()));
     let mut tuner = here.start(PROBLEM, SETTINGS, 4).unwrap();
     let mut other = there.start(PROBLEM, SETTINGS, 5).unwrap();
-    let foreign = other.ask().unwrap().unwrap();
+    let foreign = other.ask().query().unwrap();
     let foreign = tuner.tell(foreign, 1.0).unwrap_err();
-    assert_eq!(foreign.error, Error::ForeignQuery, "before anything was asked");
-    let own = tuner.ask().unwrap().unwrap();
+    assert_eq!(foreign.error, Error::UnknownQuery, "before anything was asked");
+    let own = tuner.ask().query().unwrap();
     assert_eq!((own.task(), own.round()), (foreign.query.task(), foreign.query.round()));
     let before = snapshot(&tuner);
     let foreign = tuner.tell(foreign.query, 1.0).unwrap_err();
-    assert_eq!(foreign.error, Error::ForeignQuery, "of the same round, but of another tuner");
+    assert_eq!(foreign.error, Error::UnknownQuery, "of the same round, but of another tuner");
     let Refused { query, error } = tuner.fail(foreign.query).unwrap_err();
-    assert_eq!((error, snapshot(&tuner)), (Error::ForeignQuery, before));
+    assert_eq!((error, snapshot(&tuner)), (Error::UnknownQuery, before));
     tuner.tell(own, 1.0).unwrap();
     other.tell(query, 1.0).unwrap();
 
-    let late = tuner.ask().unwrap().unwrap();
+    let late = tuner.ask().query().unwrap();
     tuner.stop();
-    assert_eq!(tuner.tell(late, 1.0).unwrap_err().error, Error::ForeignQuery, "void by now");
-    let old = other.ask().unwrap().unwrap();
+    assert_eq!(tuner.tell(late, 1.0).unwrap_err().error, Error::UnknownQuery, "void by now");
+    let old = other.ask().query().unwrap();
     other.load(&snapshot(&tuner)).unwrap();
-    assert_eq!(other.fail(old).unwrap_err().error, Error::ForeignQuery, "from before a restore");
+    assert_eq!(other.fail(old).unwrap_err().error, Error::UnknownQuery, "from before a restore");
 }
 
 #[test]
@@ -101,20 +111,20 @@ fn calls_out_of_turn_are_refused() {
     finish_task(&mut tuner, &[], &mut Vec::new());
     assert_eq!(tuner.restart(), Err(Error::OutOfTurn));
     assert!(tuner.recommendation().is_some());
-    assert_eq!(tuner.ask(), Some(Err(Stop::Budget)), "however often one asks");
+    assert_eq!(tuner.ask(), Ask::Done(Stop::Budget), "however often one asks");
     tuner.stop();
-    assert_eq!(tuner.ask(), Some(Err(Stop::Budget)));
+    assert_eq!(tuner.ask(), Ask::Done(Stop::Budget));
     assert_eq!(tuner.next_task(), Ok(()));
     assert_eq!(tuner.next_task(), Err(Error::OutOfTurn));
 }
 
 #[test]
-fn measurements_that_fail_are_charged_and_after_eight_the_task_ends() {
+fn measurements_that_fail_are_charged_take_a_slot_and_are_not_asked_again() {
     for method in METHODS {
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
         let (mut failed, mut spent) = (Vec::new(), 0.0);
-        while let Ok(query) = tuner.ask().unwrap() {
+        while let Ask::Query(query) = tuner.ask() {
             let event = (query.unit().to_vec(), query.fidelity());
             assert!(!failed.contains(&event), "{method:?} asks again for what failed");
             failed.push(event);
@@ -124,10 +134,11 @@ fn measurements_that_fail_are_charged_and_after_eight_the_task_ends() {
             tuner.fail(query).unwrap();
             assert_eq!(tuner.status().spent, spent);
         }
-        // The methods at the truth's fidelity run out of money before.
-        let expected = if spent + 5.0 > PROBLEM.budget { Stop::Budget } else { Stop::Failures };
-        assert_eq!((tuner.ask(), tuner.recommendation()), (Some(Err(expected)), None), "{method:?}");
-        assert!(failed.len() <= MAX_FAILURES);
+        let status = tuner.status();
+        assert_eq!((status.failures, status.room + failed.len()), (failed.len(), 24), "{method:?}");
+        let expected = if status.room == 0 { Stop::Capacity } else { Stop::Budget };
+        assert_eq!((tuner.ask(), tuner.recommendation()), (Ask::Done(expected), None), "{method:?}");
+        assert!(failed.len() > 8, "{method:?} gave up after {} failures", failed.len());
         tuner.next_task().unwrap();
         finish_task(&mut tuner, &[], &mut Vec::new());
         assert!(tuner.recommendation().is_some());
@@ -143,14 +154,14 @@ fn a_task_stopped_after_some_answer_ends_the_same_way() {
             let mut memory = Box::new(Toy::new());
             let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
             for _ in 0..5 {
-                let query = tuner.ask().unwrap().unwrap();
+                let query = tuner.ask().query().unwrap();
                 answer(&mut tuner, query);
             }
             (0..wait).for_each(|_| _ = tuner.advance());
             tuner.stop();
             let mut events = Vec::new();
             finish_task(&mut tuner, &[], &mut events);
-            assert_eq!(tuner.ask(), Some(Err(Stop::Requested)));
+            assert_eq!(tuner.ask(), Ask::Done(Stop::Requested));
             tuner.next_task().unwrap();
             finish_task(&mut tuner, &[], &mut events);
             ends.push(events);
@@ -164,7 +175,7 @@ fn a_task_stopped_before_any_answer_leaves_particles_for_the_next() {
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
     tuner.stop();
-    assert_eq!((tuner.ask(), tuner.recommendation()), (Some(Err(Stop::Requested)), None));
+    assert_eq!((tuner.ask(), tuner.recommendation()), (Ask::Done(Stop::Requested), None));
     let particles: Vec<Vec<f32>> = tuner.particles().map(<[f32]>::to_vec).collect();
     assert!(particles.windows(2).all(|pair| pair[0] != pair[1]), "{particles:?}");
     tuner.next_task().unwrap();
@@ -179,7 +190,7 @@ fn a_restarted_task_is_the_same_task() {
         let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
         for task in 1..=2 {
             for _ in 0..7 {
-                let query = tuner.ask().unwrap().unwrap();
+                let query = tuner.ask().query().unwrap();
                 answer(&mut tuner, query);
             }
             let _outstanding = tuner.ask();
@@ -208,32 +219,36 @@ fn malformed_problems_and_settings_are_refused_by_name() {
     let mut error = |problem: Problem<'static>, settings: Settings| {
         memory.start(problem, settings, 1).err().map(|error| error.to_string())
     };
-    const FLAT: &[Dimension] = &[PROBLEM.dimensions[0], Dimension::Interval { low: 1.0, high: 1.0 }];
+    const FLAT: &[Dimension<'static>] = &[PROBLEM.dimensions[0], Dimension::Interval { low: 1.0, high: 1.0 }];
     const FALLING: &[Fidelity] = &[PROBLEM.fidelities[1], PROBLEM.fidelities[0]];
     for (problem, settings, words) in [
         (
             Problem { dimensions: FLAT, ..PROBLEM },
             SETTINGS,
-            "dimension 1, from 0: missing, without a finite range, or levels not ascending",
+            "dimension 1 (from 0): its lower end must be below its upper end",
         ),
         (
             Problem { dimensions: &[], ..PROBLEM },
             SETTINGS,
-            "dimension 0, from 0: missing, without a finite range, or levels not ascending",
+            "dimension 0 (from 0): there must be one at least",
         ),
         (
             Problem { fidelities: FALLING, ..PROBLEM },
             SETTINGS,
-            "fidelity 1, from 0: missing, cheaper than the last, or cost or noise out of range",
+            "fidelity 1 (from 0): it must cost no less than the one before it",
+        ),
+        (Problem { fidelities: &[], ..PROBLEM }, SETTINGS, "fidelity 0 (from 0): there must be one at least"),
+        (Problem { budget: -1.0, ..PROBLEM }, SETTINGS, "the budget is negative or not finite"),
+        (
+            PROBLEM,
+            Settings { transfer: TransferSettings { beta: -1.0, ..SETTINGS.transfer }, ..SETTINGS },
+            "setting `beta` must be 0 to 1e6",
         ),
         (
-            Problem { fidelities: &[], ..PROBLEM },
-            SETTINGS,
-            "fidelity 0, from 0: missing, cheaper than the last, or cost or noise out of range",
+            PROBLEM,
+            Settings { model: ModelSettings { particles: 0, ..SETTINGS.model }, ..SETTINGS },
+            "setting `particles` must be 1 to 16",
         ),
-        (Problem { budget: -1.0, ..PROBLEM }, SETTINGS, "the budget is negative or not finite"),
-        (PROBLEM, Settings { beta: -1.0, ..SETTINGS }, "setting `beta` is out of range"),
-        (PROBLEM, Settings { particles: 0, ..SETTINGS }, "setting `particles` is out of range"),
     ] {
         assert_eq!(error(problem, settings).as_deref(), Some(words));
     }
@@ -247,7 +262,7 @@ fn the_status_says_what_it_is_doing() {
     assert_eq!(tuner.status().activity, Activity::Preparing);
     let mut seen = Vec::new();
     for _ in 0..6 {
-        let query = tuner.ask().unwrap().unwrap();
+        let query = tuner.ask().query().unwrap();
         assert_eq!(tuner.status().activity, Activity::Waiting);
         assert!(!tuner.status().activity.is_busy());
         answer(&mut tuner, query);

@@ -1,7 +1,7 @@
 //! Work comes in many small slices.
 
 use crate::support::{PROBLEM, SETTINGS, Toy, objective, variants};
-use foretune_core::{Method, Progress, Settings};
+use foretune_core::{Method, Progress, SearchSettings, Settings};
 
 /// Slices from one query to the next, of a task with ten or more observations.
 fn slices(settings: Settings) -> usize {
@@ -11,13 +11,15 @@ fn slices(settings: Settings) -> usize {
     loop {
         match tuner.advance() {
             Progress::Working => count += 1,
-            Progress::Query(query) if tuner.data().len() >= 10 && query.round() > 10 => return count,
+            Progress::Query(query) if tuner.status().observations >= 10 && query.round() > 10 => {
+                return count;
+            }
             Progress::Query(query) => {
                 let y = objective(&query);
                 tuner.tell(query, y).unwrap();
                 count = 0;
             }
-            Progress::Waiting | Progress::Done(_) => panic!("the task is longer"),
+            other => panic!("the task is longer: {other:?}"),
         }
     }
 }
@@ -27,24 +29,30 @@ fn slices(settings: Settings) -> usize {
 #[test]
 fn no_slice_does_a_whole_particles_work() {
     for settings in variants(SETTINGS).filter(|s| matches!(s.method, Method::MftMes | Method::Continual)) {
-        let particles = settings.particles;
-        let learning = settings.steps_per_round as usize * particles * (2 + 2);
+        let particles = settings.model.particles;
+        let learning = settings.learning.steps_per_round as usize * particles * (2 + 2);
         let sweep =
             |candidates: usize| particles * (3 + candidates.div_ceil(8) + candidates.div_ceil(32)) + 1;
-        let refinements = settings.refinements * sweep(settings.candidates / 4);
-        let least = learning + sweep(settings.candidates) + 3 * particles + refinements;
+        let refinements = settings.search.refinements * sweep(settings.search.candidates / 4);
+        let least = learning + sweep(settings.search.candidates) + 3 * particles + refinements;
         let counted = slices(settings);
         assert!(counted >= least, "{settings:?}: {counted} slices, at least {least} expected");
-        let twice = slices(Settings { max_values: 16, ..settings });
+        let twice =
+            slices(Settings { search: SearchSettings { max_values: 16, ..settings.search }, ..settings });
         assert_eq!(counted, twice, "samples are no reason for more slices");
     }
 }
 
 #[test]
 fn more_candidates_make_more_slices_not_longer_ones() {
-    let few = Settings { candidates: 16, refinements: 0, ..SETTINGS };
-    let many = Settings { candidates: 32, ..few };
-    assert_eq!(slices(many) - slices(few), SETTINGS.particles * 2, "two more blocks of eight per particle");
+    let few =
+        Settings { search: SearchSettings { candidates: 16, refinements: 0, ..SETTINGS.search }, ..SETTINGS };
+    let many = Settings { search: SearchSettings { candidates: 32, ..few.search }, ..few };
+    assert_eq!(
+        slices(many) - slices(few),
+        SETTINGS.model.particles * 2,
+        "two more blocks of eight per particle"
+    );
 }
 
 #[test]
@@ -56,13 +64,13 @@ fn the_batch_design_takes_a_slice_per_particle_and_block() {
     loop {
         match tuner.advance() {
             Progress::Working => count += 1,
-            Progress::Query(query) if query.round() as usize == settings.initial => break,
+            Progress::Query(query) if query.round() as usize == settings.search.initial => break,
             Progress::Query(query) => tuner.tell(query, 0.5).unwrap(),
-            Progress::Waiting | Progress::Done(_) => panic!("the task is longer"),
+            other => panic!("the task is longer: {other:?}"),
         }
     }
     // Six points are wanted (30 / 5); all but the first are weighed with 4 blocks of candidates, per particle once for
     // their variances and once for the mean kernel.
-    let least = 5 * 2 * 4 * settings.particles;
+    let least = 5 * 2 * 4 * settings.model.particles;
     assert!(count >= least, "{count} slices, at least {least} expected");
 }

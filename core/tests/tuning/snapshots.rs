@@ -1,11 +1,12 @@
 //! A restored task continues bit for bit; damaged, foreign and newer bytes are refused and change nothing.
 
 use crate::support::{
-    Event, LEVELS, PROBLEM, SETTINGS, Toy, Tuner, answer, finish_task, next, query_event, snapshot, variants,
+    Event, LEVELS, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot, variants,
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
-    Activity, Dimension, Error, Map, Memory, Method, Problem, Progress, Settings, SnapshotError,
+    Activity, Dimension, Error, Map, Memory, Method, ModelSettings, Optimizer, Problem, Progress, Settings,
+    SnapshotError, TransferSettings,
 };
 
 const SEED: u64 = 77;
@@ -88,7 +89,7 @@ fn a_stopped_task_restores_as_one() {
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(PROBLEM, SETTINGS, SEED).unwrap();
     for _ in 0..6 {
-        let query = tuner.ask().unwrap().unwrap();
+        let query = tuner.ask().query().unwrap();
         answer(&mut tuner, query);
     }
     tuner.stop();
@@ -123,19 +124,19 @@ fn knowledge_starts_the_next_task() {
 }
 
 /// A tuner in its second task, and its snapshot.
-fn second_task<'a>(memory: &'a mut Toy, settings: Settings) -> (Tuner<'a>, Vec<u8>) {
+fn second_task<'a>(memory: &'a mut Toy, settings: Settings) -> (Optimizer<'a>, Vec<u8>) {
     let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
     finish_task(&mut tuner, &[], &mut Vec::new());
     tuner.next_task().unwrap();
     for _ in 0..6 {
-        let query = tuner.ask().unwrap().unwrap();
+        let query = tuner.ask().query().unwrap();
         answer(&mut tuner, query);
     }
     let bytes = snapshot(&tuner);
     (tuner, bytes)
 }
 
-fn refusal(tuner: &mut Tuner<'_>, bytes: &[u8]) -> SnapshotError {
+fn refusal(tuner: &mut Optimizer<'_>, bytes: &[u8]) -> SnapshotError {
     match tuner.load(bytes) {
         Err(Error::Snapshot(why)) => why,
         other => panic!("{other:?}"),
@@ -226,9 +227,12 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
     };
     let model = Err(Error::Snapshot(SnapshotError::Model));
     for other in [
-        Settings { map: Map::Deep { width: 4 }, ..SETTINGS },
-        Settings { particles: 3, ..SETTINGS },
-        Settings { prior: Settings::PAPER.prior, ..SETTINGS },
+        Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..SETTINGS.model }, ..SETTINGS },
+        Settings { model: ModelSettings { particles: 3, ..SETTINGS.model }, ..SETTINGS },
+        Settings {
+            model: ModelSettings { prior: Settings::PAPER.model.prior, ..SETTINGS.model },
+            ..SETTINGS
+        },
     ] {
         assert_eq!(load(PROBLEM, other, &knowledge), model, "{other:?}");
         assert_eq!(load(PROBLEM, other, &within), model, "{other:?}");
@@ -240,7 +244,7 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
 
     let settings = Err(Error::Snapshot(SnapshotError::Settings));
     let budget = Problem { budget: 31.0, ..PROBLEM };
-    let beta = Settings { beta: 0.5, ..SETTINGS };
+    let beta = Settings { transfer: TransferSettings { beta: 0.5, ..SETTINGS.transfer }, ..SETTINGS };
     assert_eq!(load(PROBLEM, beta, &within), settings);
     assert_eq!(load(budget, SETTINGS, &within), settings);
     assert_eq!(load(PROBLEM, beta, &knowledge), Ok(()));
@@ -260,11 +264,15 @@ fn carried_points_move_to_the_levels_of_the_new_problem() {
     let coarse: &[Dimension] = &[Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }, LEVELS, LEVELS];
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory
-        .start(Problem { dimensions: coarse, ..PROBLEM }, Settings { carried: 1, ..SETTINGS }, 9)
+        .start(
+            Problem { dimensions: coarse, ..PROBLEM },
+            Settings { transfer: TransferSettings { carried: 1, ..SETTINGS.transfer }, ..SETTINGS },
+            9,
+        )
         .unwrap();
     tuner.load(&knowledge).unwrap();
     assert_eq!(tuner.carried().len(), 1, "no more than the settings say");
-    for (x, dimension) in tuner.carried()[0].iter().zip(coarse) {
+    for (x, dimension) in tuner.carried().next().unwrap().iter().zip(coarse) {
         assert_eq!(dimension.snap(*x), *x);
     }
     assert_eq!((tuner.task(), tuner.seed()), (3, 9), "knowledge does not bring a seed");

@@ -1,17 +1,18 @@
 //! A toy problem for all tests here, the ways to tune it, and a trace of what was asked.
 
 use foretune_core::{
-    Bandwidth, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map, Memory, Method, Optimizer,
-    Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
+    Bandwidth, Dimension, Error, Fidelity, Goal, Information, LearningSettings, LogNormal, Map, Method,
+    ModelSettings, Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, SearchSettings, Settings,
+    Step, Stop, TransferSettings, Weights, memory,
 };
 
-/// Three dimensions, three fidelities, 24 observations, 4 particles; features and parameters for ARD or a deep map of
-/// width 4 (57 parameters in three dimensions); 4 carried particles and 8 rows for Adam; 32 candidates.
-pub type Toy = Memory<3, 3, 24, 4, 4, 57, 12, 32>;
-pub type Tuner<'a> = Optimizer<'a, 3, 3, 24, 4, 4, 57, 12, 32>;
+/// Room for either map, 24 observations.
+pub type Toy = memory!(
+    dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32
+);
 
-pub const LEVELS: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
-pub const MIXED: &[Dimension] = &[
+pub const LEVELS: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+pub const MIXED: &[Dimension<'static>] = &[
     Dimension::Interval { low: -5.0, high: 10.0 },
     Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
     LEVELS,
@@ -33,33 +34,41 @@ const WIDE: LogNormal = LogNormal { mean: -0.5, deviation: 0.7 };
 /// Small numbers, so that a task takes milliseconds; all of them here, so that a better default changes no digest.
 pub const SETTINGS: Settings = Settings {
     method: Method::MftMes,
-    map: Map::Ard,
-    particles: 4,
-    beta: 1.2,
-    information: Information::Correlated,
-    max_values: 4,
-    prior: Prior {
-        weights: Weights::PerInput(0.5),
-        length: WIDE,
-        signal: WIDE,
-        gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+    model: ModelSettings {
+        map: Map::Ard,
+        particles: 4,
+        prior: Prior {
+            weights: Weights::PerInput(0.5),
+            length: WIDE,
+            signal: WIDE,
+            gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+        },
+        scaling: Scaling::Running,
     },
-    carry_particles: true,
-    kde_bandwidth: 0.55,
-    kde_mix: 0.2,
-    bandwidth: Bandwidth::Median,
-    step: Step::Adam { rate: 0.05 },
-    steps_per_round: 2,
-    steps_per_task: 3,
-    carried: 2,
-    retry: true,
-    doubt: 0.5,
-    fresh: 0.0,
-    initial: 4,
-    scaling: Scaling::Running,
-    candidates: 32,
-    refinements: 2,
-    recommend: Recommend::Queried,
+    transfer: TransferSettings {
+        beta: 1.2,
+        carry_particles: true,
+        kde_bandwidth: 0.55,
+        kde_mix: 0.2,
+        carried: 2,
+        remeasure: true,
+        memory_deviation: 0.5,
+        memory_after: 0.0,
+    },
+    search: SearchSettings {
+        information: Information::Correlated,
+        max_values: 4,
+        initial: 4,
+        candidates: 32,
+        refinements: 2,
+        recommend: Recommend::Queried,
+    },
+    learning: LearningSettings {
+        bandwidth: Bandwidth::Median,
+        step: Step::Adam { rate: 0.05 },
+        steps_per_round: 2,
+        steps_per_task: 3,
+    },
 };
 
 pub const METHODS: [Method; 6] = [
@@ -76,13 +85,15 @@ pub const MAPS: [Map; 2] = [Map::Ard, Map::Deep { width: 4 }];
 /// Every method with every map.
 pub fn variants(settings: Settings) -> impl Iterator<Item = Settings> {
     MAPS.into_iter().flat_map(move |map| {
-        METHODS.into_iter().map(move |method| Settings { map, ..settings }.with_method(method))
+        METHODS.into_iter().map(move |method| {
+            Settings { model: ModelSettings { map, ..settings.model }, ..settings }.with_method(method)
+        })
     })
 }
 
 /// The objective in `[0, 1]`, only by operations that are the same on all machines: a hill that moves from task to
 /// task, cheaper fidelities biased, with a wobble in place of noise.
-pub fn objective<const D: usize>(query: &Query<D>) -> f32 {
+pub fn objective(query: &Query) -> f32 {
     let hill = query.unit().iter().enumerate().fold(1.0, |sum, (j, x)| {
         let gap = (x - 0.3 - 0.1 * j as f32 - 0.05 * query.task() as f32) / 0.3;
         sum + gap * gap
@@ -92,25 +103,14 @@ pub fn objective<const D: usize>(query: &Query<D>) -> f32 {
 }
 
 /// The next query or the end of the task, slice by slice, for any memory; `knowledge` for those without centres.
-pub fn next<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-    knowledge: &[u8],
-) -> Result<Result<Query<D>, Stop>, Error> {
+pub fn next(tuner: &mut Optimizer<'_>, knowledge: &[u8]) -> Result<Result<Query, Stop>, Error> {
     loop {
         match tuner.advance_with(knowledge)? {
             Progress::Working => {}
             Progress::Query(query) => return Ok(Ok(query)),
             Progress::Waiting => panic!("asked while an answer is outstanding"),
             Progress::Done(stop) => return Ok(Err(stop)),
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -118,7 +118,7 @@ pub fn next<
 /// One event of a run, in bits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    Query { task: u32, round: u32, fidelity: usize, setting: Vec<u32>, unit: Vec<u32> },
+    Query { task: u32, round: u32, fidelity: usize, point: Vec<u32>, unit: Vec<u32> },
     End { stop: Stop, recommendation: Option<Vec<u32>>, particles: Vec<u32>, carried: Vec<u32> },
 }
 
@@ -126,31 +126,18 @@ pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-pub fn query_event<const D: usize>(query: &Query<D>) -> Event {
+pub fn query_event(query: &Query) -> Event {
     Event::Query {
         task: query.task(),
         round: query.round(),
         fidelity: query.fidelity(),
-        setting: bits(query.setting()),
+        point: bits(query.point()),
         unit: bits(query.unit()),
     }
 }
 
 /// Tunes with [`objective`] to the end of the task. In every seventh round the measurement fails.
-pub fn finish_task<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-    knowledge: &[u8],
-    events: &mut Vec<Event>,
-) {
+pub fn finish_task(tuner: &mut Optimizer<'_>, knowledge: &[u8], events: &mut Vec<Event>) {
     loop {
         match next(tuner, knowledge).expect("the knowledge is the last task's") {
             Ok(query) => {
@@ -159,11 +146,10 @@ pub fn finish_task<
             }
             Err(stop) => {
                 let recommendation = tuner.recommendation().map(|best| {
-                    [bits(best.setting()), bits(best.unit()), bits(&[best.mean, best.deviation])].concat()
+                    [bits(best.point()), bits(best.unit()), bits(&[best.mean, best.deviation])].concat()
                 });
                 let particles = tuner.particles().flat_map(bits).collect();
-                let dimensions = tuner.problem().dimensions.len();
-                let carried = tuner.carried().iter().flat_map(|x| bits(&x[..dimensions])).collect();
+                let carried = tuner.carried().flat_map(|x| bits(&x)).collect();
                 return events.push(Event::End { stop, recommendation, particles, carried });
             }
         }
@@ -171,28 +157,16 @@ pub fn finish_task<
 }
 
 /// Answers as [`finish_task`] does.
-pub fn answer<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    tuner: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-    query: Query<D>,
-) {
+pub fn answer(tuner: &mut Optimizer<'_>, query: Query) {
     let y = objective(&query);
     let told = if query.round() % 7 == 3 { tuner.fail(query) } else { tuner.tell(query, y) };
     told.expect("the query asked last, with a good answer");
 }
 
 /// The bytes of a snapshot.
-pub fn snapshot(tuner: &Tuner<'_>) -> Vec<u8> {
+pub fn snapshot(tuner: &Optimizer<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    tuner.snapshot(|piece| bytes.extend_from_slice(piece));
+    tuner.snapshot(|piece| bytes.extend_from_slice(piece)).expect("this memory keeps its particles");
     assert_eq!(bytes.len(), tuner.snapshot_len());
     bytes
 }

@@ -2,21 +2,32 @@
 //! stored elsewhere, and everything comes out the same.
 
 use crate::support::{Event, PROBLEM, SETTINGS, answer, finish_task, next, query_event};
-use foretune_core::{Error, Map, Memory, Method, Record, Settings, SnapshotError, Step};
+use foretune_core::{
+    Error, LearningSettings, Map, Method, ModelSettings, Point, Record, Settings, SnapshotError, Step, memory,
+};
 
 /// With room for the last task's particles and the shared moment.
-type Keeps = Memory<3, 3, 24, 4, 4, 57, 5, 32>;
+type Keeps = memory!(
+    dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32,
+    step: Shared { rate: 1.0 }
+);
 /// Without.
-type Reads = Memory<3, 3, 24, 4, 4, 57, 1, 32>;
+type Reads = memory!(
+    dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32,
+    step: Shared { rate: 1.0 }, keeps_particles: false
+);
 
-const SHARED: Settings = Settings { step: Step::Shared { rate: 0.05 }, ..SETTINGS };
+const SHARED: Settings = Settings {
+    learning: LearningSettings { step: Step::Shared { rate: 0.05 }, ..SETTINGS.learning },
+    ..SETTINGS
+};
 
 fn variants() -> [Settings; 4] {
-    let deep = Settings { map: Map::Deep { width: 4 }, ..SHARED };
+    let deep = Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..SHARED.model }, ..SHARED };
     [
         SHARED,
         deep,
-        Settings { step: Step::Plain { rate: 1e-2 }, ..deep },
+        Settings { learning: LearningSettings { step: Step::Plain { rate: 1e-2 }, ..deep.learning }, ..deep },
         SHARED.with_method(Method::Myopic { c: 0.5 }),
     ]
 }
@@ -53,15 +64,15 @@ fn centres_read_from_elsewhere_give_the_same_bits() {
 fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
     for settings in variants() {
         let (mut events, mut knowledge) = (Vec::new(), Vec::new());
-        let mut journal: Vec<Record<3>> = Vec::new();
+        let mut journal: Vec<Record> = Vec::new();
         while events.iter().filter(|event| matches!(event, Event::End { .. })).count() < 3 {
             let mut memory = Box::new(Reads::new());
             let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
             if !knowledge.is_empty() {
                 tuner.load(&knowledge).unwrap();
             }
-            for &record in &journal {
-                tuner.recall(record).unwrap();
+            for record in &journal {
+                tuner.recall(record.clone()).unwrap();
             }
             assert_eq!(tuner.records().collect::<Vec<_>>(), journal);
             match next(&mut tuner, &knowledge).unwrap() {
@@ -105,34 +116,37 @@ fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
 fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
     let mut memory = Box::new(Reads::new());
     let mut tuner = memory.start(PROBLEM, SHARED, 8).unwrap();
-    let good = Record { x: [0.25, 0.0, 0.4], fidelity: 0, kind: foretune_core::Kind::Initial, y: Some(1.0) };
+    let at = |x: &[f32]| Record {
+        unit: Point::from_slice(x).unwrap(),
+        fidelity: 0,
+        kind: foretune_core::Kind::Initial,
+        y: Some(1.0),
+    };
+    let good = at(&[0.25, 0.0, 0.4]);
     let contents = Err(Error::Snapshot(SnapshotError::Contents));
     for bad in [
-        Record { x: [1.25, 0.0, 0.4], ..good },
-        Record { x: [f32::NAN, 0.0, 0.4], ..good },
-        Record { x: [0.25, 0.0, 0.45], ..good },
-        Record { fidelity: 3, ..good },
-        Record { y: Some(f32::NAN), ..good },
-        Record { y: Some(-1e31), ..good },
+        at(&[1.25, 0.0, 0.4]),
+        at(&[f32::NAN, 0.0, 0.4]),
+        at(&[0.25, 0.0, 0.45]),
+        at(&[0.25, 0.0]),
+        Record { fidelity: 3, ..good.clone() },
+        Record { y: Some(f32::NAN), ..good.clone() },
+        Record { y: Some(-1e31), ..good.clone() },
     ] {
-        assert_eq!(tuner.recall(bad), contents, "{bad:?}");
+        assert_eq!(tuner.recall(bad.clone()), contents, "{bad:?}");
     }
-    for i in 0..8 {
-        assert_eq!(tuner.recall(Record { y: None, ..good }), Ok(()), "{i}");
-    }
-    let failures = Error::Capacity { what: "failures", needed: 9, available: 8 };
-    assert_eq!(tuner.recall(Record { y: None, ..good }), Err(failures));
     for i in 0..24 {
-        assert_eq!(tuner.recall(good), Ok(()), "{i}");
+        let y = (i % 3 > 0).then_some(1.0);
+        assert_eq!(tuner.recall(Record { y, ..good.clone() }), Ok(()), "{i}");
     }
     let full = Error::Capacity { what: "observations", needed: 25, available: 24 };
-    assert_eq!(tuner.recall(good), Err(full));
-    assert_eq!((tuner.records().count(), tuner.status().to_replay), (32, 24));
+    assert_eq!(tuner.recall(good.clone()), Err(full));
+    assert_eq!((tuner.records().count(), tuner.status().to_replay), (24, 24));
 
     let mut memory = Box::new(Reads::new());
     let mut tuner = memory.start(PROBLEM, SHARED, 8).unwrap();
     let query = next(&mut tuner, &[]).unwrap().unwrap();
-    assert_eq!(tuner.recall(good), Err(Error::OutOfTurn));
+    assert_eq!(tuner.recall(good.clone()), Err(Error::OutOfTurn));
     tuner.fail(query).unwrap();
     assert_eq!(tuner.recall(good), Err(Error::OutOfTurn), "also after a failure, with no observation yet");
 }

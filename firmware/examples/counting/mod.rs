@@ -8,10 +8,14 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
-use foretune_core::features::{Forward, Rows, forward};
-use foretune_core::gp::{self, Observations, Particle, Posterior};
-use foretune_core::kernel::Model;
-use foretune_core::{Activity, Dimension, Fidelity, Goal, Memory, Problem, Progress, Settings};
+use foretune_core::internals::features::{Forward, forward};
+use foretune_core::internals::gp::{self, Observations, Particle, Posterior};
+use foretune_core::internals::kernel::Model;
+use foretune_core::internals::linalg::{Matrix, MatrixMut};
+use foretune_core::{
+    Activity, Dimension, Error, Fidelity, Goal, LearningSettings, Optimizer, Problem, Progress,
+    SearchSettings, Settings, TransferSettings,
+};
 use semihosting::{println, process::exit};
 
 /// Numbers of observations at which everything is counted.
@@ -73,47 +77,44 @@ fn objective(x: &[f32], fidelity: usize) -> f32 {
     1.0 / (0.3 + distance) - 0.05 * fidelity as f32
 }
 
-/// Counts a step of learning, a search and a snapshot at every number of observations.
+/// What is tuned: any problem of these dimensions, with a budget that does not end.
 #[allow(dead_code, reason = "the model's program has no optimizer")]
-pub fn count_tuning<
-    const D: usize,
-    const M: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    memory: &mut Memory<D, M, CAPACITY, V, F, P, A, Q>,
-    dimensions: &[Dimension],
-    settings: Settings,
-) {
-    let problem = Problem { dimensions, fidelities: &FIDELITIES, budget: 1e6, goal: Goal::Maximise };
-    for t in OBSERVATIONS {
-        let settings = Settings { initial: t, steps_per_round: 1, steps_per_task: 0, carried: 0, ..settings };
-        let mut tuner = memory.start(problem, settings, 1).expect("the settings fit the memory");
-        while tuner.data().len() < t {
-            if let Ok(Progress::Query(query)) = tuner.advance_with(&[]) {
-                let y = objective(query.unit(), query.fidelity());
-                assert!(tuner.tell(query, y).is_ok());
-            }
-        }
-        let mut step = 0;
-        while tuner.status().activity == Activity::Learning {
-            step += count(|| drop(tuner.advance_with(&[])));
-        }
-        tell("step", t, step);
-        tell("ask", t, count(|| while let Ok(Progress::Working) = tuner.advance_with(&[]) {}));
-        let mut bytes = 0;
-        tuner.stop();
-        while let Ok(Progress::Working) = tuner.advance_with(&[]) {}
-        tell(
-            "snapshot",
-            t,
-            count(|| tuner.knowledge(|piece| bytes += piece.len()).expect("the task has ended")),
-        );
-        assert!(bytes > 0);
+pub const fn problem<'a>(dimensions: &'a [Dimension]) -> Problem<'a> {
+    Problem { dimensions, fidelities: &FIDELITIES, budget: 1e6, goal: Goal::Maximise }
+}
+
+/// A profile's settings for a search right after `t` observations.
+#[allow(dead_code, reason = "the model's program has no optimizer")]
+pub fn settings(t: usize, profile: Settings) -> Settings {
+    Settings {
+        learning: LearningSettings { steps_per_round: 1, steps_per_task: 0, ..profile.learning },
+        transfer: TransferSettings { carried: 0, ..profile.transfer },
+        search: SearchSettings { initial: t, ..profile.search },
+        ..profile
     }
+}
+
+/// Counts a step of learning, a search and a snapshot after `t` observations.
+#[allow(dead_code, reason = "the model's program has no optimizer")]
+pub fn count_tuning(tuner: Result<Optimizer<'_>, Error>, t: usize) {
+    let mut tuner = tuner.expect("the settings fit the memory");
+    while tuner.status().observations < t {
+        if let Ok(Progress::Query(query)) = tuner.advance_with(&[]) {
+            let y = objective(query.unit(), query.fidelity());
+            assert!(tuner.tell(query, y).is_ok());
+        }
+    }
+    let mut step = 0;
+    while tuner.status().activity == Activity::Learning {
+        step += count(|| drop(tuner.advance_with(&[])));
+    }
+    tell("step", t, step);
+    tell("ask", t, count(|| while let Ok(Progress::Working) = tuner.advance_with(&[]) {}));
+    let mut bytes = 0;
+    tuner.stop();
+    while let Ok(Progress::Working) = tuner.advance_with(&[]) {}
+    tell("snapshot", t, count(|| tuner.knowledge(|piece| bytes += piece.len()).expect("the task has ended")));
+    assert!(bytes > 0);
 }
 
 /// Repetitions of what is short beside a tick.
@@ -136,13 +137,15 @@ pub fn count_model<const F: usize>(
         word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (word >> 8) as f32 / 16_777_216.0
     });
-    let [first, second, features] = scratch;
-    let points = Rows { data: &x, stride: d };
+    let [mut first, mut second, mut features] =
+        scratch.map(|numbers| MatrixMut::from_slice(numbers, F, BLOCK));
+    let points = Matrix::from_slice(&x, d, CAPACITY);
+    let block = points.columns(0, BLOCK);
     let passes = count(|| {
         for _ in 0..REPETITIONS {
-            let hidden = [&mut *first, &mut *second];
-            let block = Forward { points, count: BLOCK, hidden, features, stride: F };
-            forward(model.map, d, model.offsets.length, theta, block);
+            let hidden = [first.as_view_mut(), second.as_view_mut()];
+            let work = Forward { points: block, hidden, features: features.as_view_mut() };
+            forward(model.map, d, model.offsets.length, theta, work);
         }
     });
     tell("forward", 0, passes / REPETITIONS / BLOCK as u64);
@@ -151,13 +154,13 @@ pub fn count_model<const F: usize>(
     let mut fallbacks = Default::default();
     let particle = Particle::new(model, theta, &[0.1; 4], &mut fallbacks);
     for t in OBSERVATIONS {
-        let data = Observations { points, fidelity: &fidelity[..t], z: &x[..t] };
+        let data = Observations { points: points.columns(0, t), fidelity: &fidelity[..t], z: &x[..t] };
         for from in (0..t).step_by(BLOCK) {
             gp.factor(&particle, &data, from, &mut fallbacks).expect("finite");
         }
         gp.condition(&data);
         let mut out = [Posterior::default(); BLOCK * FIDELITIES.len()];
-        let some = count(|| gp.posterior(&particle, &data, points, FIDELITIES.len(), &mut out));
+        let some = count(|| gp.posterior(&particle, &data, block, FIDELITIES.len(), &mut out));
         tell("posterior", t, some / BLOCK as u64);
     }
 }

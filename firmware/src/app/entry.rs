@@ -10,7 +10,7 @@
 //! | 8 | point, 8 numbers |
 //! | 40 | spent, queries (of an end) |
 
-use foretune_core::{Dimension, Kind, Record};
+use foretune_core::{Dimension, Kind, Point, Record};
 use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
 
 use super::coordinates;
@@ -146,16 +146,15 @@ impl Entry {
         }
     }
 
-    /// The answer that the optimizer recalls.
-    pub fn record<const D: usize>(&self) -> Option<Record<D>> {
+    /// The answer that the optimizer recalls, of a problem in so many dimensions.
+    pub fn record(&self, dimensions: usize) -> Option<Record> {
         let (asked, y) = match *self {
             Entry::Observed(asked, y) => (asked, Some(y)),
             Entry::GivenUp(asked) => (asked, None),
             _ => return None,
         };
-        let mut x = [0.0; D];
-        x.iter_mut().zip(asked.x).for_each(|(to, from)| *to = from);
-        Some(Record { x, fidelity: usize::from(asked.fidelity), kind: asked.kind, y })
+        let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y })
     }
 
     /// The recommendation that an end holds.

@@ -50,6 +50,41 @@ const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
 pub trait KeepGoing<S>: FnMut(&mut S) -> bool {}
 impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
 
+/// A memory of any size to start an optimizer in.
+pub trait Start {
+    /// As [`Memory::start`].
+    ///
+    /// # Errors
+    /// As there.
+    fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, foretune_core::Error>;
+}
+
+impl<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+> Start for Memory<D, M, N, V, F, P, A, Q>
+{
+    fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, foretune_core::Error> {
+        Memory::start(self, problem, settings, seed)
+    }
+}
+
 /// The application on a board.
 pub struct App<B: Board> {
     serial: B::Serial,
@@ -145,20 +180,7 @@ impl<B: Board> App<B> {
     }
 
     /// Works for ever, or as long as `going` says.
-    pub fn run<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        memory: &mut Memory<D, M, N, V, F, P, A, Q>,
-        mut going: impl KeepGoing<B::System>,
-    ) {
+    pub fn run(&mut self, memory: &mut dyn Start, mut going: impl KeepGoing<B::System>) {
         while going(&mut self.system) {
             if !self.is_at_work() {
                 self.rest();
@@ -186,20 +208,7 @@ impl<B: Board> App<B> {
     }
 
     /// The optimizer for the task that runs: its knowledge loaded, its answers so far recalled.
-    fn start<
-        'm,
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        memory: &'m mut Memory<D, M, N, V, F, P, A, Q>,
-    ) -> Result<Optimizer<'m, D, M, N, V, F, P, A, Q>, foretune_core::Error> {
+    fn start<'m>(&mut self, memory: &'m mut dyn Start) -> Result<Optimizer<'m>, foretune_core::Error> {
         let Some(begin) = self.recorder.begun() else { return Err(foretune_core::Error::OutOfTurn) };
         let problem = Problem { budget: begin.budget, ..self.config.problem };
         let mut optimizer = memory.start(problem, self.config.settings, begin.seed)?;
@@ -209,7 +218,7 @@ impl<B: Board> App<B> {
         }
         let mut index = 0;
         while let Some(entry) = self.recorder.entry(index) {
-            if let Some(record) = entry.record() {
+            if let Some(record) = entry.record(problem.dimensions.len()) {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
                 optimizer.stop();
@@ -226,21 +235,8 @@ impl<B: Board> App<B> {
     }
 
     /// Works on a task until it ends.
-    fn work<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        mut optimizer: Optimizer<'_, D, M, N, V, F, P, A, Q>,
-        going: &mut impl KeepGoing<B::System>,
-    ) {
-        let mut open: Option<Query<D>> = None;
+    fn work(&mut self, mut optimizer: Optimizer<'_>, going: &mut impl KeepGoing<B::System>) {
+        let mut open: Option<Query> = None;
         while going(&mut self.system) {
             self.system.feed();
             while let Some(event) = self.serve() {
@@ -264,6 +260,7 @@ impl<B: Board> App<B> {
                 Progress::Waiting if !self.ready() => self.system.idle(),
                 Progress::Waiting => {}
                 Progress::Done(stop) => return self.finish(&optimizer, stop),
+                _ => return self.give_up_task(foretune_core::Error::OutOfTurn),
             }
         }
     }
@@ -275,21 +272,7 @@ impl<B: Board> App<B> {
         self.tuner.set_progress(done, total);
     }
 
-    fn told<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        optimizer: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-        query: Query<D>,
-        value: f32,
-    ) {
+    fn told(&mut self, optimizer: &mut Optimizer<'_>, query: Query, value: f32) {
         // The recorder journals a value that the optimizer would refuse as a failure: do the same here.
         if self.recorder.plausible(value) {
             if optimizer.tell(query, value).is_err() {
@@ -301,40 +284,14 @@ impl<B: Board> App<B> {
         }
     }
 
-    fn gave_up<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        optimizer: &mut Optimizer<'_, D, M, N, V, F, P, A, Q>,
-        query: Query<D>,
-    ) {
+    fn gave_up(&mut self, optimizer: &mut Optimizer<'_>, query: Query) {
         if optimizer.fail(query).is_err() {
             error!("a failure was refused that the journal holds");
         }
     }
 
     /// Opens a query in the dialogue and tells the recorder what to journal with its answer.
-    fn ask<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        optimizer: &Optimizer<'_, D, M, N, V, F, P, A, Q>,
-        query: Query<D>,
-    ) -> Query<D> {
+    fn ask(&mut self, optimizer: &Optimizer<'_>, query: Query) -> Query {
         let fidelity = self.config.problem.fidelities[query.fidelity()];
         self.recorder.open = Some(Open::new(&query, optimizer.plausible()));
         self.tuner.ask(Proposal {
@@ -350,20 +307,7 @@ impl<B: Board> App<B> {
     }
 
     /// Stores recommendation and knowledge, then ends the task.
-    fn finish<
-        const D: usize,
-        const M: usize,
-        const N: usize,
-        const V: usize,
-        const F: usize,
-        const P: usize,
-        const A: usize,
-        const Q: usize,
-    >(
-        &mut self,
-        optimizer: &Optimizer<'_, D, M, N, V, F, P, A, Q>,
-        stop: Stop,
-    ) {
+    fn finish(&mut self, optimizer: &Optimizer<'_>, stop: Stop) {
         let task = self.tuner.ticket().task;
         let Some(best) = optimizer.recommendation() else {
             warn!("nothing was observed: there is nothing to recommend");
@@ -453,8 +397,7 @@ pub fn reason(stop: Stop) -> Reason {
         Stop::Budget => Reason::Budget,
         Stop::Capacity => Reason::Capacity,
         Stop::Exhausted => Reason::Exhausted,
-        Stop::Failures => Reason::Failures,
-        Stop::Requested => Reason::Stopped,
+        _ => Reason::Stopped,
     }
 }
 

@@ -4,7 +4,10 @@
 //! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The host takes the same
 //! problem and settings from here when it plays the base station.
 
-use foretune_core::{Dimension, Fidelity, Goal, Map, Memory, Problem, Scaling, Settings};
+use foretune_core::{
+    Dimension, Fidelity, Goal, LearningSettings, Map, ModelSettings, Problem, Scaling, SearchSettings,
+    Settings,
+};
 
 use super::Config;
 use crate::storage::Layout;
@@ -26,10 +29,6 @@ pub const POWER_CONTROL: Problem<'static> = Problem {
     goal: Goal::Maximise,
 };
 
-const D: usize = 4;
-const M: usize = 4;
-const V: usize = 10;
-
 const KB: u32 = 1024;
 
 /// Memory of the compact profile: 64 observations, 10 particles kept twice, and two rows each for Adam.
@@ -39,23 +38,34 @@ pub type Compact = foretune_core::profile::Compact;
 pub const COMPACT: Config = Config {
     profile: "compact",
     problem: POWER_CONTROL,
-    settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
+    settings: Settings {
+        search: SearchSettings { initial: 10, ..foretune_core::profile::COMPACT.search },
+        ..foretune_core::profile::COMPACT
+    },
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
 };
 
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
-pub type Deep = Memory<D, M, 128, V, 64, { DEEP.settings.model(D).parameters() }, 0, 256>;
+pub type Deep = foretune_core::memory!(
+    dimensions: 4, fidelities: 4, observations: 128, particles: 10, map: Deep { width: 64 }, candidates: 256,
+    step: Plain { rate: 1.0 }, keeps_particles: false
+);
 
 /// The paper's map and settings, with its fixed scaling for this problem.
 pub const DEEP: Config = Config {
     profile: "deep",
     problem: POWER_CONTROL,
     settings: Settings {
-        map: Map::Deep { width: 64 },
-        candidates: 256,
-        initial: 10,
-        scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
-        steps_per_task: steps(Settings::PAPER.steps_per_task, option_env!("FORETUNE_STEPS")),
+        model: ModelSettings {
+            map: Map::Deep { width: 64 },
+            scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+            ..Settings::PAPER.model
+        },
+        search: SearchSettings { candidates: 256, initial: 10, ..Settings::PAPER.search },
+        learning: LearningSettings {
+            steps_per_task: steps(Settings::PAPER.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
+            ..Settings::PAPER.learning
+        },
         ..Settings::PAPER
     },
     layout: Layout::consecutive(0, 352 * KB, 32 * KB),
@@ -90,8 +100,9 @@ mod tests {
     #[test]
     fn knowledge_fits_its_slot() {
         for config in [COMPACT, DEEP] {
-            let parameters = config.settings.model(D).parameters();
-            let longest = 64 + V * parameters * 4 + foretune_core::settings::MAX_CARRIED * D * 4 + 4;
+            let (d, v) = (config.problem.dimensions.len(), config.settings.model.particles);
+            let parameters = config.settings.model(d).parameters();
+            let longest = 64 + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;
             assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= config.layout.slots[0].length);
         }
     }
@@ -99,8 +110,7 @@ mod tests {
     #[test]
     fn a_task_with_every_try_of_every_query_and_all_its_restarts_fits_the_journal() {
         const STRIDE: u32 = 64;
-        for (config, observations) in [(COMPACT, 64), (DEEP, 128)] {
-            let queries = observations + foretune_core::optimizer::MAX_FAILURES as u32;
+        for (config, queries) in [(COMPACT, 64), (DEEP, 128)] {
             let entries = queries * u32::from(super::super::TRIES) + super::super::RESTARTS + 2;
             let room = config.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET - STRIDE;
             assert!(entries * STRIDE <= room, "{}: {entries} entries", config.profile);

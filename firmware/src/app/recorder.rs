@@ -31,7 +31,7 @@ pub struct Open {
 
 impl Open {
     /// Of a query, and the values that the optimizer would take.
-    pub fn new<const D: usize>(query: &Query<D>, plausible: RangeInclusive<f32>) -> Self {
+    pub fn new(query: &Query, plausible: RangeInclusive<f32>) -> Self {
         let asked = Asked { x: padded(query.unit()), fidelity: query.fidelity() as u8, kind: query.kind() };
         Open { asked, plausible }
     }

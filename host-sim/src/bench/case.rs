@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use foretune_core::{Activity, Error, Map, Memory, Optimizer, Problem, Progress, Settings};
+use foretune_core::{Activity, Error, Optimizer, Problem, Progress, Settings};
 
+use crate::runner::shapes;
 use crate::work::{self, Shape};
 
 /// What is timed.
@@ -24,7 +25,7 @@ const STEPS: u32 = 4;
 /// Most observations that can be timed.
 pub const MAX_OBSERVATIONS: usize = 255;
 /// Most units per layer of the deep map.
-pub const MAX_WIDTH: usize = 128;
+pub const MAX_WIDTH: usize = shapes::WIDEST;
 
 /// What was measured: the quickest of several runs, since whatever else a machine does only adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,43 +45,17 @@ pub struct Timing {
 /// Answers a query: point in the unit cube, fidelity.
 pub type Answer<'a> = &'a mut dyn FnMut(&[f32], usize) -> f32;
 
-const DIMENSIONS: usize = 8;
-const FIDELITIES: usize = 8;
-const PARTICLES: usize = 16;
-const CANDIDATES: usize = 1024;
-/// The last task's particles, and Adam's two moments.
-const ROWS: usize = 3 * PARTICLES;
-const ARD: usize = DIMENSIONS + 2;
-
-const fn deep(width: usize) -> usize {
-    Map::Deep { width }.parameters(DIMENSIONS) + 1
-}
-
 impl Case<'_> {
     /// Times it until the patience is used up, three times at least.
     ///
     /// # Errors
     /// What the optimizer has against the settings or an answer.
     pub fn time(&self, patience: Duration, answer: Answer<'_>) -> Result<Timing, Error> {
-        match (self.settings.map, self.observations) {
-            (Map::Ard, ..=63) => self.time_in::<64, DIMENSIONS, ARD>(patience, answer),
-            (Map::Ard, ..=127) => self.time_in::<128, DIMENSIONS, ARD>(patience, answer),
-            (Map::Ard, _) => self.time_in::<256, DIMENSIONS, ARD>(patience, answer),
-            (Map::Deep { width: ..=64 }, ..=127) => self.time_in::<128, 64, { deep(64) }>(patience, answer),
-            (Map::Deep { width: ..=64 }, _) => self.time_in::<256, 64, { deep(64) }>(patience, answer),
-            (Map::Deep { .. }, _) => self.time_in::<256, MAX_WIDTH, { deep(MAX_WIDTH) }>(patience, answer),
-        }
-    }
-
-    fn time_in<const N: usize, const F: usize, const P: usize>(
-        &self,
-        patience: Duration,
-        answer: Answer<'_>,
-    ) -> Result<Timing, Error> {
-        let mut memory =
-            Box::new(Memory::<DIMENSIONS, FIDELITIES, N, PARTICLES, F, P, ROWS, CANDIDATES>::new());
-        let settings =
-            Settings { initial: self.observations, steps_per_round: STEPS, carried: 0, ..self.settings };
+        let mut room = shapes::room(self.settings.model.map, self.observations + 1);
+        let mut settings = self.settings;
+        settings.search.initial = self.observations;
+        settings.learning.steps_per_round = STEPS;
+        settings.transfer.carried = 0;
         let (d, m) = (self.problem.dimensions.len(), self.problem.fidelities.len());
         let shape = Shape { dimensions: d, fidelities: m, observations: self.observations };
         let mut timing = Timing {
@@ -90,12 +65,12 @@ impl Case<'_> {
             ask_work: work::search(&settings, shape),
             runs: 0,
         };
-        let mut optimizer = memory.start(self.problem, settings, self.seed)?;
+        let mut optimizer = room.start(self.problem, settings, self.seed)?;
         observe(&mut optimizer, self.observations, answer)?;
         let slices = slices_of_learning(&mut optimizer);
         let start = Instant::now();
         while timing.runs < 3 || start.elapsed() < patience {
-            let mut optimizer = memory.start(self.problem, settings, self.seed)?;
+            let mut optimizer = room.start(self.problem, settings, self.seed)?;
             observe(&mut optimizer, self.observations, answer)?;
             timing.step = timing.step.min(timed(|| learn(&mut optimizer, slices)) / STEPS);
             timing.ask = timing.ask.min(timed(|| while matches!(optimizer.advance(), Progress::Working) {}));
@@ -111,28 +86,19 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-type Tuner<'a, const N: usize, const F: usize, const P: usize> =
-    Optimizer<'a, DIMENSIONS, FIDELITIES, N, PARTICLES, F, P, ROWS, CANDIDATES>;
-
 /// Answers the initial queries, up to where learning begins.
-fn observe<const N: usize, const F: usize, const P: usize>(
-    optimizer: &mut Tuner<'_, N, F, P>,
-    observations: usize,
-    answer: Answer<'_>,
-) -> Result<(), Error> {
-    while optimizer.data().len() < observations {
+fn observe(optimizer: &mut Optimizer<'_>, observations: usize, answer: Answer<'_>) -> Result<(), Error> {
+    while optimizer.status().observations < observations {
         if let Progress::Query(query) = optimizer.advance() {
             let y = answer(query.unit(), query.fidelity());
-            optimizer.tell(query, y).map_err(|refused| refused.error)?;
+            optimizer.tell(query, y)?;
         }
     }
     Ok(())
 }
 
 /// How many slices the learning takes: looking at the status between them would be measured, too.
-fn slices_of_learning<const N: usize, const F: usize, const P: usize>(
-    optimizer: &mut Tuner<'_, N, F, P>,
-) -> usize {
+fn slices_of_learning(optimizer: &mut Optimizer<'_>) -> usize {
     let mut slices = 0;
     while optimizer.status().activity == Activity::Learning {
         optimizer.advance();
@@ -141,7 +107,7 @@ fn slices_of_learning<const N: usize, const F: usize, const P: usize>(
     slices
 }
 
-fn learn<const N: usize, const F: usize, const P: usize>(optimizer: &mut Tuner<'_, N, F, P>, slices: usize) {
+fn learn(optimizer: &mut Optimizer<'_>, slices: usize) {
     for _ in 0..slices {
         optimizer.advance();
     }
@@ -150,7 +116,7 @@ fn learn<const N: usize, const F: usize, const P: usize>(optimizer: &mut Tuner<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_core::{Dimension, Fidelity, Goal};
+    use foretune_core::{Dimension, Fidelity, Goal, Map};
 
     const PROBLEM: Problem<'_> = Problem {
         dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
@@ -162,7 +128,9 @@ mod tests {
     #[test]
     fn both_maps_are_timed_and_counted() {
         for map in [Map::Ard, Map::Deep { width: 8 }] {
-            let settings = Settings { map, candidates: 16, particles: 2, ..Settings::DEFAULT };
+            let mut settings = Settings::DEFAULT;
+            (settings.model.map, settings.model.particles) = (map, 2);
+            settings.search.candidates = 16;
             let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
             let timing = case.time(Duration::ZERO, &mut |x, _| x[0] - x[1]).unwrap();
             assert!(timing.runs == 3 && timing.step > Duration::ZERO && timing.ask > Duration::ZERO);
@@ -172,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let settings = Settings { candidates: 2000, ..Settings::DEFAULT };
+        let mut settings = Settings::DEFAULT;
+        settings.search.candidates = 2000;
         let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
         assert!(case.time(Duration::ZERO, &mut |_, _| 0.0).is_err());
     }

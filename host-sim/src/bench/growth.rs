@@ -49,13 +49,14 @@ impl Knob {
     }
 
     /// Settings and observations with this one changed.
-    fn set(self, settings: Settings, observations: usize, value: usize) -> (Settings, usize) {
+    fn set(self, mut settings: Settings, observations: usize, value: usize) -> (Settings, usize) {
         match self {
-            Knob::Observations => (settings, value),
-            Knob::Particles => (Settings { particles: value, ..settings }, observations),
-            Knob::Width => (Settings { map: Map::Deep { width: value }, ..settings }, observations),
-            Knob::Candidates => (Settings { candidates: value, ..settings }, observations),
+            Knob::Observations => return (settings, value),
+            Knob::Particles => settings.model.particles = value,
+            Knob::Width => settings.model.map = Map::Deep { width: value },
+            Knob::Candidates => settings.search.candidates = value,
         }
+        (settings, observations)
     }
 }
 
@@ -86,7 +87,7 @@ pub struct Curves {
 /// # Errors
 /// What the optimizer has against a case.
 pub fn growth(subject: &Subject, seed: u64, patience: Duration) -> Result<Vec<Curves>, Error> {
-    let deep = matches!(subject.settings.map, Map::Deep { .. });
+    let deep = matches!(subject.settings.model.map, Map::Deep { .. });
     let knobs = Knob::ALL.into_iter().filter(|&knob| deep || knob != Knob::Width);
     knobs.map(|knob| turn(subject, knob, seed, patience)).collect()
 }

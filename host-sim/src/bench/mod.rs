@@ -113,8 +113,8 @@ impl Report {
         json!({
             "problem": row.problem,
             "map": map(&row.settings),
-            "particles": row.settings.particles,
-            "candidates": row.settings.candidates,
+            "particles": row.settings.model.particles,
+            "candidates": row.settings.search.candidates,
             "candidates_with_refinements": work::candidates(&row.settings),
             "observations": row.observations,
             "seed": row.seed,
@@ -139,14 +139,15 @@ fn time(subject: &Subject, observations: usize, seed: u64, patience: Duration) -
         let exact = task.value(fidelity, &benchmark.space().natural(unit));
         (exact + noise.draw(benchmark.spec().fidelities[fidelity].noise_variance)) as f32
     };
-    let problem = benchmark.space().problem();
+    let dimensions = benchmark.space().dimensions();
+    let problem = benchmark.space().problem(&dimensions);
     let case = Case { problem, settings: subject.settings, observations, seed: seeds.optimizer };
     Ok(case.time(patience, &mut answer)?)
 }
 
 /// The map in a word.
 pub fn map(settings: &Settings) -> String {
-    match settings.map {
+    match settings.model.map {
         Map::Ard => "ard".into(),
         Map::Deep { width } => format!("deep {width}"),
     }

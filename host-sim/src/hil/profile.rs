@@ -1,7 +1,7 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
 use foretune_core::snapshot::{check_knowledge, problem_checksum};
-use foretune_core::{Memory, Problem, Progress, Settings, SnapshotError};
+use foretune_core::{Optimizer, Problem, Progress, Settings, SnapshotError};
 use foretune_firmware::app::profile::{COMPACT, Compact, DEEP, Deep};
 use foretune_firmware::app::{Config, coordinates, reason};
 use foretune_link::{Begin, Query, Recommendation, Ticket};
@@ -59,7 +59,8 @@ impl Profile {
 
     /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
     pub fn with_steps(mut self, steps: Option<u32>) -> Self {
-        self.config.settings.steps_per_task = steps.unwrap_or(self.config.settings.steps_per_task);
+        let learning = &mut self.config.settings.learning;
+        learning.steps_per_task = steps.unwrap_or(learning.steps_per_task);
         self
     }
 
@@ -82,36 +83,28 @@ impl Profile {
 }
 
 fn run_compact(task: &Assignment<'_>, answer: &mut Answer<'_>) -> Result<Outline, foretune_core::Error> {
-    run(&mut Box::new(Compact::new()), task, answer)
+    let mut memory = Box::new(Compact::new());
+    run(memory.start(task.problem, task.settings, task.begin.seed)?, task, answer)
 }
 
 fn run_deep(task: &Assignment<'_>, answer: &mut Answer<'_>) -> Result<Outline, foretune_core::Error> {
-    run(&mut Box::new(Deep::new()), task, answer)
+    let mut memory = Box::new(Deep::new());
+    run(memory.start(task.problem, task.settings, task.begin.seed)?, task, answer)
 }
 
-fn run<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
->(
-    memory: &mut Memory<D, M, N, V, F, P, A, Q>,
+fn run(
+    mut core: Optimizer<'_>,
     task: &Assignment<'_>,
     answer: &mut Answer<'_>,
 ) -> Result<Outline, foretune_core::Error> {
-    let Assignment { problem, settings, begin, knowledge } = *task;
-    let mut core = memory.start(problem, settings, begin.seed)?;
+    let Assignment { problem, begin, knowledge, .. } = *task;
     if !knowledge.is_empty() {
         core.load(knowledge)?;
     }
     let mut queries = Vec::new();
     let stop = loop {
         match core.advance_with(knowledge)? {
-            Progress::Working | Progress::Waiting => {}
+            Progress::Working => {}
             Progress::Done(stop) => break stop,
             Progress::Query(query) => {
                 let fidelity = problem.fidelities[query.fidelity()];
@@ -126,10 +119,12 @@ fn run<
                 let value = answer(&asked);
                 queries.push(asked);
                 match value {
-                    Some(value) => core.tell(query, value).map_err(|refused| refused.error)?,
-                    None => core.fail(query).map_err(|refused| refused.error)?,
+                    Some(value) => core.tell(query, value)?,
+                    None => core.fail(query)?,
                 }
             }
+            // Every query is answered at once, and the knowledge is at hand.
+            _ => return Err(foretune_core::Error::OutOfTurn),
         }
     };
     let recommendation = core.recommendation().map(|best| Recommendation {

@@ -1,12 +1,11 @@
 //! The file to inspect: what it may hold, and what it must.
 
-use foretune_core::acquisition::Information;
-use foretune_core::kernel::MAX_FIDELITIES;
+use foretune_core::{Information, MAX_DIMENSIONS, MAX_FIDELITIES};
 use serde_json::{Map, Value};
 
 use super::error::Error;
 use super::field::{Field, parse};
-use super::parameters::{Kernel, MAX_WIDTH, Parameters};
+use super::parameters::{Kernel, Parameters};
 
 /// Most observations.
 pub const MAX_OBSERVATIONS: usize = 1024;
@@ -58,7 +57,8 @@ impl Case {
         let object = parse(text)?;
         let field = |name| Field::of(&object, name);
         let kernel = word(&field("kernel")?, &[("deep", Kernel::Deep), ("ard", Kernel::Ard)])?;
-        let (d, fidelities) = (field("d")?.count(1..=MAX_WIDTH)?, field("M")?.count(1..=MAX_FIDELITIES)?);
+        let (d, fidelities) =
+            (field("d")?.count(1..=MAX_DIMENSIONS)?, field("M")?.count(1..=MAX_FIDELITIES)?);
         let (particles, several) =
             particles(&object, |field| Parameters::read(kernel, d, fidelities, field))?;
         let points = field("x")?.rows(d, "d")?;
@@ -197,7 +197,7 @@ mod tests {
         let two = several();
         let cases = [
             (&one, "\"ard\"", "\"rbf\"", "kernel` must be \"deep\" or \"ard\", found \"rbf\""),
-            (&one, "\"d\": 2", "\"d\": 0", "d` must be a whole number from 1 to 512, found 0"),
+            (&one, "\"d\": 2", "\"d\": 0", "d` must be a whole number from 1 to 16, found 0"),
             (&one, "\"M\": 3", "\"M\": 9", "M` must be a whole number from 1 to 8, found 9"),
             (&one, "[0.5, 0.5]", "[0.5]", "x[1]` must have 2 items (d), found 1"),
             (&one, "[0, 0]", "[0, 0, 0]", "xc[0]` must have 2 items (d), found 3"),

@@ -2,13 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use foretune_core::acquisition::{Tally, information};
-use foretune_core::features::Rows;
-use foretune_core::gp::{
+use foretune_core::internals::acquisition::{ScoreSums, information};
+use foretune_core::internals::gp::{
     Fallbacks, Memory, NOISE_FLOOR, Observations, Particle, Posterior, VARIANCE_FLOOR, Workspace,
 };
-use foretune_core::kernel::{Hyper, PairSums};
-use foretune_core::linalg::LANES;
+use foretune_core::internals::kernel::{Hyper, PairSums};
+use foretune_core::internals::linalg::{LANES, Matrix};
 
 use super::case::{Case, MAX_OBSERVATIONS, Scoring};
 use super::error::Error;
@@ -49,7 +48,7 @@ pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) 
     let mut fallbacks = Fallbacks::default();
     let noise = &parameters.noise[..case.fidelities];
     let particle = Particle::new(&parameters.model, &parameters.theta, noise, &mut fallbacks);
-    let points = Rows { data: &case.points, stride: case.d };
+    let points = Matrix::from_slice(&case.points, case.d, case.y.len());
     let data = Observations { points, fidelity: &case.fidelity, z: &case.y };
     for first in (0..case.y.len()).step_by(LANES) {
         workspace
@@ -85,8 +84,8 @@ fn posterior(
 ) -> Vec<Posterior> {
     let mut all = Vec::with_capacity(case.candidates.len() / case.d * case.fidelities);
     for block in case.candidates.chunks(LANES * case.d) {
-        let mut out = vec![Posterior::default(); block.len() / case.d * case.fidelities];
-        let points = Rows { data: block, stride: case.d };
+        let points = Matrix::from_slice(block, case.d, block.len() / case.d);
+        let mut out = vec![Posterior::default(); points.ncols() * case.fidelities];
         workspace.posterior(particle, data, points, case.fidelities, &mut out);
         all.extend(out);
     }
@@ -160,16 +159,16 @@ pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scor
     let mut scores = Scores::default();
     for i in 0..case.candidates.len() / case.d * levels {
         let (m, truth) = (i % levels, i - i % levels + levels - 1);
-        let (mut tally, mut mean_noise) = (Tally::ZERO, 0.0);
+        let (mut sums, mut mean_noise) = (ScoreSums::ZERO, 0.0);
         for (number, (belief, maxima)) in beliefs.iter().zip(&scoring.maxima).enumerate() {
             let noise = case.particles[number].noise[m].max(NOISE_FLOOR);
             let (own, truth) = (&belief.posterior[i], &belief.posterior[truth]);
-            tally.add(own, noise, information(scoring.form, own, truth, noise, maxima), number + 1);
+            sums.add(own, noise, information(scoring.form, own, truth, noise, maxima), number + 1);
             mean_noise += (noise - mean_noise) / (number + 1) as f32;
         }
-        scores.information.push(tally.information / v as f32);
-        scores.transfer.push(tally.transfer(mean_noise, v));
-        scores.score.push(tally.score(scoring.beta, mean_noise, scoring.costs[m], v));
+        scores.information.push(sums.information / v as f32);
+        scores.transfer.push(sums.transfer(mean_noise, v));
+        scores.score.push(sums.score(scoring.beta, mean_noise, scoring.costs[m], v));
     }
     for (result, values) in
         [("information", &scores.information), ("transfer", &scores.transfer), ("score", &scores.score)]

@@ -10,7 +10,7 @@
 //! | field | what |
 //! |---|---|
 //! | `kernel` | `"deep"` or `"ard"` |
-//! | `d`, `M` | dimensions (1 to 512) and fidelities (1 to 8; the last one is the truth) |
+//! | `d`, `M` | dimensions (1 to 16) and fidelities (1 to 8; the last one is the truth) |
 //! | `params` | deep: `W` (three layers, each outputs × inputs, up to 512 units, sizes may differ), `b`; ARD: `lengthscales`, `signal_variance`; both: `gamma` (at least 0), `noise` (variance: one number, or one per fidelity) |
 //! | `x`, `m`, `y` | observations (0 to 1024): rows of `d` numbers, fidelities from 1, values |
 //! | `xc` | candidates, any number of rows |

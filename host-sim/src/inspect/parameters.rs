@@ -3,14 +3,15 @@
 //! The core's deep map has one width for all layers. Layers of different sizes are padded with units whose weights and
 //! biases are zero: they are `tanh 0 = 0`, so no bit of the result changes, and their gradients are left out.
 
-use foretune_core::features::{LAYERS, Map};
-use foretune_core::kernel::{MAX_FIDELITIES, Model, Offsets};
+use foretune_core::internals::features::LAYERS;
+use foretune_core::internals::kernel::{Model, Offsets};
+use foretune_core::{MAX_FIDELITIES, Map};
 use serde::Serialize;
 
 use super::error::Error;
 use super::field::Field;
 
-/// Widest layer of the deep map, and most dimensions.
+/// Widest layer of the deep map.
 pub const MAX_WIDTH: usize = 512;
 
 /// Logarithms as they are.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use foretune_core::gp::Posterior;
+use foretune_core::internals::gp::Posterior;
 use serde::Serialize;
 
 use super::compute::{Belief, Scores};

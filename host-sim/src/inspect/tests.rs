@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use foretune_core::acquisition::Information;
-use foretune_core::gp::{NOISE_FLOOR, Posterior};
+use foretune_core::Information;
+use foretune_core::internals::gp::{NOISE_FLOOR, Posterior};
 use serde_json::{Value, json};
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 

@@ -39,7 +39,7 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
         kind,
         fidelity: if kind == Kind::Recommend { 4 } else { i as u32 % 4 + 1 },
         cost: if matches!(kind, Kind::Carried | Kind::Search) { 10.0 + 5.0 * (i % 4) as f64 } else { 0.0 },
-        time: (kind != Kind::Recommend).then(|| 10.0 + 5.0 * (i % 4) as f64),
+        time: (kind != Kind::Recommend).then_some(10.0 + 5.0 * (i % 4) as f64),
         x: vec![value(i + 9).abs(), value(i + 5) / 3.0],
         y: (kind != Kind::Recommend).then(|| value(i) + 0.01),
         truth: Some(value(i)),

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Error;
 use crate::checksum::crc32;
+use crate::words::{FORMER_NAMES, current_name};
 
 /// The version of the on-disk format that this program writes; it reads all up to this one.
 pub const FORMAT: u32 = 2;
@@ -60,6 +61,19 @@ impl Variant {
     /// A setting that is a number, if the variant has it.
     pub fn number(&self, setting: &str) -> Option<f64> {
         self.settings.get(setting)?.as_f64()
+    }
+
+    /// The settings as the first version named them.
+    fn first_names(&self) -> BTreeMap<&str, &Value> {
+        let first = |now: &str| FORMER_NAMES.iter().find(|(_, name)| *name == now).map(|(first, _)| *first);
+        self.settings.iter().map(|(name, value)| (first(name).unwrap_or(name), value)).collect()
+    }
+
+    /// The same with the names that settings have now.
+    fn renamed(mut self) -> Self {
+        let now = |(name, value): (String, Value)| (current_name(&name).to_string(), value);
+        self.settings = self.settings.into_iter().map(now).collect();
+        self
     }
 }
 
@@ -121,9 +135,11 @@ impl Manifest {
     }
 
     /// Checksum of all that decides a variant's results: a unit carries it, so that it is never mistaken for another
-    /// study's. The number of experiments is left out, so that a study can grow.
+    /// study's. The number of experiments is left out, so that a study can grow; settings go by their first names, so
+    /// that a new name leaves older studies as they are.
     pub fn fingerprint(&self, variant: usize) -> u32 {
-        let Variant { key, method, settings, .. } = &self.variants[variant];
+        let variant = &self.variants[variant];
+        let (Variant { key, method, .. }, settings) = (variant, variant.first_names());
         let decisive =
             (self.format, &self.problem, &self.options, self.seed, &self.version, key, method, settings);
         crc32(serde_json::to_string(&decisive).unwrap_or_default().as_bytes())
@@ -148,7 +164,8 @@ impl Manifest {
                 format!("format {format} is newer than the format {FORMAT} that this program knows");
             return Err(Error::refused(path, problem));
         }
-        let manifest: Self = serde_json::from_str(text).map_err(damaged)?;
+        let mut manifest: Self = serde_json::from_str(text).map_err(damaged)?;
+        manifest.variants = manifest.variants.into_iter().map(Variant::renamed).collect();
         manifest.checked().map_err(|problem| Error::refused(path, problem))
     }
 
@@ -192,6 +209,18 @@ mod tests {
         assert_eq!(back, m);
         assert_eq!(back.to_json(), text);
         assert_eq!(back.fingerprint(1), m.fingerprint(1));
+    }
+
+    #[test]
+    fn former_names_of_settings_are_read_and_leave_the_fingerprint_alone() {
+        let mut m = manifest();
+        m.variants[0].settings.insert("memory_after".into(), 0.4.into());
+        let text = m.to_json().replace("\"memory_after\"", "\"fresh\"");
+        let back = Manifest::from_json(&text, Path::new("study.json")).unwrap();
+        assert_eq!(back, m);
+        let before = "[2,\"hartmann6\",{\"order\":\"printed\"},7,\"0.0.0-fixture\",\"mf-mes\",\"mf-mes\",\
+                      {\"beta\":0.0,\"fresh\":0.4,\"particles\":10}]";
+        assert_eq!(m.fingerprint(0), crc32(before.as_bytes()));
     }
 
     #[test]

@@ -3,17 +3,16 @@
 //! Their initial points are the optimizer's own, so that all methods start a task from the same data. They recommend
 //! the point with the highest observation at the truth's fidelity.
 
-use foretune_core::{Dimension, Error, Fallbacks, Kind, Stop};
+use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, Stop};
 
 use super::method::Method;
-use super::space::Space;
 use super::tuner::{Advice, Next, Proposal, Tuner};
 use crate::problems::random::{Purpose, Random};
 
 /// A baseline on top of an optimizer that gives the initial points.
 pub(super) struct Baseline<'a> {
     inner: &'a mut dyn Tuner,
-    space: &'a Space,
+    problem: Problem<'a>,
     method: Method,
     seed: u64,
     initial: u32,
@@ -31,7 +30,7 @@ pub(super) struct Baseline<'a> {
 impl<'a> Baseline<'a> {
     pub fn new(
         inner: &'a mut dyn Tuner,
-        space: &'a Space,
+        problem: Problem<'a>,
         method: Method,
         initial: usize,
         seed: u64,
@@ -39,7 +38,7 @@ impl<'a> Baseline<'a> {
         let random = Random::new(seed, Purpose::Baseline, 1);
         Self {
             inner,
-            space,
+            problem,
             method,
             seed,
             initial: initial as u32,
@@ -61,12 +60,12 @@ impl<'a> Baseline<'a> {
     }
 
     fn truth(&self) -> usize {
-        self.space.problem().truth()
+        self.problem.truth()
     }
 
     /// The next point at the truth's fidelity, if it can be paid.
     fn propose(&mut self) -> Option<Proposal> {
-        let problem = self.space.problem();
+        let problem = self.problem;
         let fidelity = problem.truth();
         let spent = problem.fidelities[fidelity].cost * (self.charged + 1) as f32;
         if spent > problem.budget {
@@ -77,7 +76,7 @@ impl<'a> Baseline<'a> {
             Method::Lattice => lattice(self.charged, &shift(self.seed, self.task, count)),
             _ => (0..count).map(|_| self.random.uniform(0.0, 1.0)).collect(),
         };
-        let snap = |(x, d): (&f64, &Dimension)| snapped(*x, d);
+        let snap = |(x, d): (&f64, &Dimension<'_>)| snapped(*x, d);
         let unit = unit.iter().zip(problem.dimensions).map(snap).collect();
         self.charged += 1;
         Some(Proposal { unit, fidelity, kind: Kind::Search, round: self.round })
@@ -85,7 +84,7 @@ impl<'a> Baseline<'a> {
 }
 
 /// The level or value that a coordinate in [0, 1) stands for; every level equally often.
-fn snapped(x: f64, dimension: &Dimension) -> f32 {
+fn snapped(x: f64, dimension: &Dimension<'_>) -> f32 {
     match dimension.levels() {
         Some(levels) => dimension.unit_of_level((x * levels as f64) as usize),
         None => dimension.snap(x as f32),
@@ -162,7 +161,7 @@ impl Tuner for Baseline<'_> {
 
     fn advice(&self) -> Option<Advice> {
         let (_, y, unit) = self.best.as_ref().filter(|_| self.done)?;
-        let noise = self.space.problem().fidelities[self.truth()].noise;
+        let noise = self.problem.fidelities[self.truth()].noise;
         Some(Advice { unit: unit.clone(), mean: *y, deviation: libm::sqrtf(noise) })
     }
 

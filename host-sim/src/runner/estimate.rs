@@ -12,7 +12,7 @@ use super::method::Method;
 use super::plan::{Plan, Variant};
 use super::seeds::Noise;
 use super::session::{Answered, play};
-use super::shapes::{STACK, with_optimizer};
+use super::shapes::{STACK, room};
 use crate::error::Error;
 use crate::results::UnitId;
 use crate::work::{self, Shape};
@@ -26,12 +26,12 @@ pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
     let cheapest = spec.fidelities[0].cost;
     let price = if method.only_truth() {
         truth
-    } else if method == Method::MftMes || settings.information == Information::Paper {
+    } else if method == Method::MftMes || settings.search.information == Information::Paper {
         cheapest
     } else {
         1.5 * cheapest
     };
-    let end = settings.initial + (spec.budget / price) as usize;
+    let end = settings.search.initial + (spec.budget / price) as usize;
     match method.core(0.0) {
         None => work::thoughtless_task(end),
         Some(_) => {
@@ -44,7 +44,7 @@ pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
 fn start(plan: &Plan, settings: &Settings) -> Shape {
     let spec = plan.benchmark().spec();
     let (dimensions, fidelities) = (spec.dimensions.len(), spec.fidelities.len());
-    Shape { dimensions, fidelities, observations: settings.initial }
+    Shape { dimensions, fidelities, observations: settings.search.initial }
 }
 
 /// The time that some units of a study will take on one core, from a short measurement of this machine.
@@ -62,16 +62,16 @@ pub fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
 fn speeds(plan: &Plan) -> Vec<f64> {
     let all = 0..plan.variants().len();
     let mut known: Vec<(Map, f64)> = Vec::new();
-    for map in all.clone().map(|variant| plan.settings(variant).map) {
+    for map in all.clone().map(|variant| plan.settings(variant).model.map) {
         if known.iter().all(|(m, _)| *m != map) {
-            let alike = all.clone().filter(|&variant| plan.settings(variant).map == map);
+            let alike = all.clone().filter(|&variant| plan.settings(variant).model.map == map);
             let longest = alike.max_by(|&a, &b| task_work(plan, a).total_cmp(&task_work(plan, b)));
             // Without a measurement: some 2·10⁹ operations a second.
             known.push((map, longest.and_then(|variant| measured(plan, variant)).unwrap_or(5e-10)));
         }
     }
     let speed =
-        |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).map).map_or(0.0, |(_, s)| *s);
+        |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).model.map).map_or(0.0, |(_, s)| *s);
     all.map(speed).collect()
 }
 
@@ -89,27 +89,30 @@ const QUERIES: usize = 4;
 
 /// Times a few queries and steps of learning at a typical number of observations.
 fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
-    let usual = plan.settings(variant);
+    let mut settings = plan.settings(variant);
     let Variant { method, setup, .. } = &plan.variants()[variant];
     let fidelities = &plan.benchmark().spec().fidelities;
-    let initial = (usual.initial + 30).min(setup.capacity - QUERIES);
-    let settings = Settings { initial, carried: 0, steps_per_task: usual.steps_per_task.min(5), ..usual };
+    let initial = (settings.search.initial + 30).min(setup.capacity - QUERIES);
+    settings.search.initial = initial;
+    settings.transfer.carried = 0;
+    settings.learning.steps_per_task = settings.learning.steps_per_task.min(5);
     let cheapest = &fidelities[if method.only_truth() { fidelities.len() - 1 } else { 0 }];
     let benchmark = plan.benchmark().clone().with_budget(QUERIES as f64 * cheapest.cost)?;
+    let (spec, space) = (benchmark.spec(), benchmark.space());
     let task = benchmark.tasks(0)?.task(0);
     // From the end of the initial points on, which cost nothing.
     let (mut started, mut queries) = (Instant::now(), 0);
-    with_optimizer(benchmark.space().problem(), settings, setup.capacity, 0, |tuner| {
-        let mut each = |answered: Answered| {
-            match answered.proposal.kind {
-                Kind::Initial => started = Instant::now(),
-                _ => queries += 1,
-            }
-            Ok(())
-        };
-        let (spec, space) = (benchmark.spec(), benchmark.space());
-        play(tuner, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)
-    })??;
+    let mut each = |answered: Answered| {
+        match answered.proposal.kind {
+            Kind::Initial => started = Instant::now(),
+            _ => queries += 1,
+        }
+        Ok(())
+    };
+    let dimensions = space.dimensions();
+    let mut room = room(settings.model.map, setup.capacity);
+    let mut optimizer = room.start(space.problem(&dimensions), settings, 0)?;
+    play(&mut optimizer, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)?;
     let start = start(plan, &settings);
     Ok(started.elapsed().as_secs_f64() / work::task(&settings, start, initial + queries))
 }

@@ -26,6 +26,6 @@ pub use pool::{Execution, run, run_with};
 pub use seeds::{Noise, Seeds};
 pub use session::{Answered, Ended, play};
 pub use shapes::STACK;
-pub(crate) use shapes::with_optimizer;
+pub(crate) use shapes::room;
 pub use space::Space;
 pub use tuner::{Advice, Next, Proposal, Tuner};

@@ -10,7 +10,7 @@ use super::baseline::Baseline;
 use super::measured::Bench;
 use super::method::Method;
 use super::seeds::Seeds;
-use super::shapes::with_optimizer;
+use super::shapes::room;
 use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
@@ -270,14 +270,14 @@ impl Plan {
         let (settings, seeds) = (self.settings[variant], self.seeds(experiment));
         let Variant { method, setup, .. } = self.variants[variant];
         let space = &self.benchmark.space;
-        let baseline = method.core(setup.c).is_none();
-        with_optimizer(space.problem(), settings, setup.capacity, seeds.optimizer, |tuner| {
-            if baseline {
-                work(&mut Baseline::new(tuner, space, method, settings.initial, seeds.baseline))
-            } else {
-                work(tuner)
-            }
-        })?
+        let dimensions = space.dimensions();
+        let problem = space.problem(&dimensions);
+        let mut room = room(settings.model.map, setup.capacity);
+        let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
+        if method.core(setup.c).is_some() {
+            return work(&mut optimizer);
+        }
+        work(&mut Baseline::new(&mut optimizer, problem, method, settings.search.initial, seeds.baseline))
     }
 }
 
@@ -285,11 +285,11 @@ impl Plan {
 fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let (spec, setup) = (benchmark.spec(), &variant.setup);
     let settings = setup.for_method(variant.method)?;
-    let remembered = if settings.doubt > 0.0 { settings.carried } else { 0 };
-    if settings.initial + remembered >= setup.capacity {
+    let remembered = if settings.transfer.memory_deviation > 0.0 { settings.transfer.carried } else { 0 };
+    if settings.search.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(
             "setting `initial` is {}, but setting `capacity` has room for {}, {remembered} remembered values and a query included",
-            settings.initial, setup.capacity
+            settings.search.initial, setup.capacity
         )));
     }
     let cheapest = if variant.method.only_truth() { spec.fidelities.len() - 1 } else { 0 };

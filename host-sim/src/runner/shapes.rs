@@ -1,64 +1,132 @@
-//! The shapes of optimizer that the simulator has compiled in, and how one is started.
+//! The memories that the simulator has compiled in, and which one a run takes.
 //!
 //! Capacities are upper bounds and change no bit, except one: the room for observations is a budget beside the money
-//! (see [`foretune_core::optimizer`]), so it is a setting.
+//! (see [`foretune_core::Memory`]), so it is a setting.
 
-use foretune_core::{Error, Map, Memory, Problem, Settings};
-
-use super::tuner::{Asking, Tuner};
+use foretune_core::{
+    Error, MAX_DIMENSIONS, MAX_FIDELITIES, MAX_PARTICLES, Map, Optimizer, Problem, Settings,
+};
 
 /// Room for observations that can be chosen.
 pub const CAPACITIES: [usize; 4] = [32, 64, 128, 256];
 /// Units per layer of the deep map.
 pub const MAX_WIDTH: usize = 64;
+/// Units per layer of the deep map, for those who only measure how long it takes.
+pub const WIDEST: usize = 128;
 /// Candidates of the search.
 pub const MAX_CANDIDATES: usize = 1024;
 /// Stack of a thread that starts an optimizer: its memory of some megabytes is made there before it is boxed.
 pub const STACK: usize = 64 << 20;
 
-const DIMENSIONS: usize = 8;
-const FIDELITIES: usize = 8;
-const PARTICLES: usize = 16;
-/// The last task's particles, and Adam's two moments.
-const ROWS: usize = 3 * PARTICLES;
-/// A lengthscale per dimension, signal variance, fidelity decay.
-const ARD: usize = Map::Ard.parameters(DIMENSIONS) + 2;
-/// All weights and biases, fidelity decay.
-const DEEP: usize = Map::Deep { width: MAX_WIDTH }.parameters(DIMENSIONS) + 1;
+/// The memory of an optimizer, of some size.
+pub trait Room {
+    /// All zeros.
+    fn boxed() -> Box<dyn Room>
+    where
+        Self: Sized;
 
-type Shape<const N: usize, const F: usize, const P: usize> =
-    Memory<DIMENSIONS, FIDELITIES, N, PARTICLES, F, P, ROWS, MAX_CANDIDATES>;
-
-/// Calls `work` with an optimizer for the problem, at the start of its first task.
-///
-/// # Errors
-/// What [`foretune_core::Optimizer::new`] says.
-pub(crate) fn with_optimizer<R>(
-    problem: Problem<'_>,
-    settings: Settings,
-    capacity: usize,
-    seed: u64,
-    work: impl FnOnce(&mut dyn Tuner) -> R,
-) -> Result<R, Error> {
-    match (settings.map, capacity) {
-        (Map::Ard, ..=32) => start::<32, DIMENSIONS, ARD, R>(problem, settings, seed, work),
-        (Map::Ard, ..=64) => start::<64, DIMENSIONS, ARD, R>(problem, settings, seed, work),
-        (Map::Ard, ..=128) => start::<128, DIMENSIONS, ARD, R>(problem, settings, seed, work),
-        (Map::Ard, _) => start::<256, DIMENSIONS, ARD, R>(problem, settings, seed, work),
-        (Map::Deep { .. }, ..=32) => start::<32, MAX_WIDTH, DEEP, R>(problem, settings, seed, work),
-        (Map::Deep { .. }, ..=64) => start::<64, MAX_WIDTH, DEEP, R>(problem, settings, seed, work),
-        (Map::Deep { .. }, ..=128) => start::<128, MAX_WIDTH, DEEP, R>(problem, settings, seed, work),
-        (Map::Deep { .. }, _) => start::<256, MAX_WIDTH, DEEP, R>(problem, settings, seed, work),
-    }
+    /// An optimizer at the start of its first task.
+    ///
+    /// # Errors
+    /// As [`foretune_core::Memory::start`].
+    fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error>;
 }
 
-fn start<const N: usize, const F: usize, const P: usize, R>(
-    problem: Problem<'_>,
-    settings: Settings,
-    seed: u64,
-    work: impl FnOnce(&mut dyn Tuner) -> R,
-) -> Result<R, Error> {
-    let mut memory = Box::new(Shape::<N, F, P>::new());
-    let optimizer = memory.start(problem, settings, seed)?;
-    Ok(work(&mut Asking::new(optimizer)))
+/// Defines [`room`]: the first row that has the map and enough slots counts, else the last.
+macro_rules! rooms {
+    ($($name:ident: $map:pat => $largest:expr, $observations:literal;)*) => {
+        $(
+            type $name = foretune_core::memory!(
+                dimensions: MAX_DIMENSIONS,
+                fidelities: MAX_FIDELITIES,
+                observations: $observations,
+                particles: MAX_PARTICLES,
+                map: $largest,
+                candidates: MAX_CANDIDATES
+            );
+
+            impl Room for $name {
+                // A function of its own, so that a stack has room for one of them at a time.
+                #[inline(never)]
+                fn boxed() -> Box<dyn Room> {
+                    Box::new($name::new())
+                }
+
+                fn start<'a>(
+                    &'a mut self,
+                    problem: Problem<'a>,
+                    settings: Settings,
+                    seed: u64,
+                ) -> Result<Optimizer<'a>, Error> {
+                    self.start(problem, settings, seed)
+                }
+            }
+        )*
+
+        /// A memory for a map and at least so many observations, or the largest.
+        pub fn room(map: Map, observations: usize) -> Box<dyn Room> {
+            match map {
+                $($map if observations <= $observations => $name::boxed(),)*
+                Map::Ard => Ard256::boxed(),
+                Map::Deep { .. } => Widest::boxed(),
+            }
+        }
+    };
+}
+
+rooms! {
+    Ard32: Map::Ard => Ard, 32;
+    Ard64: Map::Ard => Ard, 64;
+    Ard128: Map::Ard => Ard, 128;
+    Ard256: Map::Ard => Ard, 256;
+    Deep32: Map::Deep { width: ..=MAX_WIDTH } => Deep { width: MAX_WIDTH }, 32;
+    Deep64: Map::Deep { width: ..=MAX_WIDTH } => Deep { width: MAX_WIDTH }, 64;
+    Deep128: Map::Deep { width: ..=MAX_WIDTH } => Deep { width: MAX_WIDTH }, 128;
+    Deep256: Map::Deep { width: ..=MAX_WIDTH } => Deep { width: MAX_WIDTH }, 256;
+    Widest: Map::Deep { .. } => Deep { width: WIDEST }, 256;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretune_core::{Dimension, Fidelity, Goal};
+
+    #[test]
+    fn as_many_dimensions_as_the_core_takes_fit_with_either_map() {
+        let problem = Problem {
+            dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; MAX_DIMENSIONS],
+            fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+            budget: 4.0,
+            goal: Goal::Maximise,
+        };
+        for map in [Map::Ard, Map::Deep { width: MAX_WIDTH }] {
+            let mut settings = Settings::DEFAULT;
+            settings.model.map = map;
+            assert!(room(map, 32).start(problem, settings, 1).is_ok());
+        }
+    }
+
+    #[test]
+    fn slots_are_as_many_as_were_asked_for() {
+        let problem = Problem {
+            dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }],
+            fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+            budget: 4.0,
+            goal: Goal::Maximise,
+        };
+        for map in [Map::Ard, Map::Deep { width: 8 }] {
+            for capacity in CAPACITIES {
+                let mut settings = Settings::DEFAULT;
+                settings.model.map = map;
+                let mut room = room(map, capacity);
+                let optimizer = room.start(problem, settings, 1).unwrap();
+                assert_eq!(optimizer.status().room, capacity);
+            }
+        }
+    }
 }

@@ -8,12 +8,21 @@ use crate::settings::shortest;
 /// A problem in the core's terms.
 #[derive(Clone, Debug)]
 pub struct Space {
-    dimensions: Vec<Dimension>,
-    /// Values of the levels of each dimension, empty for an interval.
-    levels: Vec<Vec<f64>>,
+    inputs: Vec<Input>,
     fidelities: Vec<Fidelity>,
     budget: f32,
     goal: Goal,
+}
+
+/// One input of a problem.
+#[derive(Clone, Debug)]
+struct Input {
+    low: f32,
+    high: f32,
+    /// Values of the levels, empty for an interval.
+    levels: Vec<f64>,
+    /// The same as the core has them, empty where they are evenly spaced.
+    uneven: Vec<f32>,
 }
 
 impl Space {
@@ -29,69 +38,72 @@ impl Space {
             samples: f.samples,
             noise: f.noise_variance as f32,
         };
-        let levels = |d: &DimensionSpec| match d {
-            DimensionSpec::Interval { .. } => Vec::new(),
-            DimensionSpec::Levels { values, .. } => values.clone(),
-        };
         Self {
-            dimensions: spec.dimensions.iter().map(dimension).collect(),
-            levels: spec.dimensions.iter().map(levels).collect(),
+            inputs: spec.dimensions.iter().map(Input::new).collect(),
             fidelities: spec.fidelities.iter().map(fidelity).collect(),
             budget: spec.budget as f32,
             goal,
         }
     }
 
-    /// The core's problem.
-    pub fn problem(&self) -> CoreProblem<'_> {
-        CoreProblem {
-            dimensions: &self.dimensions,
-            fidelities: &self.fidelities,
-            budget: self.budget,
-            goal: self.goal,
-        }
+    /// The core's problem, on the [`dimensions`](Self::dimensions).
+    pub fn problem<'a>(&'a self, dimensions: &'a [Dimension<'a>]) -> CoreProblem<'a> {
+        CoreProblem { dimensions, fidelities: &self.fidelities, budget: self.budget, goal: self.goal }
     }
 
     /// The inputs.
-    pub fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
+    pub fn dimensions(&self) -> Vec<Dimension<'_>> {
+        self.inputs.iter().map(Input::dimension).collect()
     }
 
     /// The setting at a point of the unit cube, in the problem's units: a level exactly as the problem has it, any
     /// other value with the digits that the optimizer's `f32` has.
     pub fn natural(&self, unit: &[f32]) -> Vec<f64> {
-        let value = |((x, dimension), levels): ((&f32, &Dimension), &Vec<f64>)| match dimension
-            .level_of_unit(*x)
-            .and_then(|level| levels.get(level))
-        {
-            Some(level) => *level,
-            None => shortest(dimension.value(*x)),
-        };
-        unit.iter().zip(&self.dimensions).zip(&self.levels).map(value).collect()
-    }
-}
-
-fn dimension(spec: &DimensionSpec) -> Dimension {
-    match spec {
-        DimensionSpec::Interval { low, high, .. } => {
-            Dimension::Interval { low: *low as f32, high: *high as f32 }
-        }
-        DimensionSpec::Levels { values, .. } => match even_levels(values) {
-            Some(levels) => {
-                Dimension::Grid { low: values[0] as f32, high: values[values.len() - 1] as f32, levels }
+        let value = |(x, input): (&f32, &Input)| {
+            let dimension = input.dimension();
+            match dimension.level_of_unit(*x).and_then(|level| input.levels.get(level)) {
+                Some(level) => *level,
+                None => shortest(dimension.value(*x)),
             }
-            // The core wants levels that live as long as the program. A program has a handful of problems.
-            None => Dimension::Levels(values.iter().map(|v| *v as f32).collect::<Vec<f32>>().leak()),
-        },
+        };
+        unit.iter().zip(&self.inputs).map(value).collect()
     }
 }
 
-/// The number of levels, if they are evenly spaced.
-fn even_levels(values: &[f64]) -> Option<u16> {
-    let (first, last) = (values.first()?, values.last()?);
+impl Input {
+    fn new(spec: &DimensionSpec) -> Self {
+        match spec {
+            DimensionSpec::Interval { low, high, .. } => {
+                Self { low: *low as f32, high: *high as f32, levels: Vec::new(), uneven: Vec::new() }
+            }
+            DimensionSpec::Levels { values, .. } => Self {
+                low: values[0] as f32,
+                high: values[values.len() - 1] as f32,
+                levels: values.clone(),
+                uneven: if are_even(values) {
+                    Vec::new()
+                } else {
+                    values.iter().map(|value| *value as f32).collect()
+                },
+            },
+        }
+    }
+
+    fn dimension(&self) -> Dimension<'_> {
+        match *self {
+            Self { ref uneven, .. } if !uneven.is_empty() => Dimension::Levels(uneven),
+            Self { low, high, ref levels, .. } if levels.is_empty() => Dimension::Interval { low, high },
+            Self { low, high, ref levels, .. } => Dimension::Grid { low, high, levels: levels.len() as u16 },
+        }
+    }
+}
+
+/// Whether levels are evenly spaced, and not too many for a grid.
+fn are_even(values: &[f64]) -> bool {
+    let (first, last) = (values[0], values[values.len() - 1]);
     let gap = (last - first) / (values.len() - 1) as f64;
     let even = |(i, value): (usize, &f64)| (value - (first + gap * i as f64)).abs() < 1e-9 * gap;
-    values.iter().enumerate().all(even).then(|| u16::try_from(values.len()).ok()).flatten()
+    values.len() <= usize::from(u16::MAX) && values.iter().enumerate().all(even)
 }
 
 #[cfg(test)]
@@ -104,11 +116,12 @@ mod tests {
         for name in ["rrm", "rrm:stations=4", "gas", "hartmann6"] {
             let spec = name.parse::<Problem>().unwrap().spec();
             let space = Space::new(&spec);
-            assert!(space.problem().checked().is_ok());
-            let count = space.dimensions.iter().filter_map(Dimension::levels).max().unwrap_or(0);
+            let dimensions = space.dimensions();
+            assert!(space.problem(&dimensions).checked().is_ok());
+            let count = dimensions.iter().filter_map(Dimension::levels).max().unwrap_or(0);
             for level in 0..count {
-                let at = |d: &Dimension| d.unit_of_level(level.min(d.levels().map_or(0, |n| n - 1)));
-                let unit: Vec<f32> = space.dimensions.iter().map(at).collect();
+                let at = |d: &Dimension<'_>| d.unit_of_level(level.min(d.levels().map_or(0, |n| n - 1)));
+                let unit: Vec<f32> = dimensions.iter().map(at).collect();
                 for (value, dimension) in space.natural(&unit).iter().zip(&spec.dimensions) {
                     if let DimensionSpec::Levels { values, .. } = dimension {
                         assert_eq!(*value, values[level.min(values.len() - 1)]);

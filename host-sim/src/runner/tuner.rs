@@ -1,6 +1,6 @@
-//! What a study needs of an optimizer, whatever its shape: ask, tell, recommend, remember.
+//! What a study needs of a method, the core's optimizer or a baseline: ask, tell, recommend, remember.
 
-use foretune_core::{Error, Fallbacks, Kind, Optimizer, Progress, Query, Stop};
+use foretune_core::{Error, Fallbacks, Kind, Optimizer, Progress, Stop};
 
 /// Slices of work between two looks at whether to go on.
 const SLICES: usize = 64;
@@ -40,7 +40,7 @@ pub struct Advice {
     pub deviation: f32,
 }
 
-/// An optimizer over a sequence of tasks.
+/// A method over a sequence of tasks.
 pub trait Tuner {
     /// Works until there is a query, the task has ended, or `go_on` says no.
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next;
@@ -85,64 +85,23 @@ pub trait Tuner {
     fn fallbacks(&self) -> Fallbacks;
 }
 
-/// The core's optimizer with the query that it asked last.
-pub(super) struct Asking<
-    'a,
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> {
-    optimizer: Optimizer<'a, D, M, N, V, F, P, A, Q>,
-    query: Option<Query<D>>,
-}
-
-impl<
-    'a,
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Asking<'a, D, M, N, V, F, P, A, Q>
-{
-    pub fn new(optimizer: Optimizer<'a, D, M, N, V, F, P, A, Q>) -> Self {
-        Self { optimizer, query: None }
-    }
-}
-
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Tuner for Asking<'_, D, M, N, V, F, P, A, Q>
-{
+impl Tuner for Optimizer<'_> {
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next {
         while go_on() {
             for _ in 0..SLICES {
-                match self.optimizer.advance() {
+                match self.advance() {
                     Progress::Working => {}
                     Progress::Query(query) => {
-                        let (unit, fidelity) = (query.unit().to_vec(), query.fidelity());
-                        let (kind, round) = (query.kind(), query.round());
-                        self.query = Some(query);
-                        return Next::Query(Proposal { unit, fidelity, kind, round });
+                        return Next::Query(Proposal {
+                            unit: query.unit().to_vec(),
+                            fidelity: query.fidelity(),
+                            kind: query.kind(),
+                            round: query.round(),
+                        });
                     }
                     Progress::Done(stop) => return Next::Done(stop),
                     // Nothing follows before the answer: whoever asks on without one gave up on the task.
-                    Progress::Waiting => return Next::Interrupted,
+                    _ => return Next::Interrupted,
                 }
             }
         }
@@ -150,23 +109,17 @@ impl<
     }
 
     fn tell(&mut self, y: f32) -> Result<(), Error> {
-        let query = self.query.take().ok_or(Error::OutOfTurn)?;
-        self.optimizer.tell(query, y).map_err(|refused| {
-            self.query = Some(refused.query);
-            refused.error
-        })
+        let query = self.outstanding().ok_or(Error::OutOfTurn)?;
+        Ok(Optimizer::tell(self, query, y)?)
     }
 
     fn fail(&mut self) -> Result<(), Error> {
-        let query = self.query.take().ok_or(Error::OutOfTurn)?;
-        self.optimizer.fail(query).map_err(|refused| {
-            self.query = Some(refused.query);
-            refused.error
-        })
+        let query = self.outstanding().ok_or(Error::OutOfTurn)?;
+        Ok(Optimizer::fail(self, query)?)
     }
 
     fn advice(&self) -> Option<Advice> {
-        self.optimizer.recommendation().map(|best| Advice {
+        self.recommendation().map(|best| Advice {
             unit: best.unit().to_vec(),
             mean: best.mean,
             deviation: best.deviation,
@@ -174,27 +127,25 @@ impl<
     }
 
     fn next_task(&mut self) -> Result<(), Error> {
-        self.optimizer.next_task()
+        Optimizer::next_task(self)
     }
 
     fn finish(&mut self) {
-        self.query = None;
-        self.optimizer.stop();
-        while matches!(self.optimizer.advance(), Progress::Working) {}
+        self.stop();
+        while matches!(self.advance(), Progress::Working) {}
     }
 
     fn knowledge(&self) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::with_capacity(self.optimizer.snapshot_len());
-        self.optimizer.knowledge(|piece| bytes.extend_from_slice(piece))?;
+        let mut bytes = Vec::with_capacity(self.snapshot_len());
+        Optimizer::knowledge(self, |piece| bytes.extend_from_slice(piece))?;
         Ok(bytes)
     }
 
     fn load(&mut self, knowledge: &[u8]) -> Result<(), Error> {
-        self.query = None;
-        self.optimizer.load(knowledge)
+        Optimizer::load(self, knowledge)
     }
 
     fn fallbacks(&self) -> Fallbacks {
-        self.optimizer.status().fallbacks
+        self.status().fallbacks
     }
 }

@@ -50,12 +50,12 @@ pub const KEYS: &[Key] = &[
         name: "map",
         takes: "ard, deep (64 units a layer) or deep:WIDTH up to 64",
         help: "feature map of the kernel: a lengthscale per dimension, or the paper's three tanh layers",
-        get: |s| match s.core.map {
+        get: |s| match s.core.model.map {
             Map::Ard => "ard".into(),
             Map::Deep { width } => format!("deep:{width}").into(),
         },
         set: |s, text| {
-            s.core.map = match text.split_once(':') {
+            s.core.model.map = match text.split_once(':') {
                 None if text == "ard" => Map::Ard,
                 None if text == "deep" => Map::Deep { width: shapes::MAX_WIDTH },
                 Some(("deep", width)) => Map::Deep { width: within(width, 1..=shapes::MAX_WIDTH)? },
@@ -68,15 +68,15 @@ pub const KEYS: &[Key] = &[
         name: "particles",
         takes: "a whole number from 1 to 16",
         help: "particles V that stand for what is believed of the kernel's parameters; MF-MES always has 1",
-        get: |s| s.core.particles.into(),
-        set: |s, text| within(text, 1..=16).map(|v| s.core.particles = v),
+        get: |s| s.core.model.particles.into(),
+        set: |s, text| within(text, 1..=16).map(|v| s.core.model.particles = v),
     },
     Key {
         name: "beta",
         takes: "a number from 0 to 1000000",
         help: "weight β of the transfer term in MFT-MES; the paper's printed β is twice this",
-        get: |s| float(s.core.beta),
-        set: |s, text| within(text, 0.0..=1e6).map(|v| s.core.beta = v),
+        get: |s| float(s.core.transfer.beta),
+        set: |s, text| within(text, 0.0..=1e6).map(|v| s.core.transfer.beta = v),
     },
     Key {
         name: "c",
@@ -89,12 +89,12 @@ pub const KEYS: &[Key] = &[
         name: "information",
         takes: "paper or correlated",
         help: "form of the information about the optimum",
-        get: |s| match s.core.information {
+        get: |s| match s.core.search.information {
             Information::Paper => "paper".into(),
             Information::Correlated => "correlated".into(),
         },
         set: |s, text| {
-            s.core.information =
+            s.core.search.information =
                 word(text, &[("paper", Information::Paper), ("correlated", Information::Correlated)])?;
             Some(())
         },
@@ -103,14 +103,14 @@ pub const KEYS: &[Key] = &[
         name: "max_values",
         takes: "a whole number from 1 to 16",
         help: "samples S of the optimum's value per particle",
-        get: |s| s.core.max_values.into(),
-        set: |s, text| within(text, 1..=16).map(|v| s.core.max_values = v),
+        get: |s| s.core.search.max_values.into(),
+        set: |s, text| within(text, 1..=16).map(|v| s.core.search.max_values = v),
     },
     Key {
         name: "weights",
         takes: "fixed:VARIANCE or per-input:VARIANCE, above 0 and below 1000000",
         help: "prior variance of the deep map's weights, for all the same or divided by a layer's inputs",
-        get: |s| match s.core.prior.weights {
+        get: |s| match s.core.model.prior.weights {
             Weights::Fixed(v) => pair("fixed", v),
             Weights::PerInput(v) => pair("per-input", v),
         },
@@ -118,7 +118,7 @@ pub const KEYS: &[Key] = &[
             let (kind, variance) = text.split_once(':')?;
             let kind =
                 word(kind, &[("fixed", Weights::Fixed as fn(f32) -> _), ("per-input", Weights::PerInput)])?;
-            s.core.prior.weights = kind(within(variance, f32::MIN_POSITIVE..=999_999.0)?);
+            s.core.model.prior.weights = kind(within(variance, f32::MIN_POSITIVE..=999_999.0)?);
             Some(())
         },
     },
@@ -126,54 +126,54 @@ pub const KEYS: &[Key] = &[
         name: "length",
         takes: LOG_NORMAL,
         help: "prior of the ARD map's lengthscales (unit cube): mean and deviation of the logarithm",
-        get: |s| log_normal_text(s.core.prior.length),
-        set: |s, text| log_normal(text).map(|v| s.core.prior.length = v),
+        get: |s| log_normal_text(s.core.model.prior.length),
+        set: |s, text| log_normal(text).map(|v| s.core.model.prior.length = v),
     },
     Key {
         name: "signal",
         takes: LOG_NORMAL,
         help: "prior of the ARD map's signal variance: mean and deviation of the logarithm",
-        get: |s| log_normal_text(s.core.prior.signal),
-        set: |s, text| log_normal(text).map(|v| s.core.prior.signal = v),
+        get: |s| log_normal_text(s.core.model.prior.signal),
+        set: |s, text| log_normal(text).map(|v| s.core.model.prior.signal = v),
     },
     Key {
         name: "gamma",
         takes: LOG_NORMAL,
         help: "prior of the fidelity decay γ: mean and deviation of the logarithm",
-        get: |s| log_normal_text(s.core.prior.gamma),
-        set: |s, text| log_normal(text).map(|v| s.core.prior.gamma = v),
+        get: |s| log_normal_text(s.core.model.prior.gamma),
+        set: |s, text| log_normal(text).map(|v| s.core.model.prior.gamma = v),
     },
     Key {
         name: "carry_particles",
         takes: "true or false",
         help: "whether the next task starts from this one's particles",
-        get: |s| s.core.carry_particles.into(),
-        set: |s, text| text.parse().ok().map(|v| s.core.carry_particles = v),
+        get: |s| s.core.transfer.carry_particles.into(),
+        set: |s, text| text.parse().ok().map(|v| s.core.transfer.carry_particles = v),
     },
     Key {
         name: "kde_bandwidth",
         takes: "a number above 0.000001, up to 1000",
         help: "deviation of the density estimate around each carried particle",
-        get: |s| float(s.core.kde_bandwidth),
-        set: |s, text| within(text, 1.000_001e-6..=1e3).map(|v| s.core.kde_bandwidth = v),
+        get: |s| float(s.core.transfer.kde_bandwidth),
+        set: |s, text| within(text, 1.000_001e-6..=1e3).map(|v| s.core.transfer.kde_bandwidth = v),
     },
     Key {
         name: "kde_mix",
         takes: "a number from 0 to 1",
         help: "share of the first task's prior in later tasks' priors",
-        get: |s| float(s.core.kde_mix),
-        set: |s, text| within(text, 0.0..=1.0).map(|v| s.core.kde_mix = v),
+        get: |s| float(s.core.transfer.kde_mix),
+        set: |s, text| within(text, 0.0..=1.0).map(|v| s.core.transfer.kde_mix = v),
     },
     Key {
         name: "bandwidth",
         takes: "median, or a number above 0 up to 1000000000",
         help: "bandwidth h of the kernel between particles",
-        get: |s| match s.core.bandwidth {
+        get: |s| match s.core.learning.bandwidth {
             Bandwidth::Median => "median".into(),
             Bandwidth::Fixed(h) => float(h),
         },
         set: |s, text| {
-            s.core.bandwidth = match text {
+            s.core.learning.bandwidth = match text {
                 "median" => Bandwidth::Median,
                 _ => Bandwidth::Fixed(within(text, f32::MIN_POSITIVE..=1e9)?),
             };
@@ -184,7 +184,7 @@ pub const KEYS: &[Key] = &[
         name: "step",
         takes: "plain:RATE, adam:RATE or shared:RATE, the rate above 0 up to 10",
         help: "how particles move: plain steps, Adam, or one second moment shared by all particles",
-        get: |s| match s.core.step {
+        get: |s| match s.core.learning.step {
             Step::Plain { rate } => pair("plain", rate),
             Step::Adam { rate } => pair("adam", rate),
             Step::Shared { rate } => pair("shared", rate),
@@ -192,7 +192,7 @@ pub const KEYS: &[Key] = &[
         set: |s, text| {
             let (kind, rate) = text.split_once(':')?;
             let rate = within(rate, f32::MIN_POSITIVE..=10.0)?;
-            s.core.step = word(
+            s.core.learning.step = word(
                 kind,
                 &[
                     ("plain", Step::Plain { rate }),
@@ -207,65 +207,65 @@ pub const KEYS: &[Key] = &[
         name: "steps_per_round",
         takes: "a whole number up to 1000000",
         help: "learning steps after every observation",
-        get: |s| s.core.steps_per_round.into(),
-        set: |s, text| within(text, 0..=1_000_000).map(|v| s.core.steps_per_round = v),
+        get: |s| s.core.learning.steps_per_round.into(),
+        set: |s, text| within(text, 0..=1_000_000).map(|v| s.core.learning.steps_per_round = v),
     },
     Key {
         name: "steps_per_task",
         takes: "a whole number up to 1000000",
         help: "learning steps R at the end of a task",
-        get: |s| s.core.steps_per_task.into(),
-        set: |s, text| within(text, 0..=1_000_000).map(|v| s.core.steps_per_task = v),
+        get: |s| s.core.learning.steps_per_task.into(),
+        set: |s, text| within(text, 0..=1_000_000).map(|v| s.core.learning.steps_per_task = v),
     },
     Key {
         name: "carried",
         takes: "a whole number from 0 to 8",
         help: "how many of the last tasks' recommendations are carried on",
-        get: |s| s.core.carried.into(),
-        set: |s, text| within(text, 0..=8).map(|v| s.core.carried = v),
+        get: |s| s.core.transfer.carried.into(),
+        set: |s, text| within(text, 0..=8).map(|v| s.core.transfer.carried = v),
     },
     Key {
-        name: "retry",
+        name: "remeasure",
         takes: "true or false",
         help: "whether carried points are measured again, charged to the budget",
-        get: |s| s.core.retry.into(),
-        set: |s, text| text.parse().ok().map(|v| s.core.retry = v),
+        get: |s| s.core.transfer.remeasure.into(),
+        set: |s, text| text.parse().ok().map(|v| s.core.transfer.remeasure = v),
     },
     Key {
-        name: "doubt",
+        name: "memory_deviation",
         takes: "0, or a number from 0.001 to 1000",
         help: "how far, in deviations, carried points' values may have changed; 0 keeps them out of the model",
-        get: |s| float(s.core.doubt),
+        get: |s| float(s.core.transfer.memory_deviation),
         set: |s, text| {
             let sensible = |v: &f32| *v == 0.0 || *v >= 1e-3;
-            within(text, 0.0..=1000.0).filter(sensible).map(|v| s.core.doubt = v)
+            within(text, 0.0..=1000.0).filter(sensible).map(|v| s.core.transfer.memory_deviation = v)
         },
     },
     Key {
-        name: "fresh",
+        name: "memory_after",
         takes: "a number from 0 to 1",
         help: "share of the budget spent before anything carried plays a part",
-        get: |s| float(s.core.fresh),
-        set: |s, text| within(text, 0.0..=1.0).map(|v| s.core.fresh = v),
+        get: |s| float(s.core.transfer.memory_after),
+        set: |s, text| within(text, 0.0..=1.0).map(|v| s.core.transfer.memory_after = v),
     },
     Key {
         name: "initial",
         takes: "a whole number up to 256",
         help: "random points at the start of a task, not charged to the budget",
-        get: |s| s.core.initial.into(),
-        set: |s, text| within(text, 0..=256).map(|v| s.core.initial = v),
+        get: |s| s.core.search.initial.into(),
+        set: |s, text| within(text, 0..=256).map(|v| s.core.search.initial = v),
     },
     Key {
         name: "scaling",
         takes: "running, initial, fixed (the problem's own map) or fixed:MEAN:DEVIATION",
         help: "how observations are standardised: by all so far, by the initial ones, or by fixed numbers",
-        get: |s| match s.core.scaling {
+        get: |s| match s.core.model.scaling {
             Scaling::Running => "running".into(),
             Scaling::Initial => "initial".into(),
             Scaling::Fixed { mean, deviation } => format!("fixed:{mean}:{deviation}").into(),
         },
         set: |s, text| {
-            s.core.scaling = match text.split_once(':') {
+            s.core.model.scaling = match text.split_once(':') {
                 None => word(
                     text,
                     &[("running", Scaling::Running), ("initial", Scaling::Initial), ("fixed", s.fixed)],
@@ -286,26 +286,26 @@ pub const KEYS: &[Key] = &[
         name: "candidates",
         takes: "a whole number from 16 to 1024",
         help: "points at which the acquisition is looked at, before refinement",
-        get: |s| s.core.candidates.into(),
-        set: |s, text| within(text, 16..=shapes::MAX_CANDIDATES).map(|v| s.core.candidates = v),
+        get: |s| s.core.search.candidates.into(),
+        set: |s, text| within(text, 16..=shapes::MAX_CANDIDATES).map(|v| s.core.search.candidates = v),
     },
     Key {
         name: "refinements",
         takes: "a whole number from 0 to 8",
         help: "how often the search is refined around its best candidates",
-        get: |s| s.core.refinements.into(),
-        set: |s, text| within(text, 0..=8).map(|v| s.core.refinements = v),
+        get: |s| s.core.search.refinements.into(),
+        set: |s, text| within(text, 0..=8).map(|v| s.core.search.refinements = v),
     },
     Key {
         name: "recommend",
         takes: "queried or anywhere",
         help: "where the recommendation may lie",
-        get: |s| match s.core.recommend {
+        get: |s| match s.core.search.recommend {
             Recommend::Queried => "queried".into(),
             Recommend::Anywhere => "anywhere".into(),
         },
         set: |s, text| {
-            s.core.recommend =
+            s.core.search.recommend =
                 word(text, &[("queried", Recommend::Queried), ("anywhere", Recommend::Anywhere)])?;
             Some(())
         },

@@ -9,12 +9,13 @@ mod keys;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use foretune_core::{Method as CoreMethod, Scaling, Settings};
+use foretune_core::{Map, Method as CoreMethod, Scaling, Settings};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::problems::ProblemSpec;
 use crate::runner::Method;
+use crate::words::current_name;
 
 pub use file::read_file;
 pub(crate) use keys::shortest;
@@ -60,19 +61,23 @@ impl Setup {
     pub fn new(preset: Preset, problem: &ProblemSpec) -> Self {
         let fixed =
             Scaling::Fixed { mean: problem.scale_mean as f32, deviation: problem.scale_deviation as f32 };
-        let core = match preset {
-            Preset::Paper => Settings { scaling: fixed, ..Settings::PAPER },
+        let mut core = match preset {
+            Preset::Paper => Settings::PAPER,
             Preset::Default => Settings::DEFAULT,
         };
-        Self { core: Settings { initial: problem.initial, ..core }, c: 0.6, capacity: CAPACITY, fixed }
+        if preset == Preset::Paper {
+            core.model.scaling = fixed;
+        }
+        core.search.initial = problem.initial;
+        Self { core, c: 0.6, capacity: CAPACITY, fixed }
     }
 
-    /// Sets one key.
+    /// Sets one key, by its name or a former one.
     ///
     /// # Errors
     /// [`Error::Usage`] naming the key and what it takes.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        let known = KEYS.iter().find(|known| known.name == key).ok_or_else(|| unknown(key))?;
+        let known = KEYS.iter().find(|known| known.name == current_name(key)).ok_or_else(|| unknown(key))?;
         let bad = || Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes));
         known.apply(self, value).ok_or_else(bad)
     }
@@ -93,21 +98,24 @@ impl Setup {
     pub fn for_method(&self, method: Method) -> Result<Settings, Error> {
         let settings = match method.core(self.c) {
             Some(core) => self.core.with_method(core),
-            // The baselines take from the optimizer only its initial points.
-            None => Settings {
-                steps_per_round: 0,
-                carried: 0,
-                map: foretune_core::Map::Ard,
-                ..self.core.with_method(CoreMethod::MfMes)
-            },
+            None => self.for_baseline(),
         };
         settings.checked().map_err(|error| self.explain(&error))
     }
 
+    /// The baselines take from the optimizer only its initial points.
+    fn for_baseline(&self) -> Settings {
+        let mut settings = self.core.with_method(CoreMethod::MfMes);
+        settings.model.map = Map::Ard;
+        settings.learning.steps_per_round = 0;
+        settings.transfer.carried = 0;
+        settings
+    }
+
     fn explain(&self, error: &foretune_core::Error) -> Error {
-        let by_initial = self.core.scaling == Scaling::Initial && self.core.initial == 0;
+        let by_initial = self.core.model.scaling == Scaling::Initial && self.core.search.initial == 0;
         Error::usage(match error {
-            foretune_core::Error::Setting("scaling") if by_initial => {
+            foretune_core::Error::Setting { name: "initial", .. } if by_initial => {
                 "setting `scaling` is initial, but setting `initial` is 0: there is nothing to scale by"
                     .into()
             }
@@ -136,7 +144,7 @@ fn unknown(key: &str) -> Error {
 /// A key, the value that it is given, and where that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The setting's name.
+    /// The setting's name, the current one.
     pub key: String,
     /// Its value as text.
     pub value: String,
@@ -162,7 +170,7 @@ impl FromStr for Assignment {
         let (key, value) = text
             .split_once('=')
             .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
-        Ok(Self { key: key.trim().into(), value: value.trim().into(), place: None })
+        Ok(Self { key: current_name(key.trim()).into(), value: value.trim().into(), place: None })
     }
 }
 
@@ -170,6 +178,7 @@ impl FromStr for Assignment {
 mod tests {
     use super::*;
     use crate::problems::Problem;
+    use crate::words::FORMER_NAMES;
 
     fn setup(preset: Preset) -> Setup {
         Setup::new(preset, &"rrm".parse::<Problem>().unwrap().spec())
@@ -178,9 +187,9 @@ mod tests {
     #[test]
     fn the_paper_preset_takes_scaling_and_initial_points_from_the_problem() {
         let paper = setup(Preset::Paper);
-        assert_eq!(paper.core.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
-        assert_eq!(paper.core.initial, 10);
-        assert_eq!(setup(Preset::Default).core.scaling, Scaling::Initial);
+        assert_eq!(paper.core.model.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
+        assert_eq!(paper.core.search.initial, 10);
+        assert_eq!(setup(Preset::Default).core.model.scaling, Scaling::Initial);
     }
 
     #[test]
@@ -198,6 +207,21 @@ mod tests {
             let method = original.core.method;
             assert_eq!(copied.core, Settings { method, ..original.core });
         }
+    }
+
+    #[test]
+    fn former_names_of_settings_are_understood() {
+        for (former, name) in FORMER_NAMES {
+            assert!(KEYS.iter().any(|key| key.name == name) && KEYS.iter().all(|key| key.name != former));
+        }
+        let mut setup = setup(Preset::Default);
+        let given: Assignment = "fresh=0.7".parse().unwrap();
+        assert_eq!(given.key, "memory_after");
+        setup.assign(&[given]).unwrap();
+        setup.set("doubt", "0").unwrap();
+        setup.set("retry", "false").unwrap();
+        let transfer = setup.core.transfer;
+        assert_eq!((transfer.memory_after, transfer.memory_deviation, transfer.remeasure), (0.7, 0.0, false));
     }
 
     #[test]

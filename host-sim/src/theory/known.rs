@@ -135,7 +135,7 @@ fn run(
             let mut tuner = bench.start(&mut memory, told(law), seed)?;
             while let Some(query) = ask(&mut tuner) {
                 let y = answer(&mut watch, law.index(query.unit()));
-                tuner.tell(query, y as f32).map_err(|refused| refused.error)?;
+                tuner.tell(query, y as f32)?;
             }
         }
     }

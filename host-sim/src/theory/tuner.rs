@@ -1,24 +1,29 @@
 //! The core's optimizer on a law's grid, told θ or not.
 
 use foretune_core::{
-    Dimension, Error, Fidelity, Goal, Information, LogNormal, Memory, Method, Optimizer, Prior, Problem,
-    Query, Scaling, Settings,
+    Ask, Dimension, Error, Fidelity, Goal, Information, LogNormal, Method, Optimizer, Prior, Problem, Query,
+    Scaling, Settings,
 };
 
 use super::law::Law;
 use super::{MAX_PARTICLES, MAX_POINTS, MAX_ROUNDS};
 
-/// Dimensions, fidelities, observations, particles, features, parameters, auxiliary rows, candidates.
-pub type Room = Memory<2, 1, MAX_ROUNDS, MAX_PARTICLES, 2, 4, { 3 * MAX_PARTICLES }, MAX_POINTS>;
-/// An optimizer in such a memory.
-pub type Tuner<'a> = Optimizer<'a, 2, 1, MAX_ROUNDS, MAX_PARTICLES, 2, 4, { 3 * MAX_PARTICLES }, MAX_POINTS>;
+/// Memory for the largest law.
+pub type Room = foretune_core::memory!(
+    dimensions: 2,
+    fidelities: 1,
+    observations: MAX_ROUNDS,
+    particles: MAX_PARTICLES,
+    map: Ard,
+    candidates: MAX_POINTS
+);
 
 /// As good as certain.
 const CERTAIN: f32 = 1e-6;
 
 /// What a law looks like to an optimizer.
 pub struct Bench {
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<Dimension<'static>>,
     fidelities: [Fidelity; 1],
     queries: usize,
 }
@@ -43,7 +48,7 @@ impl Bench {
         memory: &'a mut Room,
         settings: Settings,
         seed: u64,
-    ) -> Result<Tuner<'a>, Error> {
+    ) -> Result<Optimizer<'a>, Error> {
         let problem = Problem {
             dimensions: &self.dimensions,
             fidelities: &self.fidelities,
@@ -57,38 +62,41 @@ impl Bench {
 /// Settings for functions of variance 1 that are looked at point by point, without any initial points.
 fn plain(law: &Law, length: LogNormal) -> Settings {
     let known = LogNormal { mean: 0.0, deviation: CERTAIN };
-    Settings {
-        information: Information::Paper,
-        prior: Prior { length, signal: known, gamma: known, ..Settings::DEFAULT.prior },
-        kde_mix: 0.0,
-        steps_per_round: 0,
-        carried: 0,
-        initial: 0,
-        scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
-        candidates: law.size().max(16),
-        ..Settings::DEFAULT
-    }
+    let mut settings = Settings::DEFAULT;
+    settings.model.prior = Prior { length, signal: known, gamma: known, ..settings.model.prior };
+    settings.model.scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
+    settings.learning.steps_per_round = 0;
+    settings.transfer.kde_mix = 0.0;
+    settings.transfer.carried = 0;
+    settings.search.initial = 0;
+    settings.search.information = Information::Paper;
+    settings.search.candidates = law.size().max(16);
+    settings
 }
 
 /// Max-value entropy search by an optimizer that is told the lengthscale.
 pub fn told(law: &Law) -> Settings {
     let length = LogNormal { mean: law.lengthscale.ln() as f32, deviation: CERTAIN };
-    Settings { steps_per_task: 0, ..plain(law, length) }.with_method(Method::MfMes)
+    let mut settings = plain(law, length).with_method(Method::MfMes);
+    settings.learning.steps_per_task = 0;
+    settings
 }
 
 /// Two-phase by an optimizer that must learn the lengthscale, from a prior.
 pub fn learning(law: &Law, length: LogNormal, c: f64, particles: usize, bandwidth: f64) -> Settings {
-    Settings {
-        particles,
-        kde_bandwidth: bandwidth as f32,
-        steps_per_task: 60,
-        ..plain(law, length).with_method(Method::TwoPhase { c: c as f32 })
-    }
+    let mut settings = plain(law, length).with_method(Method::TwoPhase { c: c as f32 });
+    settings.model.particles = particles;
+    settings.learning.steps_per_task = 60;
+    settings.transfer.kde_bandwidth = bandwidth as f32;
+    settings
 }
 
 /// The next query, until the task has ended.
-pub fn ask(tuner: &mut Tuner<'_>) -> Option<Query<2>> {
-    tuner.ask().and_then(Result::ok)
+pub fn ask(tuner: &mut Optimizer<'_>) -> Option<Query> {
+    match tuner.ask() {
+        Ask::Query(query) => Some(query),
+        _ => None,
+    }
 }
 
 /// `⌈cT⌉`, as the optimizer counts it.

@@ -1,11 +1,11 @@
 //! Unknown θ: what Two-phase MFT-MES loses to the same optimizer told θ, against the task and the share `c`.
 
-use foretune_core::{Error, LogNormal};
+use foretune_core::{Error, LogNormal, Optimizer};
 
 use super::Options;
 use super::bound::{greedy_gain, zeta};
 use super::law::Law;
-use super::tuner::{Bench, Room, Tuner, ask, first_phase, learning, told};
+use super::tuner::{Bench, Room, ask, first_phase, learning, told};
 use super::watch::{Round, Watch};
 use crate::problems::random::{Purpose, Random};
 use crate::results::stats::Estimate;
@@ -163,7 +163,7 @@ fn by_rule(law: &Law, key: (u64, usize), options: &Options) -> Outcome {
 
 fn by_optimizer(
     law: &Law,
-    tuner: &mut Tuner<'_>,
+    tuner: &mut Optimizer<'_>,
     key: (u64, usize),
     options: &Options,
 ) -> Result<Outcome, Error> {
@@ -178,13 +178,13 @@ fn by_optimizer(
             error = particle_error(law, tuner);
         }
         let y = trial.answer(law.index(query.unit()));
-        tuner.tell(query, y as f32).map_err(|refused| refused.error)?;
+        tuner.tell(query, y as f32)?;
     }
     Ok(Outcome { rounds: trial.rounds, error })
 }
 
-fn particle_error(law: &Law, tuner: &Tuner<'_>) -> f64 {
-    let offset = f64::from(tuner.model().offsets.length);
+fn particle_error(law: &Law, tuner: &Optimizer<'_>) -> f64 {
+    let offset = f64::from(tuner.settings().model(law.d).offsets.length);
     let square = |theta: &[f32]| (f64::from(theta[0]) + offset - law.lengthscale.ln()).powi(2);
     let count = tuner.particles().len() as f64;
     (tuner.particles().map(square).sum::<f64>() / count).sqrt()

@@ -1,9 +1,9 @@
 //! What is known of a function while it is queried, under the true θ, and the regret of a query.
 
-use foretune_core::features::{Map, Rows};
-use foretune_core::gp::{Memory, Observations, Particle, Posterior};
-use foretune_core::kernel::{Model, Offsets};
-use foretune_core::linalg::LANES;
+use foretune_core::Map;
+use foretune_core::internals::gp::{Memory, Observations, Particle, Posterior};
+use foretune_core::internals::kernel::{Model, Offsets};
+use foretune_core::internals::linalg::{LANES, Matrix};
 
 use super::MAX_ROUNDS;
 use super::law::{Law, Spread};
@@ -141,7 +141,7 @@ impl<'a> Watch<'a> {
         let mut unused = Default::default();
         let particle = Particle::new(&model, &theta, &[self.noise as f32], &mut unused);
         let fidelity = vec![0; self.y.len()];
-        let points = Rows { data: &self.points, stride: d };
+        let points = Matrix::from_slice(&self.points, d, self.y.len());
         let data = Observations { points, fidelity: &fidelity, z: &self.y };
         let mut workspace = self.memory.workspace();
         for first in (0..self.y.len()).step_by(LANES) {
@@ -150,7 +150,7 @@ impl<'a> Watch<'a> {
         }
         workspace.condition(&data);
         for (block, out) in self.law.points.chunks(LANES * d).zip(self.beliefs.chunks_mut(LANES)) {
-            workspace.posterior(&particle, &data, Rows { data: block, stride: d }, 1, out);
+            workspace.posterior(&particle, &data, Matrix::from_slice(block, d, out.len()), 1, out);
         }
     }
 }

@@ -9,7 +9,7 @@ use foretune_core::{Goal, Kind, Stop};
 use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, Why, from_hex, to_hex};
 use super::target::Target;
 use crate::error::Error;
-use crate::runner::{Method, Next, Proposal, Space, Tuner, with_optimizer};
+use crate::runner::{Method, Next, Proposal, Space, Tuner, room};
 use crate::settings::{Setup, shortest};
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
@@ -218,7 +218,10 @@ impl Tuning {
         let space = Space::of_goal(&self.target.spec(&noise, budget), self.target.goal);
         let settings = self.setup.for_method(Method::MftMes)?;
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
-        with_optimizer(space.problem(), settings, capacity, seed, |tuner| self.run(&space, tuner, source))?
+        let dimensions = space.dimensions();
+        let mut room = room(settings.model.map, capacity);
+        let mut optimizer = room.start(space.problem(&dimensions), settings, seed)?;
+        self.run(&space, &mut optimizer, source)
     }
 
     fn estimates(&self) -> impl Iterator<Item = &Told> {
@@ -388,10 +391,11 @@ fn replay(space: &Space, tuner: &mut dyn Tuner, told: &Told) -> Result<(), Error
     if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
         return Err(other());
     }
-    Ok(match told.outcome {
+    let _: () = match told.outcome {
         Outcome::Value(value) => tuner.tell(value)?,
         Outcome::Failed => tuner.fail()?,
-    })
+    };
+    Ok(())
 }
 
 /// The point of a query with the digits that single precision has.
@@ -412,8 +416,7 @@ fn reason(stop: Stop) -> Reason {
         Stop::Budget => Reason::Budget,
         Stop::Capacity => Reason::Capacity,
         Stop::Exhausted => Reason::Exhausted,
-        Stop::Failures => Reason::Failures,
-        Stop::Requested => Reason::Stopped,
+        _ => Reason::Stopped,
     }
 }
 

@@ -86,11 +86,11 @@ fn failing_from_the_fifth(query: &Query) -> Outcome {
 }
 
 #[test]
-fn too_many_failures_end_a_task_with_what_was_observed() {
+fn a_task_that_goes_on_failing_ends_in_its_slots_with_what_was_observed() {
     let bench = undisturbed::<Small>(&[2000.0], failing_from_the_fifth);
     bench.check();
     let end = bench.base.notes.traces[0].recommendation.clone().unwrap();
-    assert_eq!((end.reason, end.queries), (Reason::Failures, 13));
+    assert_eq!((end.reason, end.queries), (Reason::Capacity, 24));
 }
 
 fn sometimes_huge(query: &Query) -> Outcome {

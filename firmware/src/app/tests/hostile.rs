@@ -267,7 +267,8 @@ fn honest<P: Profile>(config: &crate::app::Config) -> Vec<u8> {
 }
 
 fn withstand<P: Profile>(requests: u32, seed: u64) {
-    let config = crate::app::Config { layout: Layout::consecutive(GUARD as u32, 1024, 4096), ..P::CONFIG };
+    let config =
+        crate::app::Config { layout: Layout::consecutive(GUARD as u32, 1024, 6 * 1024), ..P::CONFIG };
     let poison = honest::<P>(&config);
     let mut peer = Peer {
         random: XorShiftRng::seed_from_u64(seed),

@@ -3,7 +3,10 @@
 use std::boxed::Box;
 use std::vec::Vec;
 
-use foretune_core::{Map, Memory, Problem, Progress, Scaling, Settings, Step};
+use foretune_core::{
+    LearningSettings, Map, ModelSettings, Problem, Progress, Scaling, SearchSettings, Settings, Step,
+    TransferSettings,
+};
 use foretune_link::{Begin, Query, Reason, Recommendation, Ticket};
 
 use super::mock::{MockBoard, MockSystem};
@@ -53,7 +56,7 @@ macro_rules! profile {
             const CONFIG: Config = $config;
 
             fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
-                app.run(&mut Box::new(<$memory>::new()), going);
+                app.run(&mut *Box::new(<$memory>::new()), going);
             }
 
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
@@ -68,7 +71,6 @@ macro_rules! profile {
                 let stop = loop {
                     match core.advance_with(knowledge).unwrap() {
                         Progress::Working => {}
-                        Progress::Waiting => unreachable!("every query is answered"),
                         Progress::Done(stop) => break stop,
                         Progress::Query(query) => {
                             let asked =
@@ -80,6 +82,7 @@ macro_rules! profile {
                                 Answer::Stop => core.stop(),
                             }
                         }
+                        other => unreachable!("every query is answered: {other:?}"),
                     }
                 };
                 let recommendation = core.recommendation().map(|best| Recommendation {
@@ -111,43 +114,51 @@ fn as_asked(problem: &Problem, task: u32, step: usize, unit: &[f32], fidelity: u
 }
 
 const SMALL: Settings = Settings {
-    particles: 3,
-    max_values: 3,
-    candidates: 32,
-    refinements: 1,
-    initial: 3,
-    carried: 1,
-    steps_per_round: 1,
-    steps_per_task: 3,
+    model: ModelSettings { particles: 3, ..Settings::DEFAULT.model },
+    search: SearchSettings {
+        max_values: 3,
+        candidates: 32,
+        refinements: 1,
+        initial: 3,
+        ..Settings::DEFAULT.search
+    },
+    transfer: TransferSettings { carried: 1, ..Settings::DEFAULT.transfer },
+    learning: LearningSettings { steps_per_round: 1, steps_per_task: 3, ..Settings::DEFAULT.learning },
     ..Settings::DEFAULT
 };
 
 profile!(
     Small,
-    Memory<4, 4, 24, 3, 4, { SMALL.model(4).parameters() }, 9, 32>,
+    foretune_core::memory!(problem: POWER_CONTROL, settings: SMALL, observations: 24),
     Config {
         profile: "small",
         problem: POWER_CONTROL,
         settings: SMALL,
-        layout: Layout::consecutive(0, 1024, 4096),
+        layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
 );
 
 const NETWORK: Settings = Settings {
-    map: Map::Deep { width: 4 },
-    step: Step::Plain { rate: 1e-3 },
-    scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+    model: ModelSettings {
+        map: Map::Deep { width: 4 },
+        scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+        ..SMALL.model
+    },
+    learning: LearningSettings { step: Step::Plain { rate: 1e-3 }, ..SMALL.learning },
     ..SMALL
 };
 
 profile!(
     Network,
-    Memory<4, 4, 24, 3, 4, { NETWORK.model(4).parameters() }, 0, 32>,
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Deep { width: 4 }, candidates: 32,
+        step: Plain { rate: 1.0 }, keeps_particles: false
+    ),
     Config {
         profile: "network",
         problem: POWER_CONTROL,
         settings: NETWORK,
-        layout: Layout::consecutive(0, 1024, 4096),
+        layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
 );
 
@@ -157,7 +168,7 @@ pub struct Real;
 profile!(Real, Compact, COMPACT);
 
 /// Bytes of flash that the layouts of the small ones take.
-pub const FLASH: usize = 10 * 1024;
+pub const FLASH: usize = 14 * 1024;
 
 /// Whether the reason is one of a task that ended by itself.
 pub fn by_itself(reason: Reason) -> bool {

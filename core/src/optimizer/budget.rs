@@ -1,89 +1,71 @@
-//! Money and slots: what a task has spent, and what the next query costs. Eq. (9).
+//! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
 //! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
 //! Initial points are free.
 
 use core::ops::Range;
 
-use super::{Kind, Optimizer};
+use super::state::State;
+use crate::data::Kind;
 use crate::kernel::MAX_FIDELITIES;
 use crate::settings::Method;
 
 /// What the next query may cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Purse {
+pub(super) struct Prices {
     affordable: [bool; MAX_FIDELITIES],
     price: [f32; MAX_FIDELITIES],
 }
 
-impl Purse {
-    /// Whether the money is enough for a query at this fidelity.
+impl Prices {
+    /// Whether the budget is enough for a query at this fidelity.
     pub fn can_pay(&self, fidelity: usize) -> bool {
         self.affordable[fidelity]
     }
 
-    /// Cost of a fidelity, or of a slot if slots are scarcer than money.
+    /// Cost of a fidelity, or of a slot if slots are scarcer than the budget.
     pub fn price(&self, fidelity: usize) -> f32 {
         self.price[fidelity]
     }
 }
 
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Optimizer<'_, D, M, N, V, F, P, A, Q>
-{
+impl State<'_> {
     /// Charged so far.
-    pub(super) fn spent(&self) -> f32 {
+    pub fn spent(&self) -> f32 {
         self.total(&self.charged())
     }
 
-    pub(super) fn purse(&self) -> Purse {
+    pub fn prices(&self) -> Prices {
         let charged = self.charged();
         let left = self.problem.budget - self.total(&charged);
         let slot = left / self.memory.data.room().max(1) as f32;
-        let mut purse = Purse { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES] };
+        let mut prices = Prices { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES] };
         for (m, fidelity) in self.problem.fidelities.iter().enumerate() {
             let mut one_more = charged;
             one_more[m] += 1;
-            purse.affordable[m] = self.total(&one_more) <= self.problem.budget;
-            purse.price[m] = fidelity.cost.max(slot);
+            prices.affordable[m] = self.total(&one_more) <= self.problem.budget;
+            prices.price[m] = fidelity.cost.max(slot);
         }
-        purse
+        prices
     }
 
     /// Queries per fidelity that were charged: all but the initial points, failed ones included.
     fn charged(&self) -> [u32; MAX_FIDELITIES] {
-        let mut counts = self.answered();
-        for failure in self.failures().filter(|failure| failure.record.kind != Kind::Initial) {
-            counts[failure.record.fidelity] += 1;
-        }
-        counts
-    }
-
-    /// Queries per fidelity that were charged and answered.
-    pub(super) fn answered(&self) -> [u32; MAX_FIDELITIES] {
         let data = &self.memory.data;
         let mut counts = [0; MAX_FIDELITIES];
-        for i in (self.state.remembered..data.len()).filter(|&i| data.kind(i) != Kind::Initial) {
+        for i in (self.task.remembered..data.len()).filter(|&i| data.kind(i) != Kind::Initial) {
             counts[usize::from(data.fidelity()[i])] += 1;
         }
         counts
     }
 
-    pub(super) fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
+    fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
         let costs = self.problem.fidelities.iter().map(|fidelity| fidelity.cost);
         costs.zip(counts).fold(0.0, |sum, (cost, &count)| sum + cost * count as f32)
     }
 
     /// The fidelities that the method asks for after the initial points.
-    pub(super) fn fidelities(&self) -> Range<usize> {
+    pub fn fidelities(&self) -> Range<usize> {
         let all = self.problem.fidelities.len();
         match self.settings.method {
             Method::MfMes | Method::Continual | Method::MftMes => 0..all,
@@ -93,13 +75,19 @@ impl<
 
     /// `T = ⌊Λ/λ⁽ᴹ⁾⌋`, or as many as fit behind the initial points: queries of the methods that work at the truth's
     /// fidelity.
-    pub(super) fn rounds(&self) -> usize {
+    pub fn rounds(&self) -> usize {
         let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
-        (paid as usize).min(N.saturating_sub(self.settings.initial + self.state.remembered))
+        let taken = self.settings.search.initial + self.task.remembered;
+        (paid as usize).min(self.memory.data.capacity().saturating_sub(taken))
+    }
+
+    /// `⌈cT⌉`: queries of the first phase of Two-phase.
+    pub fn first_phase(&self, c: f32) -> usize {
+        libm::ceilf(c * self.rounds() as f32) as usize
     }
 
     /// Queries so far but for the initial points, failed ones included.
-    pub(super) fn asked_so_far(&self) -> usize {
+    pub fn asked_so_far(&self) -> usize {
         self.charged().iter().fold(0, |sum, &count| sum + count as usize)
     }
 }

@@ -1,0 +1,264 @@
+//! One search: every particle looks at all candidates, and sums are kept per candidate and fidelity.
+//!
+//! Particles stream through one Gaussian process workspace: factor, beliefs at all candidates, samples of the
+//! optimum's value, sums. Then the best candidates are refined, or the best is taken: as the next query, Eq. (24),
+//! (37), (59), or as the recommendation.
+
+use core::ops::Range;
+
+use super::budget::Prices;
+use super::candidates::Choice;
+use super::state::State;
+use crate::acquisition::{SIDE, information_of_some};
+use crate::gp::NOISE_FLOOR;
+use crate::kernel::MAX_FIDELITIES;
+use crate::linalg::{LANES, column, column_mut};
+use crate::max_value::{self, Candidate, Gumbel};
+use crate::random::Purpose;
+use crate::settings::Recommend;
+
+/// Candidates summed up or weighed in one slice.
+const SUMMED: usize = 4 * LANES;
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Objective {
+    /// Information about optimum and `θ` per cost, at any fidelity: Eq. (37).
+    Combined { beta: f32 },
+    /// Information about the optimum, at the truth's fidelity.
+    Optimum,
+    /// Information about `θ`, at the truth's fidelity.
+    Parameters,
+    /// Highest mean at the truth's fidelity: the recommendation.
+    Mean,
+}
+
+/// A search, and where it stands.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub objective: Objective,
+    refinement: usize,
+    v: usize,
+    /// Particles that took part so far.
+    used: usize,
+    quartiles: [f32; 3],
+    stage: Stage,
+    whole: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// Factor of particle `v`, from observation `first`.
+    Factor { first: usize },
+    /// What particle `v` believes of the candidates from `first`.
+    Beliefs { first: usize },
+    /// A quartile of the optimum's value under particle `v`.
+    Quartile { index: usize },
+    /// Sums over particles, of the candidates from `first`.
+    Sum { first: usize },
+    /// After all particles: the best of the candidates, from `first`.
+    Collect { first: usize },
+}
+
+const START: Stage = Stage::Factor { first: 0 };
+
+impl Search {
+    /// Chooses the candidates.
+    pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
+        let queried = objective == Objective::Mean && state.settings.search.recommend == Recommend::Queried;
+        let whole = if queried {
+            state.observed_candidates();
+            true
+        } else {
+            state.fill_candidates()
+        };
+        state.memory.candidates.best.clear();
+        state.memory.candidates.clear_sums();
+        Search { objective, refinement: 0, v: 0, used: 0, quartiles: [0.0; 3], stage: START, whole }
+    }
+
+    /// One slice; whether the search is over. The best candidates are in the memory then.
+    pub fn advance(&mut self, state: &mut State<'_>) -> bool {
+        let next = match self.stage {
+            Stage::Factor { first } => self.factor(state, first),
+            Stage::Beliefs { first } => Some(self.beliefs(state, first)),
+            Stage::Quartile { index } => Some(self.quartile(state, index)),
+            Stage::Sum { first } => self.sum(state, first),
+            Stage::Collect { first } => match self.collect(state, first) {
+                Some(stage) => Some(stage),
+                None => return self.end(state),
+            },
+        };
+        self.stage = next.unwrap_or_else(|| {
+            self.v += 1;
+            if self.v < state.settings.model.particles { START } else { Stage::Collect { first: 0 } }
+        });
+        false
+    }
+
+    /// After all particles and candidates: once more around the best, or done.
+    fn end(&mut self, state: &mut State<'_>) -> bool {
+        let found = !state.memory.candidates.best.is_empty();
+        if self.whole || !found || self.refinement == state.settings.search.refinements {
+            return true;
+        }
+        state.refine(self.refinement);
+        *self = Search { refinement: self.refinement + 1, v: 0, used: 0, stage: START, ..*self };
+        false
+    }
+
+    fn is_informed(&self) -> bool {
+        matches!(self.objective, Objective::Combined { .. } | Objective::Optimum)
+    }
+
+    fn fidelities(&self, state: &State<'_>) -> Range<usize> {
+        let all = state.problem.fidelities.len();
+        if matches!(self.objective, Objective::Combined { .. }) { 0..all } else { all - 1..all }
+    }
+
+    /// One block of the factor of particle `v`; `None` if it must be left out.
+    fn factor(&self, state: &mut State<'_>, first: usize) -> Option<Stage> {
+        let view = state.view();
+        let State { memory, task, model, .. } = state;
+        let data = memory.data.observations(view.from);
+        let fallbacks = &mut task.fallbacks;
+        let particles = memory.particles.as_view();
+        let particle = view.particle(model, column(&particles, self.v), fallbacks);
+        let more = first < data.fidelity.len();
+        let sound = if more {
+            memory.gp.factor(&particle, &data, first, fallbacks).is_ok()
+        } else {
+            memory.gp.condition(&data).is_finite()
+        };
+        if !sound {
+            fallbacks.particles = fallbacks.particles.saturating_add(1);
+            return None;
+        }
+        Some(if more { Stage::Factor { first: first + LANES } } else { Stage::Beliefs { first: 0 } })
+    }
+
+    fn beliefs(&self, state: &mut State<'_>, first: usize) -> Stage {
+        let view = state.view();
+        let State { memory, model, problem, .. } = state;
+        let data = memory.data.observations(view.from);
+        let particles = memory.particles.as_view();
+        let particle = view.particle(model, column(&particles, self.v), &mut Default::default());
+        let candidates = &mut memory.candidates;
+        let end = (first + LANES).min(candidates.len);
+        let (from, to) = (candidates.at(first), candidates.at(end));
+        let (points, beliefs) = candidates.points_and_beliefs(first..end, from..to);
+        memory.gp.posterior(&particle, &data, points, problem.fidelities.len(), beliefs);
+        match end < candidates.len {
+            true => Stage::Beliefs { first: end },
+            false if self.is_informed() && self.refinement == 0 => Stage::Quartile { index: 0 },
+            false => Stage::Sum { first: 0 },
+        }
+    }
+
+    /// One quartile of the optimum's value; after the third, samples.
+    fn quartile(&mut self, state: &mut State<'_>, index: usize) -> Stage {
+        let truth = state.problem.truth();
+        let candidates = &mut state.memory.candidates;
+        if index == 0 {
+            let beliefs = candidates.beliefs.chunks_exact(truth + 1);
+            for (candidate, beliefs) in candidates.truth[..candidates.len].iter_mut().zip(beliefs) {
+                *candidate = Candidate::new(beliefs[truth].mean, beliefs[truth].variance);
+            }
+        }
+        let of_truth = &candidates.truth[..candidates.len];
+        self.quartiles[index] = max_value::quantile(of_truth, [0.25, 0.5, 0.75][index]);
+        if index < 2 {
+            return Stage::Quartile { index: index + 1 };
+        }
+        let (gumbel, least) = (Gumbel::from_quartiles(self.quartiles), max_value::best_mean(of_truth));
+        let mut random = state.random(Purpose::MaxValues, self.v as u32);
+        for maximum in column_mut(&mut state.memory.maxima, self.v) {
+            // Uniform on the open interval, so that both logarithms are finite.
+            let p = random.uniform() + 0.5 / 16_777_216.0;
+            *maximum = gumbel.quantile(p.min(0.999_999_94)).max(least);
+        }
+        Stage::Sum { first: 0 }
+    }
+
+    fn sum(&mut self, state: &mut State<'_>, first: usize) -> Option<Stage> {
+        let (noise, truth) = (information_noise(state), state.problem.truth());
+        let fidelities = self.fidelities(state);
+        let maxima = state.memory.maxima.column(self.v).data.into_slice();
+        let candidates = &mut state.memory.candidates;
+        let end = (first + SUMMED).min(candidates.len);
+        let (from, to, all) = (candidates.at(first), candidates.at(end), truth + 1);
+        let beliefs = candidates.beliefs[from..to].chunks(SIDE * all);
+        for (beliefs, sums) in beliefs.zip(candidates.sums[from..to].chunks_mut(SIDE * all)) {
+            let mut worth = [[0.0; SIDE]; MAX_FIDELITIES];
+            if self.is_informed() {
+                let form = state.settings.search.information;
+                worth = information_of_some(form, beliefs, (fidelities.clone(), truth), &noise, maxima);
+            }
+            for m in fidelities.clone() {
+                let each = beliefs.chunks_exact(all).zip(sums.chunks_exact_mut(all));
+                for ((beliefs, sums), worth) in each.zip(worth[m]) {
+                    sums[m].add(&beliefs[m], noise[m], worth, self.used + 1);
+                }
+            }
+        }
+        if end < candidates.len {
+            return Some(Stage::Sum { first: end });
+        }
+        self.used += 1;
+        None
+    }
+
+    /// After all particles: looks for the best candidates among some more of them.
+    fn collect(&self, state: &mut State<'_>, first: usize) -> Option<Stage> {
+        if self.used == 0 {
+            return None;
+        }
+        let (prices, noise, information_noise) = (state.prices(), state.noise(), information_noise(state));
+        let len = state.memory.candidates.len;
+        let end = (first + SUMMED).min(len);
+        for c in first..end {
+            let mut best: Option<Choice> = None;
+            for m in self.fidelities(state) {
+                let choice = self.weigh(state, &prices, (noise[m], information_noise[m]), c, m);
+                if let Some(choice) = choice
+                    && best.as_ref().is_none_or(|best| choice.score > best.score)
+                {
+                    best = Some(choice);
+                }
+            }
+            if let Some(best) = best {
+                state.memory.candidates.consider(best);
+            }
+        }
+        (end < len).then_some(Stage::Collect { first: end })
+    }
+
+    /// Candidate `c` at fidelity `m`, if it is allowed.
+    fn weigh(
+        &self,
+        state: &State<'_>,
+        prices: &Prices,
+        (noise, information_noise): (f32, f32),
+        c: usize,
+        m: usize,
+    ) -> Option<Choice> {
+        let candidates = &state.memory.candidates;
+        let (x, sums) = (candidates.point(c), &candidates.sums[candidates.at(c) + m]);
+        let variance = sums.variance(self.used);
+        let again = noise >= NOISE_FLOOR && variance >= 0.5 * noise;
+        let score = match self.objective {
+            Objective::Mean => sums.mean,
+            _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
+            Objective::Combined { beta } => sums.score(beta, information_noise, prices.price(m), self.used),
+            Objective::Optimum => sums.information,
+            Objective::Parameters => sums.transfer(information_noise, self.used),
+        };
+        let x = x.iter().copied().collect();
+        Some(Choice { score, x, fidelity: m, mean: sums.mean, variance })
+    }
+}
+
+/// Noise as the acquisition counts it: the same for all particles.
+fn information_noise(state: &State<'_>) -> [f32; MAX_FIDELITIES] {
+    state.noise().map(|noise| noise.max(NOISE_FLOOR))
+}
