@@ -71,14 +71,44 @@ pub enum SnapshotError {
         /// The version found.
         version: u16,
     },
+    /// Written by an older version of this library, whose format says too little to be taken over safely.
+    Older {
+        /// The version found.
+        version: u16,
+    },
     /// The checksum does not match: damaged.
     Checksum,
     /// Taken with another model: feature map, dimensions, fidelities or number of particles differ.
     Model,
+    /// Learnt on another problem: this part of it differs.
+    Problem(ProblemPart),
     /// Taken in the middle of a task with other settings or another problem: it could not continue bit for bit.
     Settings,
     /// The contents contradict each other, although the checksum matches.
     Contents,
+}
+
+/// The parts of a problem that knowledge is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ProblemPart {
+    /// The parameters to tune: their ranges and levels.
+    Parameters,
+    /// The fidelities: their number, costs and noise.
+    Fidelities,
+    /// Whether to maximise or to minimise.
+    Goal,
+}
+
+impl fmt::Display for ProblemPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProblemPart::Parameters => "parameters",
+            ProblemPart::Fidelities => "fidelities",
+            ProblemPart::Goal => "goal",
+        })
+    }
 }
 
 impl fmt::Display for Error {
@@ -111,6 +141,13 @@ impl fmt::Display for SnapshotError {
             SnapshotError::Truncated => write!(f, "truncated"),
             SnapshotError::Foreign => write!(f, "not a foretune snapshot"),
             SnapshotError::Newer { version } => write!(f, "written by a newer version (format {version})"),
+            SnapshotError::Older { version } => {
+                write!(
+                    f,
+                    "written by an older version (format {version}), which says too little of its problem"
+                )
+            }
+            SnapshotError::Problem(part) => write!(f, "learnt on another problem: its {part} differ"),
             SnapshotError::Checksum => write!(f, "damaged (checksum does not match)"),
             SnapshotError::Model => write!(f, "taken with another model or number of particles"),
             SnapshotError::Settings => write!(f, "taken mid-task with other settings or another problem"),
@@ -148,6 +185,10 @@ mod tests {
             (
                 SnapshotError::Newer { version: 9 }.into(),
                 "snapshot refused: written by a newer version (format 9)",
+            ),
+            (
+                SnapshotError::Problem(ProblemPart::Fidelities).into(),
+                "snapshot refused: learnt on another problem: its fidelities differ",
             ),
             (SnapshotError::Checksum.into(), "snapshot refused: damaged (checksum does not match)"),
         ] {

@@ -101,7 +101,7 @@ pub mod profile;
 
 pub use acquisition::Information;
 pub use data::{Kind, Point, Record, Scaling};
-pub use error::{Error, SnapshotError};
+pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;

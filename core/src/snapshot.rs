@@ -7,7 +7,7 @@
 //! | offset | size | content (little-endian) |
 //! |---|---|---|
 //! | 0 | 8 | `FORETUNE` |
-//! | 8 | 2 | version of the format, 1 |
+//! | 8 | 2 | version of the format, 2 |
 //! | 10 | 1 | 0 = between tasks, 1 = within one |
 //! | 11 | 1 | particles stored (0: drawn anew from the prior) |
 //! | 12 | 4 | parameters per particle |
@@ -20,13 +20,15 @@
 //! | 44 | 4 | length of everything, checksum included |
 //! | 48 | 1 | 1 if the newest carried point comes from a task unlike those before it |
 //! | 49 | 15 | zeros |
-//! | 64 | 4 each | particles, `f32` |
+//! | 64 | 4, 4, 4 | checksums of the problem's parameters, fidelities and goal |
+//! | 76 | 4 | zeros |
+//! | 80 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
 use crate::data::{Kind, LARGEST_VALUE, Point, Record};
-use crate::error::SnapshotError;
+use crate::error::{ProblemPart, SnapshotError};
 use crate::features::Map;
 use crate::kernel::Model;
 use crate::prior::LARGEST_PARAMETER;
@@ -34,9 +36,9 @@ use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::Problem;
 
 /// Version of the format.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Length of the header; the particles follow.
-pub const HEADER: usize = 64;
+pub const HEADER: usize = 80;
 
 const MAGIC: [u8; 8] = *b"FORETUNE";
 /// No sequence of tasks is as long.
@@ -119,6 +121,41 @@ pub struct Header {
     pub model: u32,
     /// Checksum of settings and problem.
     pub settings: u32,
+    /// Of the problem.
+    pub problem: ProblemSums,
+}
+
+/// Checksums of what knowledge is bound to. Budget, and whatever else may change between tasks, is not in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemSums {
+    /// Of the parameters: ranges and levels.
+    pub parameters: u32,
+    /// Of the fidelities: number, costs, noise.
+    pub fidelities: u32,
+    /// Of the goal.
+    pub goal: u32,
+}
+
+impl ProblemSums {
+    /// Of a problem.
+    pub fn of(problem: &Problem<'_>) -> ProblemSums {
+        ProblemSums {
+            parameters: checksum(|mix| problem.fingerprint_parameters(mix)),
+            fidelities: checksum(|mix| problem.fingerprint_fidelities(mix)),
+            goal: checksum(|mix| mix(problem.goal as u32)),
+        }
+    }
+
+    /// The first part in which two problems differ.
+    fn difference(&self, other: &ProblemSums) -> Option<ProblemPart> {
+        if self.parameters != other.parameters {
+            Some(ProblemPart::Parameters)
+        } else if self.fidelities != other.fidelities {
+            Some(ProblemPart::Fidelities)
+        } else {
+            (self.goal != other.goal).then_some(ProblemPart::Goal)
+        }
+    }
 }
 
 impl Header {
@@ -146,20 +183,23 @@ impl Header {
     /// Reads the header, without looking at the checksum.
     ///
     /// # Errors
-    /// [`SnapshotError::Truncated`], [`SnapshotError::Foreign`], [`SnapshotError::Newer`],
+    /// [`SnapshotError::Truncated`], [`SnapshotError::Foreign`], [`SnapshotError::Newer`], [`SnapshotError::Older`],
     /// [`SnapshotError::Contents`].
     pub fn read(bytes: &[u8]) -> Result<Header, SnapshotError> {
         if !bytes.starts_with(&MAGIC) {
             let short = bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes);
             return Err(if short { SnapshotError::Truncated } else { SnapshotError::Foreign });
         }
+        let version = bytes.get(8..10).ok_or(SnapshotError::Truncated)?;
+        match u16::from_le_bytes([version[0], version[1]]) {
+            VERSION => {}
+            0 => return Err(SnapshotError::Contents),
+            version if version > VERSION => return Err(SnapshotError::Newer { version }),
+            version => return Err(SnapshotError::Older { version }),
+        }
         let header: &[u8; HEADER] = bytes.first_chunk().ok_or(SnapshotError::Truncated)?;
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let version = word(8) as u16;
-        if version > VERSION {
-            return Err(SnapshotError::Newer { version });
-        }
         let read = Header {
             mid_task: header[10] == 1,
             stopping: header[19] == 1,
@@ -174,9 +214,10 @@ impl Header {
             task: word(32),
             model: word(36),
             settings: word(40),
+            problem: ProblemSums { parameters: word(64), fidelities: word(68), goal: word(72) },
         };
         // Bounds that keep `length` from overflowing on 32 bits.
-        let sane = version >= 1 && header[10] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
+        let sane = header[10] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
         if !sane || read.length() != word(44) as usize {
             return Err(SnapshotError::Contents);
         }
@@ -214,6 +255,9 @@ impl Header {
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
         put(48, &[u8::from(self.newest_is_unlike)]);
+        put(64, &self.problem.parameters.to_le_bytes());
+        put(68, &self.problem.fidelities.to_le_bytes());
+        put(72, &self.problem.goal.to_le_bytes());
         bytes
     }
 }
@@ -308,7 +352,14 @@ pub fn check_knowledge(
         return Err(SnapshotError::Settings);
     }
     fits(&header, bytes, &settings.model(problem.dimensions.len()), settings, problem)?;
+    same_problem(&header, problem)?;
     Ok(header)
+}
+
+/// Knowledge is of use to the problem that it was learnt on; to another it may do harm.
+pub(crate) fn same_problem(header: &Header, problem: &Problem<'_>) -> Result<(), SnapshotError> {
+    let difference = header.problem.difference(&ProblemSums::of(problem));
+    difference.map_or(Ok(()), |part| Err(SnapshotError::Problem(part)))
 }
 
 /// Everything that could be wrong with particles and carried points whose checksum is right.
@@ -398,10 +449,11 @@ mod tests {
             task: 7,
             model: 1,
             settings: 2,
+            problem: ProblemSums { parameters: 3, fidelities: 4, goal: 5 },
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 64 + 24 + 8 + 24 + 4);
+        assert_eq!(header.length(), 80 + 24 + 8 + 24 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));
@@ -413,6 +465,8 @@ mod tests {
         wrong[44] ^= 1;
         assert_eq!(Header::read(&wrong), Err(SnapshotError::Contents));
         let mut older = bytes;
+        older[8] = 1;
+        assert_eq!(Header::read(&older), Err(SnapshotError::Older { version: 1 }));
         older[8] = 0;
         assert_eq!(Header::read(&older), Err(SnapshotError::Contents));
     }

@@ -277,6 +277,13 @@ impl<'a> Problem<'a> {
 
     /// The same but for the budget, which may differ from task to task.
     pub(crate) fn fingerprint_without_budget(&self, mut mix: impl FnMut(u32)) {
+        self.fingerprint_parameters(&mut mix);
+        self.fingerprint_fidelities(&mut mix);
+        mix(self.goal as u32);
+    }
+
+    /// The parameters: ranges and levels.
+    pub(crate) fn fingerprint_parameters(&self, mut mix: impl FnMut(u32)) {
         for dimension in self.dimensions {
             let (low, high) = dimension.ends();
             mix(dimension.levels().unwrap_or(0) as u32);
@@ -286,11 +293,14 @@ impl<'a> Problem<'a> {
                 values.iter().for_each(|value| mix(value.to_bits()));
             }
         }
+    }
+
+    /// The fidelities: number, costs, noise.
+    pub(crate) fn fingerprint_fidelities(&self, mut mix: impl FnMut(u32)) {
         for fidelity in self.fidelities {
             mix(fidelity.cost.to_bits());
             mix(fidelity.noise.to_bits());
         }
-        mix(self.goal as u32);
     }
 }
 

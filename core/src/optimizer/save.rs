@@ -4,7 +4,8 @@ use super::Optimizer;
 use crate::data::{LARGEST_VALUE, Record};
 use crate::error::{Error, SnapshotError};
 use crate::snapshot::{
-    Header, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
+    Header, ProblemSums, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
+    same_problem,
 };
 use crate::space::Problem;
 
@@ -59,6 +60,7 @@ impl Optimizer<'_> {
             task: state.task.number.saturating_add(u32::from(!mid_task)),
             model: model_checksum(&state.model),
             settings: self.settings_checksum(),
+            problem: ProblemSums::of(&state.problem),
         }
     }
 
@@ -90,15 +92,30 @@ impl Optimizer<'_> {
 
     /// Takes over what [`knowledge`](Self::knowledge) or [`snapshot`](Self::snapshot) wrote, forgetting the current
     /// state. A snapshot's answers are then replayed by the next slices of work. A snapshot brings its seed;
-    /// knowledge does not: it may come from elsewhere, even from a problem with other levels (carried points are then
-    /// moved to the nearest).
+    /// knowledge does not: it may come from another device, but not from another problem.
     ///
     /// # Errors
     /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::verify(bytes)?;
         self.check(&header, bytes)?;
-        let particles = particles_of(bytes, &header)?;
+        same_problem(&header, &self.state.problem)?;
+        self.take_over(&header, bytes)
+    }
+
+    /// The same, on purpose, for knowledge of a problem with other ranges, levels, costs, noise, or with the opposite
+    /// goal; dimensions and number of fidelities must agree. Carried points are moved to the nearest levels.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_from_another_problem(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let header = Header::verify(bytes)?;
+        self.check(&header, bytes)?;
+        self.take_over(&header, bytes)
+    }
+
+    fn take_over(&mut self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
+        let particles = particles_of(bytes, header)?;
         let columns = self.state.memory.particles.column_iter_mut();
         for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
             read_floats(bytes, theta.data.into_slice_mut());
@@ -111,7 +128,7 @@ impl Optimizer<'_> {
         self.begin(header.task);
         self.state.task.stopping = header.stopping;
         for i in 0..header.records {
-            self.recall(read_record(bytes, &header, i)?)?;
+            self.recall(read_record(bytes, header, i)?)?;
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use crate::support::{
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
-    Activity, Dimension, Error, Map, Memory, Method, ModelSettings, Optimizer, Problem, Progress, Settings,
-    SnapshotError, TransferSettings,
+    Activity, Dimension, Error, Fidelity, Goal, Map, Method, ModelSettings, Optimizer, Problem, ProblemPart,
+    Progress, Settings, SnapshotError, TransferSettings, memory,
 };
 
 const SEED: u64 = 77;
@@ -154,7 +154,8 @@ fn every_flipped_bit_and_every_cut_is_refused_and_changes_nothing() {
         let right = match bit / 8 {
             0..8 => why == SnapshotError::Foreign,
             8..10 if damaged[8..10] == [0, 0] => why == SnapshotError::Contents,
-            8..10 => matches!(why, SnapshotError::Newer { version } if version > 1),
+            8..10 if damaged[8..10] == [1, 0] => why == SnapshotError::Older { version: 1 },
+            8..10 => matches!(why, SnapshotError::Newer { version } if version > 2),
             10..HEADER => matches!(why, SnapshotError::Contents | SnapshotError::Checksum),
             _ => why == SnapshotError::Checksum,
         };
@@ -249,11 +250,34 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
     assert_eq!(load(budget, SETTINGS, &within), settings);
     assert_eq!(load(PROBLEM, beta, &knowledge), Ok(()));
     assert_eq!(load(budget, SETTINGS, &knowledge), Ok(()));
-    let mut larger = Box::new(Memory::<3, 3, 25, 4, 4, 57, 12, 32>::new());
+    for (other, part) in [
+        (Problem { dimensions: WIDER, ..PROBLEM }, ProblemPart::Parameters),
+        (Problem { fidelities: NOISIER, ..PROBLEM }, ProblemPart::Fidelities),
+        (Problem { goal: Goal::Minimise, ..PROBLEM }, ProblemPart::Goal),
+    ] {
+        let problem = SnapshotError::Problem(part);
+        assert_eq!(load(other, SETTINGS, &knowledge), Err(problem.into()));
+        assert_eq!(check_knowledge(&knowledge, &SETTINGS, &other), Err(problem));
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(other, SETTINGS, 9).unwrap();
+        assert_eq!(tuner.load_from_another_problem(&knowledge), Ok(()), "on purpose");
+        assert_eq!(tuner.task(), 3);
+    }
+    type Larger = memory!(
+        dimensions: 3, fidelities: 3, observations: 25, particles: 4, map: Deep { width: 4 }, candidates: 32
+    );
+    let mut larger = Box::new(Larger::new());
     let mut larger = larger.start(PROBLEM, SETTINGS, 1).unwrap();
     assert_eq!(larger.load(&within), settings, "more slots would mean other prices");
     assert_eq!(larger.load(&knowledge), Ok(()));
 }
+
+/// As in the problem, but for one range.
+const WIDER: &[Dimension<'static>] =
+    &[Dimension::Interval { low: -5.0, high: 11.0 }, PROBLEM.dimensions[1], PROBLEM.dimensions[2]];
+/// As in the problem, but for one noise.
+const NOISIER: &[Fidelity] =
+    &[Fidelity { noise: 0.02, ..PROBLEM.fidelities[0] }, PROBLEM.fidelities[1], PROBLEM.fidelities[2]];
 
 #[test]
 fn carried_points_move_to_the_levels_of_the_new_problem() {
@@ -270,7 +294,9 @@ fn carried_points_move_to_the_levels_of_the_new_problem() {
             9,
         )
         .unwrap();
-    tuner.load(&knowledge).unwrap();
+    let parameters = SnapshotError::Problem(ProblemPart::Parameters);
+    assert_eq!(tuner.load(&knowledge), Err(parameters.into()), "only on purpose");
+    tuner.load_from_another_problem(&knowledge).unwrap();
     assert_eq!(tuner.carried().len(), 1, "no more than the settings say");
     for (x, dimension) in tuner.carried().next().unwrap().iter().zip(coarse) {
         assert_eq!(dimension.snap(*x), *x);

@@ -102,7 +102,8 @@ mod tests {
         for config in [COMPACT, DEEP] {
             let (d, v) = (config.problem.dimensions.len(), config.settings.model.particles);
             let parameters = config.settings.model(d).parameters();
-            let longest = 64 + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;
+            let longest =
+                foretune_core::snapshot::HEADER + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;
             assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= config.layout.slots[0].length);
         }
     }

@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 
 use embedded_storage::nor_flash::NorFlash;
 use foretune_core::snapshot::check_knowledge;
-use foretune_core::{Error, Query, SnapshotError};
+use foretune_core::{Error, ProblemPart, Query, SnapshotError};
 use foretune_link::{Application, Begin, Event, Health, Knowledge, Refusal};
 
 use super::entry::{self, Asked, Entry, padded};
@@ -253,6 +253,10 @@ fn code(why: SnapshotError) -> u8 {
         SnapshotError::Model => 5,
         SnapshotError::Settings => 6,
         SnapshotError::Contents => 7,
+        SnapshotError::Older { .. } => 8,
+        SnapshotError::Problem(ProblemPart::Parameters) => 9,
+        SnapshotError::Problem(ProblemPart::Fidelities) => 10,
+        SnapshotError::Problem(_) => 11,
         _ => 255,
     }
 }

@@ -194,6 +194,10 @@ pub fn refused(refusal: &Refusal) -> Error {
                 "of another profile or model",
                 "taken in the middle of a task",
                 "with impossible numbers",
+                "of an older version",
+                "learnt with other parameters",
+                "learnt with other fidelities",
+                "learnt for the opposite goal",
             ];
             let reason = reasons.get(usize::from(*code).wrapping_sub(1)).unwrap_or(&"of an unknown kind");
             format!("the knowledge is {reason}")
