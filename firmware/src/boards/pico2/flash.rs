@@ -60,7 +60,9 @@ impl NorFlash for Flash {
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
         check(offset, bytes.len())?;
-        match offset as usize % Self::WRITE_SIZE == 0 && bytes.len() % Self::WRITE_SIZE == 0 {
+        match (offset as usize).is_multiple_of(Self::WRITE_SIZE)
+            && bytes.len().is_multiple_of(Self::WRITE_SIZE)
+        {
             true => self.0.blocking_write(OFFSET + offset, bytes),
             false => Err(Error::Unaligned),
         }
