@@ -1,13 +1,7 @@
 //! CRC-32 of what is kept and compared: the core's, so that host and device agree on it.
 
 pub use foretune_core::snapshot::Crc;
-
-/// The checksum of some bytes.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = Crc::new();
-    crc.update(bytes);
-    crc.value()
-}
+pub use foretune_link::crc32;
 
 #[cfg(test)]
 mod tests {

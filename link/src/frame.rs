@@ -5,11 +5,8 @@
 //! The leading zero ends whatever noise came before, at the price of one byte.
 
 use crate::message::{Request, Response};
-use crc::{CRC_32_ISO_HDLC, Crc};
+use foretune_core::snapshot::Crc;
 use serde::{Deserialize, Serialize};
-
-/// The checksum of frames, of offered knowledge and of the device's storage.
-pub static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
 /// Longest body of a frame, without its CRC.
 pub const MAX_BODY: usize = 300;
@@ -59,9 +56,11 @@ impl Directed for Response<'_> {
     const MARK: u8 = b'<';
 }
 
-/// CRC-32 of some bytes.
+/// CRC-32 of some bytes, by the core's [`Crc`]: the checksum of frames, of offered knowledge and of the device's storage.
 pub fn crc32(bytes: &[u8]) -> u32 {
-    CRC.checksum(bytes)
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.value()
 }
 
 /// Writes a message as a frame and returns the frame; [`MAX_FRAME`] bytes of room are always enough.

@@ -20,7 +20,8 @@
 use super::flash::{self, MAX_WORD};
 use super::{Error, Region};
 use embedded_storage::nor_flash::NorFlash;
-use foretune_link::frame::CRC;
+use foretune_core::snapshot::Crc;
+use foretune_link::crc32;
 
 /// Where the payload begins in an area: aligned for any word that flash or processor might want.
 pub const PAYLOAD_OFFSET: u32 = 2 * CELL;
@@ -52,14 +53,14 @@ impl Header {
             [format.version, self.sequence, self.length, self.crc, self.tag, self.base].map(u32::to_le_bytes);
         bytes[..4].copy_from_slice(&format.magic);
         bytes[4..28].copy_from_slice(fields.as_flattened());
-        let crc = CRC.checksum(&bytes[..28]);
+        let crc = crc32(&bytes[..28]);
         bytes[28..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
 
     fn from_bytes(bytes: &[u8; HEADER], format: Format) -> Option<Self> {
         let word = |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
-        let sound = word(28) == CRC.checksum(&bytes[..28]);
+        let sound = word(28) == crc32(&bytes[..28]);
         let known = bytes[..4] == format.magic && word(4) == format.version;
         (sound && known).then(|| Self {
             sequence: word(8),
@@ -112,17 +113,17 @@ pub(super) fn payload_is_sound<F: NorFlash>(flash: &mut F, region: Region, heade
 
 /// CRC-32 of a range of the flash.
 pub(super) fn checksum<F: NorFlash>(flash: &mut F, start: u32, length: u32) -> Result<u32, Error> {
-    let mut digest = CRC.digest();
+    let mut crc = Crc::new();
     let mut block = [0; 256];
     let mut at = 0;
     while at < length {
         let count = (length - at).min(block.len() as u32);
         let bytes = &mut block[..count as usize];
         flash::read(flash, start + at, bytes)?;
-        digest.update(bytes);
+        crc.update(bytes);
         at += count;
     }
-    Ok(digest.finalize())
+    Ok(crc.value())
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use super::area::{self, Format, Found, Header, PAYLOAD_OFFSET};
 use super::flash::{self, MAX_WORD};
 use super::{Error, Region};
 use embedded_storage::nor_flash::NorFlash;
-use foretune_link::frame::CRC;
+use foretune_core::snapshot::Crc;
+use foretune_link::crc32;
 
 /// Most bytes of a preamble.
 pub const MAX_PREAMBLE: usize = 2 * MAX_WORD;
@@ -108,7 +109,7 @@ impl<const R: usize> Journal<R> {
                 .checked_add(1)
                 .ok_or(Error::Full)?,
             length: preamble.len() as u32,
-            crc: CRC.checksum(preamble),
+            crc: crc32(preamble),
             tag: number,
             base,
         };
@@ -240,12 +241,12 @@ fn places<F: NorFlash, const R: usize>(region: Region, preamble: u32) -> u32 {
 }
 
 fn record_crc(header: &Header, index: u32, payload: &[u8]) -> u32 {
-    let mut digest = CRC.digest();
+    let mut crc = Crc::new();
     for number in [header.sequence, header.tag, index] {
-        digest.update(&number.to_le_bytes());
+        crc.update(&number.to_le_bytes());
     }
-    digest.update(payload);
-    digest.finalize()
+    crc.update(payload);
+    crc.value()
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ use super::area::{self, Format, Found, Header, PAYLOAD_OFFSET};
 use super::flash::{self, MAX_WORD};
 use super::{Error, Region};
 use core::ops::Range;
-use crc::Digest;
 use embedded_storage::nor_flash::NorFlash;
-use foretune_link::frame::CRC;
+use foretune_core::snapshot::Crc;
 
 const FORMAT: Format = Format { magic: *b"FTSL", version: 1 };
 
@@ -104,7 +103,7 @@ impl Slots {
             filled: 0,
             flushed: 0,
             erased: 0,
-            digest: CRC.digest(),
+            crc: Crc::new(),
         };
         writer.erase_to(flash, PAYLOAD_OFFSET)?;
         Ok(writer)
@@ -135,7 +134,7 @@ pub struct SlotWriter {
     flushed: u32,
     /// How far the region is erased.
     erased: u32,
-    digest: Digest<'static, u32>,
+    crc: Crc,
 }
 
 impl SlotWriter {
@@ -151,7 +150,7 @@ impl SlotWriter {
 
     /// CRC-32 of the bytes taken so far.
     pub fn crc(&self) -> u32 {
-        self.digest.clone().finalize()
+        self.crc.value()
     }
 
     /// Takes the next bytes. After an error the writer is of no further use.
@@ -159,7 +158,7 @@ impl SlotWriter {
         if bytes.len() > self.room() as usize {
             return Err(Error::TooLarge);
         }
-        self.digest.update(bytes);
+        self.crc.update(bytes);
         let mut bytes = bytes;
         while !bytes.is_empty() {
             bytes = match self.filled {
