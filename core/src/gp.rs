@@ -67,7 +67,7 @@ pub struct Observations<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Fallbacks {
-    /// Times that `σ²` was raised to [`NOISE_FLOOR`]` · s`.
+    /// Times that `σ²` was raised to `NOISE_FLOOR · s`.
     pub noise: u32,
     /// Pivots that were raised.
     pub pivots: u32,

@@ -102,7 +102,12 @@ fn xtask(_: &Tools) -> Verdict {
 }
 
 fn doc(_: &Tools) -> Verdict {
-    run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--workspace", "--no-deps"]))?;
+    for features in [&[][..], &["--features", "foretune-core/internals"]] {
+        run(cargo()
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .args(["doc", "--workspace", "--no-deps"])
+            .args(features))?;
+    }
     Ok(String::new())
 }
 

@@ -1,7 +1,7 @@
 //! How fast the optimizer is here, beside what this machine can do at most: `foretune bench`.
 //!
 //! Times one search (`ask`) and one step of learning of the very core that runs on the device, counts the
-//! floating-point operations that they need ([`work`](crate::work)), and measures the machine's [`peak`](peak()) in the same process,
+//! floating-point operations that they need ([`work`]), and measures the machine's [`peak`](peak()) in the same process,
 //! before and after every case: a clock that rises or falls meanwhile, or a neighbour, then hurts both sides of the
 //! ratio. All times are the least of several runs.
 

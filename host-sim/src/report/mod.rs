@@ -79,7 +79,7 @@ pub fn write(folders: &[PathBuf], out: &Path) -> Result<Outcome, Error> {
     write_live(folders, out, None)
 }
 
-/// As [`write`], for studies that are still running: the page loads itself again after so many seconds.
+/// As [`write()`], for studies that are still running: the page loads itself again after so many seconds.
 pub fn write_live(folders: &[PathBuf], out: &Path, reload: Option<u32>) -> Result<Outcome, Error> {
     let form = Form::of(out)?;
     let (studies, mut unreadable) = load::load(folders)?;
