@@ -73,6 +73,21 @@ mod firmware {
     }
 }
 
+/// `docs/guide/rust.md`: a program as it stands.
+mod first_program {
+    include!(concat!(env!("OUT_DIR"), "/rust_1.rs"));
+
+    #[test]
+    fn runs_two_tasks_and_restores() {
+        main().unwrap();
+    }
+
+    #[test]
+    fn is_under_forty_lines() {
+        assert!(include_str!(concat!(env!("OUT_DIR"), "/rust_1.rs")).lines().count() < 40);
+    }
+}
+
 /// `docs/guide/settings.md`.
 mod settings {
     mod checked {
@@ -141,7 +156,7 @@ fn the_pump_of_the_problem_guide_is_a_problem() {
 #[test]
 fn no_snippet_is_left_out() {
     let all = include_str!(concat!(env!("OUT_DIR"), "/snippets.txt"));
-    assert!(all.lines().count() >= 9, "{all}");
+    assert!(all.lines().count() >= 10, "{all}");
     for name in all.lines() {
         let included = ["", ".block"].map(|form| format!("\"/{name}{form}.rs\""));
         assert!(included.iter().any(|words| include_str!("guides.rs").contains(words)), "{name}");

@@ -16,7 +16,7 @@ use crate::settings::{Assignment, Preset, Setup, read_file};
 pub(crate) enum PresetName {
     /// What the paper describes: deep map, plain steps at the end of a task.
     Paper,
-    /// Ours: lengthscales, learning after every observation, a fresh look before old settings are tried.
+    /// Ours: lengthscales, learning after every observation, a first part without memory before carried points are tried.
     Default,
 }
 

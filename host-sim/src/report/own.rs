@@ -117,7 +117,7 @@ fn differences(study: &StudyData) -> String {
     format!("<h3>Paired differences</h3>\n{}", table("numbers", &headings, &rows))
 }
 
-/// Which fidelities the charged measurements used, and the money.
+/// Which fidelities the charged measurements used, and what they cost.
 fn shares(study: &StudyData) -> String {
     let fidelities = study.trails.iter().map(|trail| trail.counts.len()).max().unwrap_or(0);
     if fidelities == 0 {

@@ -1,6 +1,6 @@
 //! The memories that the simulator has compiled in, and which one a run takes.
 //!
-//! Capacities are upper bounds and change no bit, except one: the room for observations is a budget beside the money
+//! Capacities are upper bounds and change no bit, except one: the room for observations is a second budget
 //! (see [`foretune_core::Memory`]), so it is a setting.
 
 use foretune_core::{
