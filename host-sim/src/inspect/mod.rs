@@ -22,7 +22,7 @@
 //! `mean`, `var` and `cov` (with the truth at the same point) as `[candidate][fidelity]`, without observation noise;
 //! `lml`, the log marginal likelihood; `grad`, its gradient in the natural parameters, shaped like `params` (without
 //! `noise`); `warnings`, a list of where the core did otherwise than the file says, empty as a rule (noise below
-//! [`NOISE_FLOOR`](foretune_core::gp::NOISE_FLOOR) of the signal variance is raised to it).
+//! [`NOISE_FLOOR`](foretune_core::internals::gp::NOISE_FLOOR) of the signal variance is raised to it).
 //!
 //! # Particles
 //! In place of `params`: `particles` (a list of such, up to 256), `fstar` (`[particle][sample]`, values of the optimum),

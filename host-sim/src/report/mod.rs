@@ -1,7 +1,7 @@
 //! One self-contained HTML page from the results of any number of studies.
 //!
 //! Studies named `fig3` to `fig10` become the paper's figures, with its claims ([`claims`]) judged on our numbers
-//! ([`verdict`]), and figures that were not run say so; all other studies are shown after them ([`own`]). Without any of
+//! ([`verdict`]), and figures that were not run say so; all other studies are shown after them (`own`). Without any of
 //! the paper's studies, the page begins with the others and has nothing of the paper. The page depends on the results
 //! alone, so that the same results give the same page.
 

@@ -1,9 +1,9 @@
 //! Tuning what is not built in: a problem from a file, measurements from a command or from another program.
 //!
-//! A [`Target`] is read from `problem.toml` ([`file`]). A [`Tuning`] runs its tasks, one after the other, on the same
+//! A [`Target`] is read from `problem.toml` ([`read`]). A [`Tuning`] runs its tasks, one after the other, on the same
 //! core as everything else, and keeps a [`State`] on the disk after every answer, so that a process killed at any
 //! moment goes on bit for bit. Where answers come from is a [`Source`]: a [`command`](Command) for every
-//! query, or JSON lines on standard input ([`serve`]).
+//! query, or JSON lines on standard input ([`serve()`]).
 
 mod command;
 mod file;

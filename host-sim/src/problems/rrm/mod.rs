@@ -19,7 +19,7 @@
 //! | noise 0.83, 10 initial points (2D + 2 for other numbers of stations) | | given by the paper |
 //! | movement | at most 10 m per task | given by the paper; uniform in the disc, cell kept: our choice |
 //! | shadowing and line of sight along the way | correlated over 12 m and 50 m | our choice, near TR 38.901's 10 to 13 m and 50 m |
-//! | fixed map of y | mean and deviation over uniform settings, measured | our choice |
+//! | fixed map of y | mean and standard deviation over uniform points, measured | our choice |
 //! | optimum | see [`optimum`] | our choice |
 
 mod deployment;
