@@ -6,8 +6,8 @@
 use arbitrary::{Result, Unstructured};
 use foretune_link::{
     Application, Begin, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
-    Outcome, Pace, Phase, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
-    Response, Retry, Point, Station, Ticket, Tuner, Upload, crc32, encode,
+    Outcome, Pace, Phase, Point, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
+    Response, Retry, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
 use crate::case::number;
