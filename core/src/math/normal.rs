@@ -9,6 +9,20 @@ pub(super) const FARTHEST: f32 = 1.8e19;
 /// Largest value of [`truncation`], `1 − 2⁻²⁴`.
 pub(super) const TRUNCATION_MAX: f32 = 1.0 - f32::EPSILON / 2.0;
 
+/// One of two values: where vectors take both in one go, both are computed, so that a loop over many can be vectorised.
+///
+/// A macro, since a closure that is not inlined would end that, and nothing can ask for its being inlined.
+macro_rules! either {
+    ($first:expr, $one:expr, $other:expr) => {
+        if cfg!(target_arch = "arm") {
+            if $first { $one } else { $other }
+        } else {
+            let (one, other) = ($one, $other);
+            if $first { one } else { other }
+        }
+    };
+}
+
 /// `φ(g) = exp(−g²/2)/√(2π)`, 0 where the exponential would be subnormal, from `|g| = 13.216`.
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
@@ -39,24 +53,13 @@ pub fn normal_cdf(g: f32) -> f32 {
 pub fn ln_normal_cdf(g: f32) -> f32 {
     let t = magnitude(g);
     let h = t + excess(t);
-    either(g > 0.0, || ln_one_minus(normal_pdf(t) / h), || -(0.5 * (t * t) + ln(SQRT_2_PI * h)))
+    either!(g > 0.0, ln_one_minus(normal_pdf(t) / h), -(0.5 * (t * t) + ln(SQRT_2_PI * h)))
 }
 
 /// `ln Φ` in place, bit for bit as [`ln_normal_cdf`].
 pub fn ln_normal_cdf_slice(g: &mut [f32]) {
     for v in g {
         *v = ln_normal_cdf(*v);
-    }
-}
-
-/// One of two values: where vectors take both in one go, both are computed, so that a loop over many can be vectorised.
-#[inline(always)]
-fn either(first: bool, one: impl FnOnce() -> f32, other: impl FnOnce() -> f32) -> f32 {
-    if cfg!(target_arch = "arm") {
-        if first { one() } else { other() }
-    } else {
-        let (one, other) = (one(), other());
-        if first { one } else { other }
     }
 }
 
@@ -88,15 +91,17 @@ pub fn hazard(g: f32) -> f32 {
 pub fn truncation(g: f32) -> f32 {
     let t = magnitude(g);
     let c = excess(t);
-    let right = || {
-        let r = hazard_right(t, t + c);
-        r * (t + r)
-    };
-    let left = || {
-        let share = (t + c) * c;
-        if share > TRUNCATION_MAX { TRUNCATION_MAX } else { share }
-    };
-    either(g > 0.0, right, left)
+    either!(
+        g > 0.0,
+        {
+            let r = hazard_right(t, t + c);
+            r * (t + r)
+        },
+        {
+            let share = (t + c) * c;
+            if share > TRUNCATION_MAX { TRUNCATION_MAX } else { share }
+        }
+    )
 }
 
 /// `|g|`, held where its square would overflow.
