@@ -5,6 +5,7 @@ mod demo;
 mod documents;
 mod figures;
 mod inspect;
+mod opponents;
 mod pages;
 mod program;
 mod studies;

@@ -123,7 +123,8 @@ pub struct ProblemSpec {
     /// Length of the paper's sequences.
     pub tasks: usize,
     /// A point in use before anything was tuned, the same in all tasks: the tenth best of 99 uniform points, by their
-    /// mean value over twenty tasks, so what some ten tries at random find. In natural units.
+    /// mean value over twenty tasks, so what some ten tries at random find; for RRM what a network would run with. In
+    /// natural units.
     pub deployed: Vec<f64>,
 }
 
@@ -282,27 +283,23 @@ mod tests {
         }
     }
 
-    /// The rule that [`ProblemSpec::deployed`] states; a station's pair is the same for all stations.
+    /// The rule that [`ProblemSpec::deployed`] states.
     fn ordinary(problem: &Problem) -> Vec<f64> {
         let spec = problem.spec();
         let truth = spec.fidelities.len() - 1;
         let tasks: Vec<_> = problem.tasks(0).take(20).collect();
         let mut random = Random::new(0, Purpose::Queries, 0);
-        let shared = if matches!(problem, Problem::Rrm(_)) { 2 } else { spec.dimensions.len() };
-        let point = |random: &mut Random| {
-            let x = trial::query(&spec, random);
-            x[..shared].repeat(x.len() / shared)
-        };
         let mean = |x: &[f64]| tasks.iter().map(|task| task.value(truth, x)).sum::<f64>();
         let mut ranked: Vec<(f64, Vec<f64>)> =
-            (0..99).map(|_| point(&mut random)).map(|x| (mean(&x), x)).collect();
+            (0..99).map(|_| trial::query(&spec, &mut random)).map(|x| (mean(&x), x)).collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
         ranked.swap_remove(9).1
     }
 
     #[test]
     fn the_deployed_point_is_the_tenth_best_of_99() {
-        for problem in NAMES.map(|named| named.problem) {
+        let by_rule = |problem: &Problem| !matches!(problem, Problem::Rrm(_));
+        for problem in NAMES.map(|named| named.problem).into_iter().filter(by_rule) {
             let (spec, expected) = (problem.spec(), ordinary(&problem));
             println!("{problem}: {expected:?}");
             for ((deployed, expected), d) in spec.deployed.iter().zip(&expected).zip(&spec.dimensions) {

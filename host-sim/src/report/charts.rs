@@ -161,6 +161,12 @@ fn method_style(method: &str) -> Style {
         "two-phase" => (5, Dash::Long),
         "random" => (7, Dash::Dotted),
         "lattice" => (6, Dash::Short),
+        "random-cheapest" => (7, Dash::Short),
+        "never" => (6, Dash::Dotted),
+        "kept" => (6, Dash::Long),
+        "hill-climbing" => (5, Dash::Solid),
+        "mf-mes-ten" => (2, Dash::Solid),
+        "warm-start" => (3, Dash::Solid),
         _ => (6, Dash::Solid),
     };
     Style { ink, dash, ..Style::default() }

@@ -1,7 +1,7 @@
-//! Baselines without a model: uniform points, and a low-discrepancy sequence, all at the truth's fidelity.
+//! Baselines without a model: uniform points, and a low-discrepancy sequence, at the truth's fidelity or the cheapest.
 //!
 //! Their initial points are the optimizer's own, so that all methods start a task from the same data. They recommend
-//! the point with the highest observation at the truth's fidelity.
+//! the point with the highest observation at their fidelity.
 
 use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, Stop};
 
@@ -21,7 +21,7 @@ pub(super) struct Baseline<'a> {
     /// Charged queries so far.
     charged: u32,
     asked: Option<Proposal>,
-    /// The best observation so far: at the truth's fidelity or not, its value, its point.
+    /// The best observation so far: at the fidelity of the charged queries or not, its value, its point.
     best: Option<(bool, f32, Vec<f32>)>,
     round: u32,
     done: bool,
@@ -59,14 +59,15 @@ impl<'a> Baseline<'a> {
         (self.asked, self.best, self.done) = (None, None, false);
     }
 
-    fn truth(&self) -> usize {
-        self.problem.truth()
+    /// The fidelity of all charged queries.
+    fn fidelity(&self) -> usize {
+        if self.method == Method::RandomCheapest { 0 } else { self.problem.truth() }
     }
 
-    /// The next point at the truth's fidelity, if it can be paid.
+    /// The next point, if it can be paid.
     fn propose(&mut self) -> Option<Proposal> {
         let problem = self.problem;
-        let fidelity = problem.truth();
+        let fidelity = self.fidelity();
         let spent = problem.fidelities[fidelity].cost * (self.charged + 1) as f32;
         if spent > problem.budget {
             return None;
@@ -142,10 +143,10 @@ impl Tuner for Baseline<'_> {
             self.inner.tell(y)?;
         }
         self.round += 1;
-        let at_truth = asked.fidelity == self.truth();
-        let better = |best: &(bool, f32, Vec<f32>)| (at_truth, y) > (best.0, best.1);
+        let comparable = asked.fidelity == self.fidelity();
+        let better = |best: &(bool, f32, Vec<f32>)| (comparable, y) > (best.0, best.1);
         if self.best.as_ref().is_none_or(better) {
-            self.best = Some((at_truth, y, asked.unit));
+            self.best = Some((comparable, y, asked.unit));
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ impl Tuner for Baseline<'_> {
 
     fn advice(&self) -> Option<Advice> {
         let (_, y, unit) = self.best.as_ref().filter(|_| self.done)?;
-        let noise = self.problem.fidelities[self.truth()].noise;
+        let noise = self.problem.fidelities[self.fidelity()].noise;
         Some(Advice { unit: unit.clone(), mean: *y, deviation: libm::sqrtf(noise) })
     }
 

@@ -24,14 +24,32 @@ pub enum Method {
     Random,
     /// A low-discrepancy sequence at the truth's fidelity.
     Lattice,
+    /// Uniform points at the cheapest fidelity.
+    RandomCheapest,
+    /// The point in use stays.
+    Never,
+    /// MFT-MES in the first task; its recommendation stays.
+    Kept,
+    /// One parameter at a time from the point in use.
+    HillClimbing,
+    /// MF-MES with as many particles as the others, drawn anew for every task; nothing is carried on.
+    MfMesTen,
+    /// The same with carried points, and nothing else carried on.
+    WarmStart,
 }
 
 impl Method {
     /// All methods, in the order of tables and legends.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 14] = [
+        Self::Never,
+        Self::Kept,
+        Self::HillClimbing,
         Self::Random,
+        Self::RandomCheapest,
         Self::Lattice,
         Self::MfMes,
+        Self::MfMesTen,
+        Self::WarmStart,
         Self::Continual,
         Self::MftMes,
         Self::Separation,
@@ -50,6 +68,12 @@ impl Method {
             Self::TwoPhase => "two-phase",
             Self::Random => "random",
             Self::Lattice => "lattice",
+            Self::RandomCheapest => "random-cheapest",
+            Self::Never => "never",
+            Self::Kept => "kept",
+            Self::HillClimbing => "hill-climbing",
+            Self::MfMesTen => "mf-mes-ten",
+            Self::WarmStart => "warm-start",
         }
     }
 
@@ -64,6 +88,12 @@ impl Method {
             Self::TwoPhase => "Two-phase MFT-MES",
             Self::Random => "Random search",
             Self::Lattice => "Low-discrepancy search",
+            Self::RandomCheapest => "Random search, cheapest fidelity",
+            Self::Never => "Never tuned",
+            Self::Kept => "First recommendation kept",
+            Self::HillClimbing => "Hill climbing",
+            Self::MfMesTen => "MF-MES, ten particles",
+            Self::WarmStart => "MF-MES, ten particles, points carried",
         }
     }
 
@@ -74,19 +104,27 @@ impl Method {
 
     /// Whether all charged queries are at the truth's fidelity.
     pub fn only_truth(self) -> bool {
-        !matches!(self, Self::MfMes | Self::Continual | Self::MftMes)
+        matches!(
+            self,
+            Self::Separation | Self::Myopic | Self::TwoPhase | Self::Random | Self::Lattice | Self::Never
+        )
+    }
+
+    /// Whether it is done without an optimizer, at least after the first task.
+    pub fn by_hand(self) -> bool {
+        matches!(self, Self::Never | Self::Kept | Self::HillClimbing)
     }
 
     /// The core's method; `None` for a baseline.
     pub fn core(self, c: f32) -> Option<CoreMethod> {
         match self {
             Self::MfMes => Some(CoreMethod::MfMes),
-            Self::Continual => Some(CoreMethod::Continual),
-            Self::MftMes => Some(CoreMethod::MftMes),
+            Self::Continual | Self::MfMesTen | Self::WarmStart => Some(CoreMethod::Continual),
+            Self::MftMes | Self::Kept => Some(CoreMethod::MftMes),
             Self::Separation => Some(CoreMethod::Separation { c }),
             Self::Myopic => Some(CoreMethod::Myopic { c }),
             Self::TwoPhase => Some(CoreMethod::TwoPhase { c }),
-            Self::Random | Self::Lattice => None,
+            Self::Random | Self::RandomCheapest | Self::Lattice | Self::Never | Self::HillClimbing => None,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! interruptions.
 
 mod baseline;
+mod by_hand;
 mod estimate;
 mod measured;
 mod method;

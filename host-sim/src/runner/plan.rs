@@ -7,6 +7,7 @@ use foretune_core::Settings;
 use serde_json::Value;
 
 use super::baseline::Baseline;
+use super::by_hand::ByHand;
 use super::measured::Bench;
 use super::method::Method;
 use super::seeds::Seeds;
@@ -111,6 +112,11 @@ impl Benchmark {
             Some(task) => tasks.with_foreign(task as usize - 1),
             None => tasks,
         })
+    }
+
+    /// The point in use before anything was tuned, in the unit cube.
+    pub(super) fn deployed(&self) -> Vec<f32> {
+        self.space.unit(&self.spec.deployed)
     }
 
     /// Name and options as `study.json` keeps them.
@@ -274,6 +280,14 @@ impl Plan {
         let problem = space.problem(&dimensions);
         let mut room = room(settings.model.map, setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
+        if method.by_hand() {
+            if self.benchmark.spec.deployed.is_empty() {
+                return Err(Error::usage(format!(
+                    "{method} needs a point in use: give the problem a [deployed]"
+                )));
+            }
+            return work(&mut ByHand::new(&mut optimizer, problem, method, self.benchmark.deployed()));
+        }
         if method.core(setup.c).is_some() {
             return work(&mut optimizer);
         }

@@ -68,6 +68,16 @@ impl Space {
         };
         unit.iter().zip(&self.inputs).map(value).collect()
     }
+
+    /// The point of the unit cube nearest to a point in the problem's units.
+    pub fn unit(&self, natural: &[f64]) -> Vec<f32> {
+        let nearest = |(x, input): (&f64, &Input)| {
+            let dimension = input.dimension();
+            let (low, high) = (dimension.value(0.0), dimension.value(1.0));
+            dimension.snap((*x as f32 - low) / (high - low))
+        };
+        natural.iter().zip(&self.inputs).map(nearest).collect()
+    }
 }
 
 impl Input {

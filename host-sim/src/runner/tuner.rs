@@ -83,6 +83,11 @@ pub trait Tuner {
 
     /// How often numerics had to help themselves in this task.
     fn fallbacks(&self) -> Fallbacks;
+
+    /// The point in use when the task began, in the unit cube, if the task starts from one.
+    fn deployed(&self) -> Option<Vec<f32>> {
+        None
+    }
 }
 
 impl Tuner for Optimizer<'_> {

@@ -66,7 +66,9 @@ fn task(
     let spec = benchmark.spec();
     let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
     let optimum = plan.optimum(unit.experiment, number, &*task);
-    let mut rows = writer.begin_task(Terms { optimum, ..Terms::default() })?;
+    let deployed =
+        tuner.deployed().map(|unit| task.value(spec.fidelities.len() - 1, &benchmark.space().natural(&unit)));
+    let mut rows = writer.begin_task(Terms { optimum, deployed, floor: None })?;
     let mut spent = 0.0;
     let ended = play(
         tuner,

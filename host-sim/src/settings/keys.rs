@@ -36,8 +36,8 @@ impl Key {
     pub fn matters_to(&self, method: Method) -> bool {
         match (self.name, method) {
             ("initial", _) => true,
-            (_, Method::Random | Method::Lattice) => false,
-            ("beta", method) => method == Method::MftMes,
+            (_, method) if method.core(0.0).is_none() => false,
+            ("beta", method) => matches!(method, Method::MftMes | Method::Kept),
             ("c", method) => method.has_share(),
             _ => true,
         }

@@ -97,7 +97,7 @@ impl Setup {
     /// [`Error::Usage`] naming the setting that the optimizer does not accept.
     pub fn for_method(&self, method: Method) -> Result<Settings, Error> {
         let settings = match method.core(self.c) {
-            Some(core) => self.core.with_method(core),
+            Some(core) => carrying(method, self.core.with_method(core)),
             None => self.for_baseline(),
         };
         settings.checked().map_err(|error| self.explain(&error))
@@ -128,12 +128,32 @@ impl Setup {
         let used = |key: &&Key| key.matters_to(method);
         let mut all: BTreeMap<String, Value> =
             KEYS.iter().filter(used).map(|key| (key.name.to_string(), key.value(self))).collect();
-        if method == Method::MfMes {
-            all.insert("particles".into(), 1.into());
-            all.insert("carried".into(), 0.into());
+        let mut fixed = |key: &str, value: Value| all.insert(key.into(), value);
+        match method {
+            Method::MfMes => {
+                fixed("particles", 1.into());
+                fixed("carried", 0.into());
+            }
+            Method::MfMesTen | Method::WarmStart => {
+                let settings = carrying(method, self.core);
+                fixed("carry_particles", settings.transfer.carry_particles.into());
+                fixed("carried", settings.transfer.carried.into());
+            }
+            _ => {}
         }
         all
     }
+}
+
+/// What the opponents that are variants of MF-MES carry on: points at most.
+fn carrying(method: Method, settings: Settings) -> Settings {
+    let mut transfer = settings.transfer;
+    match method {
+        Method::MfMesTen => (transfer.carry_particles, transfer.carried) = (false, 0),
+        Method::WarmStart => transfer.carry_particles = false,
+        _ => {}
+    }
+    Settings { transfer, ..settings }
 }
 
 fn unknown(key: &str) -> Error {

@@ -135,7 +135,8 @@ impl Rrm {
             scale_deviation,
             measure: Measure::OptimalityRatio,
             tasks: 40,
-            deployed: [-2.0, 0.6].repeat(self.stations),
+            // Full compensation of a cell edge's path loss would be α = 1; 0.8 and −80 dBm are what networks run with.
+            deployed: [-80.0, 0.8].repeat(self.stations),
         }
     }
 
