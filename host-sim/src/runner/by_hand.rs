@@ -288,12 +288,26 @@ mod tests {
     }
 
     #[test]
-    fn nowhere_to_go_ends_it() {
-        // A single point cannot be a dimension of a checked problem; the climb must end all the same.
-        let dimension = Dimension::Interval { low: 0.0, high: 0.0 };
-        let mut climb = Climb::new(vec![0.5]);
-        let _ = climb.next(&[dimension]);
+    fn two_levels_are_enough_to_go_on() {
+        let dimensions = [Dimension::Levels(&[0.0, 1.0])];
+        let mut climb = Climb::new(vec![1.0]);
+        climb.next(&dimensions);
         climb.tell(1.0);
-        assert!(climb.next(&[Dimension::Levels(&[1.0])]).is_none());
+        for _ in 0..50 {
+            assert_eq!(climb.next(&dimensions), Some(vec![0.0]));
+            climb.tell(0.0);
+        }
+    }
+
+    #[test]
+    fn a_failed_trial_is_no_better() {
+        let dimensions = [Dimension::Interval { low: 0.0, high: 1.0 }];
+        let mut climb = Climb::new(vec![0.5]);
+        climb.next(&dimensions);
+        climb.tell(1.0);
+        assert!(climb.next(&dimensions).is_some_and(|x| x[0] > 0.5));
+        climb.fail();
+        assert!(climb.next(&dimensions).is_some_and(|x| x[0] < 0.5));
+        assert_eq!((climb.x, climb.best), (vec![0.5], Some(1.0)));
     }
 }
