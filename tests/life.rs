@@ -35,6 +35,7 @@ const RADIO: Problem<'static> = Problem {
     // Pays for the truth in every slot: what runs out is the room for observations.
     budget: 6400.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 /// Where the hill's top lies in a task: each coordinate goes to and fro between 0.2 and 0.8 at its own pace.

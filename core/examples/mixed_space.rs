@@ -18,6 +18,7 @@ const MACHINE: Problem<'static> = Problem {
     ],
     budget: 75.0,
     goal: Goal::Minimise,
+    ..Problem::PLAIN
 };
 
 /// How far from perfect, in points; a sip misses some of the bitterness.

@@ -13,6 +13,7 @@ const PROBLEM: Problem<'static> = Problem {
     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
     budget: 12.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 const SETTINGS: Settings = Settings {
     model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },

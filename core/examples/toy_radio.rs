@@ -18,6 +18,7 @@ const PROBLEM: Problem<'static> = Problem {
     ],
     budget: 60.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 /// What the users get, in bit/s/Hz: a ridge, with its top at some power and compensation.

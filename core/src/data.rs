@@ -59,6 +59,18 @@ impl Scale {
         Scale { mean: mean * largest, deviation: deviation.max(least) }
     }
 
+    /// For a task that starts from a point in use, which gave `v`, and keeps above a floor. `noise` is a standard
+    /// deviation, `sign` 1 when maximising.
+    ///
+    /// The unit is the drop that the floor allows, `Δ = |v − floor|`: observations are divided by `2.5 Δ`, and the model
+    /// expects `5 Δ` less than `v` where it knows nothing. So a prior that suits values spread over the whole space needs
+    /// no knowledge of that spread, of which the first trials, close together, would show too little.
+    pub fn around(v: f32, floor: f32, noise: f32, sign: f32) -> Scale {
+        let least = (libm::fabsf(v) * 1e-5).max(4.0 * noise).max(1e-20);
+        let deviation = (2.5 * libm::fabsf(v - floor)).max(least);
+        Scale { mean: v - sign * 2.0 * deviation, deviation }
+    }
+
     /// Least deviation that says anything about `values`: that of the `noise`, or of rounding errors if there is none;
     /// 1 if all values are zero besides.
     pub fn least(values: impl Iterator<Item = f32>, noise: f32) -> f32 {
@@ -296,6 +308,16 @@ mod tests {
 
     fn record(x: f32, fidelity: usize, y: Option<f32>) -> Record {
         Record { unit: Point::from_slice(&[x]).unwrap(), fidelity, kind: Kind::Search, y }
+    }
+
+    #[test]
+    fn the_scale_has_the_floor_within_a_deviation_of_the_point_in_use() {
+        for (v, floor, sign) in [(40.0, 36.0, 1.0), (-40.0, -44.0, 1.0), (40.0, 44.0, -1.0)] {
+            let scale = Scale::around(v, floor, 0.1, sign);
+            assert_eq!(sign * scale.apply(v), 2.0);
+            assert!((sign * scale.apply(floor) - 1.6).abs() < 1e-5);
+        }
+        assert!(Scale::around(0.0, 0.0, 0.0, 1.0).deviation > 0.0);
     }
 
     #[test]

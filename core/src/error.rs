@@ -30,6 +30,11 @@ pub enum Error {
     },
     /// The budget is negative or not finite.
     Budget,
+    /// Point in use, floor, tolerance or limits of the problem make no sense.
+    Live(
+        /// What is wrong.
+        &'static str,
+    ),
     /// Something does not fit the memory.
     Capacity {
         /// What does not fit.
@@ -118,6 +123,7 @@ impl fmt::Display for Error {
             Error::Dimension { index, what } => write!(f, "dimension {index} (from 0): {what}"),
             Error::Fidelity { index, what } => write!(f, "fidelity {index} (from 0): {what}"),
             Error::Budget => write!(f, "the budget is negative or not finite"),
+            Error::Live(what) => f.write_str(what),
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the memory has room for {available}")
             }

@@ -16,6 +16,7 @@
 //!     ],
 //!     budget: 30.0,
 //!     goal: Goal::Maximise,
+//!     ..Problem::PLAIN
 //! };
 //! let settings = Settings {
 //!     model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },
@@ -82,6 +83,7 @@
 mod error;
 mod math;
 mod linalg;
+mod live;
 mod space;
 mod random;
 mod features;
@@ -105,8 +107,10 @@ pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
+pub use live::{Floor, Level, Limit};
 pub use optimizer::{
-    Activity, Ask, Capacities, Memory, Optimizer, Progress, Query, Recommendation, Refused, Status, Stop,
+    Activity, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query, Recommendation, Refused,
+    Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{

@@ -19,11 +19,13 @@
 //! | 40 | 4 | checksum of settings and problem |
 //! | 44 | 4 | length of everything, checksum included |
 //! | 48 | 1 | 1 if the newest carried point comes from a task unlike those before it |
-//! | 49 | 15 | zeros |
+//! | 49 | 1 | 1 if there is a point in use |
+//! | 50 | 14 | zeros |
 //! | 64 | 4, 4, 4 | checksums of the problem's parameters, fidelities and goal |
 //! | 76 | 4 | zeros |
 //! | 80 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
+//! | | 4 (D + 1) | if there is one: the point in use at the task's start, with the margin to the floor, `f32` |
 //! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
@@ -111,6 +113,8 @@ pub struct Header {
     pub carried: usize,
     /// Whether the newest carried point comes from a task that was unlike those before it.
     pub newest_is_unlike: bool,
+    /// Whether there is a point in use.
+    pub in_use: bool,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -163,7 +167,7 @@ impl Header {
     pub fn length(&self) -> usize {
         HEADER
             + self.particles * self.parameters * 4
-            + self.carried * (self.dimensions + 1) * 4
+            + (self.carried + usize::from(self.in_use)) * (self.dimensions + 1) * 4
             + self.records * self.record_length()
             + 4
     }
@@ -176,8 +180,12 @@ impl Header {
         HEADER + self.particles * self.parameters * 4
     }
 
-    pub(crate) fn records_at(&self) -> usize {
+    pub(crate) fn in_use_at(&self) -> usize {
         self.carried_at() + self.carried * (self.dimensions + 1) * 4
+    }
+
+    pub(crate) fn records_at(&self) -> usize {
+        self.in_use_at() + usize::from(self.in_use) * (self.dimensions + 1) * 4
     }
 
     /// Reads the header, without looking at the checksum.
@@ -209,6 +217,7 @@ impl Header {
             fidelities: usize::from(header[17]),
             carried: usize::from(header[18]),
             newest_is_unlike: header[48] == 1,
+            in_use: header[49] == 1,
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -217,7 +226,7 @@ impl Header {
             problem: ProblemSums { parameters: word(64), fidelities: word(68), goal: word(72) },
         };
         // Bounds that keep `length` from overflowing on 32 bits.
-        let sane = header[10] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
+        let sane = header[10] <= 1 && header[49] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
         if !sane || read.length() != word(44) as usize {
             return Err(SnapshotError::Contents);
         }
@@ -254,7 +263,7 @@ impl Header {
         put(36, &self.model.to_le_bytes());
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
-        put(48, &[u8::from(self.newest_is_unlike)]);
+        put(48, &[u8::from(self.newest_is_unlike), u8::from(self.in_use)]);
         put(64, &self.problem.parameters.to_le_bytes());
         put(68, &self.problem.fidelities.to_le_bytes());
         put(72, &self.problem.goal.to_le_bytes());
@@ -381,6 +390,7 @@ pub(crate) fn fits(
     if header.carried > MAX_CARRIED || header.task == 0 || header.task > LAST_TASK {
         return Err(SnapshotError::Contents);
     }
+    // The point in use is stored like a carried one.
     let carried = bytes.get(header.carried_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
     let within = |bytes: &[u8], largest: f32| {
         bytes.as_chunks::<4>().0.iter().all(|value| f32::from_le_bytes(*value).abs() <= largest)
@@ -444,6 +454,7 @@ mod tests {
             fidelities: 4,
             carried: 1,
             newest_is_unlike: true,
+            in_use: true,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,
@@ -453,7 +464,7 @@ mod tests {
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 80 + 24 + 8 + 24 + 4);
+        assert_eq!(header.length(), 80 + 24 + 8 + 8 + 24 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));

@@ -4,9 +4,12 @@
 //! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
 
 use crate::error::Error;
+use crate::live::{Floor, Level, Limit};
 
 /// Most dimensions of a problem.
 pub const MAX_DIMENSIONS: usize = 16;
+/// How often a point is moved half-way to one that keeps to the limits, before that one is taken itself.
+const HALVINGS: usize = 8;
 
 /// One parameter to tune, with its range in natural units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -226,6 +229,31 @@ pub struct Problem<'a> {
     pub budget: f32,
     /// Whether to maximise or to minimise.
     pub goal: Goal,
+    /// The point in use when the first task starts, in natural units. It is then the first query, at the truth's fidelity,
+    /// and every query is charged, initial ones too. Later tasks start from the last recommendation, or from what
+    /// [`Optimizer::deploy`](crate::Optimizer::deploy) says.
+    pub deployed: Option<&'a [f32]>,
+    /// What trials should keep above; needs a point in use. There are no random initial points then.
+    pub floor: Option<Floor>,
+    /// A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0,
+    /// to use the whole budget, to 1.
+    pub tolerance: f32,
+    /// What holds for every query and every recommendation; needs a point in use that keeps to them.
+    pub limits: &'a [Limit<'a>],
+}
+
+impl Problem<'static> {
+    /// Nothing but what every problem must say for itself: for `..Problem::PLAIN`.
+    pub const PLAIN: Problem<'static> = Problem {
+        dimensions: &[],
+        fidelities: &[],
+        budget: 0.0,
+        goal: Goal::Maximise,
+        deployed: None,
+        floor: None,
+        tolerance: 0.0,
+        limits: &[],
+    };
 }
 
 impl<'a> Problem<'a> {
@@ -261,7 +289,57 @@ impl<'a> Problem<'a> {
         if !(self.budget >= 0.0 && self.budget.is_finite()) {
             return Err(Error::Budget);
         }
-        Ok(self)
+        match self.live_fault() {
+            Some(what) => Err(Error::Live(what)),
+            None => Ok(self),
+        }
+    }
+
+    /// What is wrong with point in use, floor, tolerance or limits, but for where the point lies.
+    const fn live_fault(&self) -> Option<&'static str> {
+        if !(self.tolerance >= 0.0 && self.tolerance <= 1.0) {
+            return Some("`tolerance` must be 0 to 1");
+        }
+        if let Some(floor) = self.floor
+            && !floor.is_valid()
+        {
+            return Some(
+                "`floor` must be finite, a drop above 0, a share from 0 to below 1, its risk 0.001 to 0.5",
+            );
+        }
+        let mut index = 0;
+        while index < self.limits.len() {
+            if !self.limits[index].is_valid(self.dimensions.len()) {
+                return Some("each of `limits` needs one finite coefficient per dimension");
+            }
+            index += 1;
+        }
+        if self.deployed.is_none() && (self.floor.is_some() || !self.limits.is_empty()) {
+            return Some("`floor` and `limits` need a point in use, `deployed`");
+        }
+        None
+    }
+
+    /// Whether a point of the unit cube keeps to all limits.
+    pub(crate) fn admits(&self, unit: &[f32]) -> bool {
+        let values = || self.dimensions.iter().zip(unit).map(|(dimension, x)| dimension.value(*x));
+        self.limits.iter().all(|limit| limit.admits(values()))
+    }
+
+    /// Moves a point of the unit cube towards one that keeps to all limits, until it does, too.
+    pub(crate) fn keep_to_limits(&self, towards: Option<&[f32]>, x: &mut [f32]) {
+        let Some(towards) = towards.filter(|_| !self.limits.is_empty()) else { return };
+        for _ in 0..HALVINGS {
+            if self.admits(x) {
+                return;
+            }
+            for ((x, to), dimension) in x.iter_mut().zip(towards).zip(self.dimensions) {
+                *x = dimension.snap(0.5 * (*x + *to));
+            }
+        }
+        if !self.admits(x) {
+            x.copy_from_slice(towards);
+        }
     }
 
     /// Index of the truth's fidelity.
@@ -273,6 +351,23 @@ impl<'a> Problem<'a> {
     pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
         self.fingerprint_without_budget(&mut mix);
         mix(self.budget.to_bits());
+        if self.tolerance > 0.0 {
+            mix(self.tolerance.to_bits());
+        }
+        if let Some(Floor { level, risk }) = self.floor {
+            let (kind, level) = match level {
+                Level::Value(value) => (1, value),
+                Level::Drop(drop) => (2, drop),
+                Level::Share(share) => (3, share),
+            };
+            mix(kind);
+            mix(level.to_bits());
+            mix(risk.to_bits());
+        }
+        for limit in self.limits {
+            limit.coefficients.iter().for_each(|a| mix(a.to_bits()));
+            mix(limit.at_most.to_bits());
+        }
     }
 
     /// The same but for the budget, which may differ from task to task.
@@ -340,8 +435,13 @@ mod tests {
     fn refuses_malformed_problems_by_name() {
         let dimensions = [POWER];
         let fidelities = [Fidelity { cost: 10.0, samples: 10, noise: 0.1 }];
-        let good =
-            Problem { dimensions: &dimensions, fidelities: &fidelities, budget: 100.0, goal: Goal::Maximise };
+        let good = Problem {
+            dimensions: &dimensions,
+            fidelities: &fidelities,
+            budget: 100.0,
+            goal: Goal::Maximise,
+            ..Problem::PLAIN
+        };
         assert!(good.checked().is_ok());
         let few = "at least 2 levels are needed";
         let infinite = "both ends, and their distance, must be finite";

@@ -21,6 +21,7 @@ const PROBLEM: Problem = Problem {
     ],
     budget: 30.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 const SETTINGS: Settings = Settings::DEFAULT;

@@ -44,7 +44,7 @@ impl Case {
     /// The problem.
     pub fn problem(&self) -> Problem<'_> {
         let Case { dimensions, fidelities, budget, goal, .. } = self;
-        Problem { dimensions, fidelities, budget: *budget, goal: *goal }
+        Problem { dimensions, fidelities, budget: *budget, goal: *goal, ..Problem::PLAIN }
     }
 
     /// An optimizer in this memory; none if the problem or the settings are refused.

@@ -64,6 +64,7 @@ fn through_the_library() -> Vec<String> {
         fidelities: &FIDELITIES,
         budget: 40.0,
         goal: Goal::Minimise,
+        ..Problem::PLAIN
     };
     let settings =
         Settings { search: SearchSettings { initial: 6, ..Settings::DEFAULT.search }, ..Settings::DEFAULT };

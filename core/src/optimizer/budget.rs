@@ -1,7 +1,7 @@
 //! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
 //! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
-//! Initial points are free.
+//! Initial points are free, unless there is a point in use: whoever serves people pays for every trial.
 
 use core::ops::Range;
 
@@ -49,11 +49,12 @@ impl State<'_> {
         prices
     }
 
-    /// Queries per fidelity that were charged: all but the initial points, failed ones included.
+    /// Queries per fidelity that were charged: all but free initial points, failed ones included.
     fn charged(&self) -> [u32; MAX_FIDELITIES] {
         let data = &self.memory.data;
         let mut counts = [0; MAX_FIDELITIES];
-        for i in (self.task.remembered..data.len()).filter(|&i| data.kind(i) != Kind::Initial) {
+        let charged = |&i: &usize| self.start.deployed.is_some() || data.kind(i) != Kind::Initial;
+        for i in (self.task.remembered..data.len()).filter(charged) {
             counts[usize::from(data.fidelity()[i])] += 1;
         }
         counts

@@ -11,11 +11,14 @@ use crate::data::Point;
 use crate::gp::Posterior;
 use crate::linalg::{Matrix, MatrixMut, column, column_mut, part, zeros};
 use crate::max_value;
-use crate::random::Purpose;
+use crate::random::{Purpose, Random};
 use crate::search::{self, Lattice};
+use crate::space::Problem;
 
 /// Candidates that are refined, and observations that are looked around.
 pub(super) const TOP: usize = 4;
+/// How far from what is known to be good candidates lie, where there is a floor.
+const DISTANCES: [f32; 4] = [0.3, 0.1, 0.03, 0.01];
 
 /// Memory for `Q` candidates in `D` dimensions, with beliefs at `M` fidelities.
 pub(super) struct CandidatesMemory<const D: usize, const M: usize, const Q: usize> {
@@ -67,11 +70,20 @@ pub(super) struct Candidates<'a> {
 /// A candidate with its best fidelity.
 #[derive(Clone)]
 pub(super) struct Choice {
+    /// Whether the floor allows it; what is not allowed ranks behind what is.
+    pub allowed: bool,
     pub score: f32,
     pub x: Point,
     pub fidelity: usize,
     pub mean: f32,
     pub variance: f32,
+}
+
+impl Choice {
+    /// Whether it ranks before another.
+    pub fn beats(&self, other: &Choice) -> bool {
+        if self.allowed == other.allowed { self.score > other.score } else { self.allowed }
+    }
 }
 
 impl Candidates<'_> {
@@ -106,6 +118,13 @@ impl Candidates<'_> {
         }
     }
 
+    /// Moves all candidates to where the problem's limits hold.
+    pub fn keep_to_limits(&mut self, problem: &Problem<'_>, deployed: Option<&[f32]>) {
+        for index in 0..self.len {
+            problem.keep_to_limits(deployed, column_mut(&mut self.points, index));
+        }
+    }
+
     pub fn clear_sums(&mut self) {
         let end = self.at(self.len);
         self.sums[..end].fill(ScoreSums::ZERO);
@@ -116,7 +135,7 @@ impl Candidates<'_> {
         if !choice.score.is_finite() || self.best.iter().any(|known| known.x == choice.x) {
             return;
         }
-        let rank = self.best.iter().position(|known| choice.score > known.score).unwrap_or(self.best.len());
+        let rank = self.best.iter().position(|known| choice.beats(known)).unwrap_or(self.best.len());
         if rank < TOP {
             if self.best.is_full() {
                 self.best.pop();
@@ -135,9 +154,11 @@ impl State<'_> {
         let lattice = Lattice::new(self.problem.dimensions, count, &mut random);
         let carried = if self.uses_memory() { self.carried() } else { 0 };
         let best = self.best_observed();
-        let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
-        candidates.len = 0;
-        if lattice.whole.is_none() {
+        self.memory.candidates.len = 0;
+        if lattice.whole.is_none() && self.problem.floor.is_some() {
+            self.nearby_candidates(&best, &mut random);
+        } else if lattice.whole.is_none() {
+            let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
             let points = self.memory.carried.points.as_view();
             for i in 0..carried {
                 candidates.push(|x| x.copy_from_slice(column(&points, i)));
@@ -155,10 +176,43 @@ impl State<'_> {
                 pick += 1;
             }
         }
+        let candidates = &mut self.memory.candidates;
         for index in 0..lattice.whole.unwrap_or(count).min(count - candidates.len) {
             candidates.push(|x| lattice.point(self.problem.dimensions, index, x));
         }
+        candidates.keep_to_limits(&self.problem, self.start.deployed.as_deref());
         lattice.whole.is_some()
+    }
+
+    /// Candidates where allowed points are, three quarters of all: the point in use, carried points, the best observed,
+    /// and points around these and around all that was found above the floor, at four distances.
+    fn nearby_candidates(&mut self, best: &[Option<usize>; TOP], random: &mut Random) {
+        let count = self.settings.search.candidates * 3 / 4;
+        let (floor, from) = (self.task.trials.floor, self.task.remembered);
+        let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        let deployed = self.start.deployed.as_deref().unwrap_or_default();
+        candidates.push(|x| x.copy_from_slice(deployed));
+        let carried = self.memory.carried.points.as_view();
+        for i in 0..self.memory.carried.values.len() {
+            candidates.push(|x| x.copy_from_slice(column(&carried, i)));
+        }
+        for &i in best.iter().flatten() {
+            candidates.push(|x| x.copy_from_slice(data.point(i)));
+        }
+        let good = || (from..data.len()).filter(|&i| !data.failed(i) && data.z()[i] >= floor);
+        let known = good().count();
+        let mut pick = 0;
+        while candidates.len < count {
+            let centre = match pick % 2 {
+                0 => best[pick / 2 % TOP],
+                _ if known > 0 => good().nth(random.below(known)),
+                _ => None,
+            };
+            let centre = centre.map_or(deployed, |i| data.point(i));
+            let radius = DISTANCES[pick / 2 / TOP % DISTANCES.len()];
+            candidates.push(|x| search::around(self.problem.dimensions, centre, radius, random, x));
+            pick += 1;
+        }
     }
 
     /// All points that were observed in this task.
@@ -181,6 +235,7 @@ impl State<'_> {
             let (dimensions, radius) = (self.problem.dimensions, search::radius(refinement));
             candidates.push(|x| search::around(dimensions, &centre.x, radius, &mut random, x));
         }
+        candidates.keep_to_limits(&self.problem, self.start.deployed.as_deref());
         candidates.clear_sums();
     }
 
@@ -213,7 +268,7 @@ mod tests {
             [(0.1, 2.0), (0.2, 5.0), (0.3, 2.0), (0.2, 9.0), (0.4, f32::NAN), (0.5, 1.0), (0.6, 3.0)];
         for (x, score) in scores {
             let x = Point::from_slice(&[x]).unwrap();
-            candidates.consider(Choice { score, x, fidelity: 0, mean: 0.0, variance: 0.0 });
+            candidates.consider(Choice { allowed: true, score, x, fidelity: 0, mean: 0.0, variance: 0.0 });
         }
         let best: Vec<(f32, f32)> =
             candidates.best.iter().map(|choice| (choice.x[0], choice.score)).collect();

@@ -139,7 +139,7 @@ impl<
                 return Err(Error::Capacity { what, needed, available });
             }
         }
-        Ok(Optimizer::new(self.buffers(&problem, &settings, &model), problem, settings, model, seed))
+        Optimizer::new(self.buffers(&problem, &settings, &model), problem, settings, model, seed)
     }
 
     fn buffers(&mut self, problem: &Problem<'_>, settings: &Settings, model: &Model) -> Buffers<'_> {
@@ -299,6 +299,7 @@ impl Capacities {
 ///     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
 ///     budget: 20.0,
 ///     goal: Goal::Maximise,
+///     ..Problem::PLAIN
 /// };
 /// type Small = foretune_core::memory!(problem: PROBLEM, settings: Settings::DEFAULT, observations: 40);
 /// # Box::new(Small::new()).start(PROBLEM, Settings::DEFAULT, 1).unwrap();

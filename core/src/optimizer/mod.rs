@@ -20,7 +20,8 @@
 //! - 32 candidates summed up or weighed: `32 M (S + t D)`, `S` samples of the optimum's value;
 //! - 512 parameters of all `V` particles moved: `1536 V²`;
 //! - a particle drawn from the prior, `P` elementary functions; the gradient of a later task's prior, `2 V P`;
-//! - the choice of candidates: `Q D` roundings to a level, each of which looks at all levels of a list;
+//! - the choice of candidates: `Q D` roundings to a level, each of which looks at all levels of a list; with a floor
+//!   `Q t` looks at observations, with limits nine times as many roundings;
 //! - in the batch methods, the chosen points under one particle: `t F (D + 2F)`.
 //!
 //! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
@@ -29,6 +30,7 @@
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 mod memory;
+mod live;
 mod state;
 mod budget;
 mod candidates;
@@ -39,7 +41,7 @@ mod query;
 mod save;
 
 pub use memory::{Capacities, Memory};
-pub use query::{Activity, Ask, Progress, Query, Recommendation, Refused, Status, Stop};
+pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
 
 use core::ops::RangeInclusive;
 
@@ -55,6 +57,7 @@ use crate::space::Problem;
 use candidates::Choice;
 use design::Design;
 use learning::Learning;
+use live::Start;
 use memory::Buffers;
 use search::{Objective, Search};
 use state::{State, Task};
@@ -81,6 +84,7 @@ const DRAWS: usize = 16;
 ///     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 1e-4 }],
 ///     budget: 15.0,
 ///     goal: Goal::Maximise,
+///     ..Problem::PLAIN
 /// };
 /// type Memory = foretune_core::memory!(
 ///     dimensions: 1, fidelities: 1, observations: 32, particles: 10, map: Ard, candidates: 128
@@ -120,6 +124,7 @@ enum Next {
     Hand(Query),
     Design(usize),
     Learn(u32),
+    Judge,
     Search(Objective),
     Finish(Stop),
     End,
@@ -127,12 +132,19 @@ enum Next {
 
 #[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
 impl<'a> Optimizer<'a> {
-    fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, model: Model, seed: u64) -> Self {
-        let task = Task::new(seed, 1, settings.model.scaling);
-        let state = State { problem, settings, model, memory, task };
+    fn new(
+        memory: Buffers<'a>,
+        problem: Problem<'a>,
+        settings: Settings,
+        model: Model,
+        seed: u64,
+    ) -> Result<Self, Error> {
+        let (start, task) =
+            (Start::new(&problem, settings.method)?, Task::new(seed, 1, settings.model.scaling));
+        let state = State { problem, settings, model, memory, start, task };
         let mut optimizer = Optimizer { state, phase: Phase::Done };
         optimizer.begin(1);
-        optimizer
+        Ok(optimizer)
     }
 
     /// Sets up a task.
@@ -206,13 +218,24 @@ impl<'a> Optimizer<'a> {
             Phase::Designing(design) => design.advance(state).then_some(Next::Decide),
             Phase::Learning(learning) => learning.advance(state, centres).then(|| match state.task.stop {
                 Some(_) => Next::Search(Objective::Mean),
-                None => Next::Decide,
+                None => Next::Judge,
             }),
             Phase::Searching(search) => search.advance(state).then(|| match search.objective {
                 Objective::Mean => Next::End,
-                _ => state.memory.candidates.best.first().map_or(Next::Finish(Stop::Exhausted), |best| {
-                    Next::Hand(state.query(best.x.clone(), best.fidelity, Kind::Search))
-                }),
+                Objective::Trial => {
+                    if let Some([v, mean]) = search.trial_means(state) {
+                        state.judge(v, mean);
+                    }
+                    Next::Decide
+                }
+                _ if search.pays_no_more(state) => Next::Finish(Stop::Tolerance),
+                _ => match state.memory.candidates.best.first().cloned() {
+                    Some(best) => {
+                        state.task.trials.expected = Some(best.mean);
+                        Next::Hand(state.query(best.x, best.fidelity, Kind::Search))
+                    }
+                    None => Next::Finish(Stop::Exhausted),
+                },
             }),
             Phase::Waiting => return Progress::Waiting,
             Phase::Done => return Progress::Done(state.task.stop.unwrap_or(Stop::Requested)),
@@ -226,7 +249,10 @@ impl<'a> Optimizer<'a> {
         self.phase = match next {
             Next::Decide => Phase::Deciding,
             Next::Design(points) => Phase::Designing(Design::new(points, state)),
-            Next::Learn(0) => Phase::Deciding,
+            Next::Judge | Next::Learn(0) if state.judges() => {
+                Phase::Searching(Search::new(Objective::Trial, state))
+            }
+            Next::Judge | Next::Learn(0) => Phase::Deciding,
             Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
             Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
             Next::Hand(query) => {
@@ -257,6 +283,7 @@ impl<'a> Optimizer<'a> {
     fn decide(&mut self) -> Next {
         let state = &mut self.state;
         state.task.begun = true;
+        state.task.trials.expected = None;
         let to_replay = state.memory.data.hidden();
         if state.task.stopping && to_replay == 0 {
             Next::Finish(Stop::Requested)
@@ -267,7 +294,9 @@ impl<'a> Optimizer<'a> {
             self.observed()
         } else if state.memory.data.room() == 0 {
             Next::Finish(Stop::Capacity)
-        } else if !state.initial_done() {
+        } else if let Some(query) = state.deployed_query() {
+            Next::Hand(query)
+        } else if !state.initial_done() && state.can_start() {
             Next::Hand(self.initial_query())
         } else if !state.fidelities().any(|m| state.prices().can_pay(m)) {
             Next::Finish(Stop::Budget)
@@ -304,6 +333,7 @@ impl<'a> Optimizer<'a> {
         let (mut x, mut fidelity): (Point, _) = (dimensions.iter().map(|_| 0.0).collect(), 0);
         for _ in 0..DRAWS {
             uniform(dimensions, &mut random, &mut x);
+            state.problem.keep_to_limits(state.start.deployed.as_deref(), &mut x);
             fidelity = random.below(state.problem.fidelities.len());
             if state.memory.data.count(&x, fidelity) == 0 {
                 break;
@@ -316,13 +346,17 @@ impl<'a> Optimizer<'a> {
     fn carried_query(&mut self) -> Option<Query> {
         let state = &mut self.state;
         let (truth, transfer) = (state.problem.truth(), state.settings.transfer);
-        if !transfer.remeasure || !state.uses_memory() || !state.prices().can_pay(truth) {
+        if state.problem.floor.is_some()
+            || !transfer.remeasure
+            || !state.uses_memory()
+            || !state.prices().can_pay(truth)
+        {
             return None;
         }
         while state.task.next_carried < state.carried().min(transfer.carried) {
             let x = state.carried_point(state.task.next_carried);
             state.task.next_carried += 1;
-            if state.memory.data.count(&x, truth) == 0 {
+            if state.memory.data.count(&x, truth) == 0 && state.problem.admits(&x) {
                 return Some(state.query(x, truth, Kind::Carried));
             }
         }
@@ -409,7 +443,9 @@ impl<'a> Optimizer<'a> {
         if self.state.task.stop.is_none() {
             self.state.task.stopping = true;
             self.state.task.asked = None;
-            if matches!(self.phase, Phase::Waiting | Phase::Searching(_) | Phase::Designing(_)) {
+            let judging =
+                matches!(&self.phase, Phase::Searching(search) if search.objective == Objective::Trial);
+            if !judging && matches!(self.phase, Phase::Waiting | Phase::Searching(_) | Phase::Designing(_)) {
                 self.enter(Next::Decide);
             }
         }
@@ -445,6 +481,7 @@ impl<'a> Optimizer<'a> {
         if !self.is_done() {
             return Err(Error::OutOfTurn);
         }
+        self.state.start = self.state.next_start();
         self.begin(self.state.task.number.saturating_add(1));
         Ok(())
     }
@@ -498,6 +535,7 @@ impl<'a> Optimizer<'a> {
             spent: state.spent(),
             activity,
             fallbacks: state.task.fallbacks,
+            live: state.live_status(),
         }
     }
 
@@ -533,6 +571,6 @@ fn best_known(state: &State<'_>) -> Option<Choice> {
         let data = &state.memory.data;
         let (x, mean, fidelity) =
             (data.point(i).iter().copied().collect(), data.z()[i], usize::from(data.fidelity()[i]));
-        Choice { score: mean, x, fidelity, mean, variance: state.noise()[fidelity] }
+        Choice { allowed: true, score: mean, x, fidelity, mean, variance: state.noise()[fidelity] }
     })
 }

@@ -91,6 +91,8 @@ pub enum Stop {
     Capacity,
     /// Everything worth asking has been asked.
     Exhausted,
+    /// Going on is not expected to improve the recommendation by more than the problem's tolerance.
+    Tolerance,
     /// [`Optimizer::stop`](super::Optimizer::stop) was called.
     Requested,
 }
@@ -211,4 +213,24 @@ pub struct Status {
     pub activity: Activity,
     /// How often numerics had to help themselves, in this task.
     pub fallbacks: Fallbacks,
+    /// What became of those who were served meanwhile, if there is a point in use.
+    pub live: Option<LiveStatus>,
+}
+
+/// What became of those who were served while a task went on, as the model sees it after each trial. In units of the
+/// observations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct LiveStatus {
+    /// The margin below the mean that a query must have to the floor, in standard deviations.
+    pub margin: f32,
+    /// Trials that fell below the floor, failed ones included.
+    pub below: u32,
+    /// The worst trial.
+    pub worst: Option<f32>,
+    /// The mean over all trials, by cost.
+    pub meanwhile: Option<f32>,
+    /// What the query that waits for its answer was expected to give, if it was searched for.
+    pub expected: Option<f32>,
 }

@@ -1,7 +1,8 @@
 //! Saving and restoring: the bytes of [`crate::snapshot`], and answers one by one.
 
 use super::Optimizer;
-use crate::data::{LARGEST_VALUE, Record};
+use super::live::Start;
+use crate::data::{LARGEST_VALUE, Point, Record};
 use crate::error::{Error, SnapshotError};
 use crate::snapshot::{
     Header, ProblemSums, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
@@ -55,6 +56,7 @@ impl Optimizer<'_> {
             fidelities: state.problem.fidelities.len(),
             carried: state.carried(),
             newest_is_unlike: state.task.newest_is_unlike,
+            in_use: state.judges(),
             records: if mid_task { self.records().count() } else { 0 },
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
@@ -74,6 +76,11 @@ impl Optimizer<'_> {
         for (i, value) in memory.carried.values.iter().enumerate() {
             writer.floats(memory.carried.points.column(i).data.into_slice());
             writer.floats(&[*value]);
+        }
+        let start = if header.mid_task { self.state.start.clone() } else { self.state.next_start() };
+        if let Some(deployed) = &start.deployed {
+            writer.floats(deployed);
+            writer.floats(&[start.margin]);
         }
         for record in self.records().take(header.records) {
             writer.record(&record);
@@ -120,7 +127,10 @@ impl Optimizer<'_> {
         for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
             read_floats(bytes, theta.data.into_slice_mut());
         }
-        self.load_carried(&bytes[header.carried_at()..header.records_at()]);
+        self.load_carried(&bytes[header.carried_at()..header.in_use_at()]);
+        if let Some(start) = self.stored_start(header, bytes) {
+            self.state.start = start;
+        }
         self.state.task.newest_is_unlike = header.newest_is_unlike;
         if header.mid_task {
             self.state.task.seed = header.seed;
@@ -150,6 +160,19 @@ impl Optimizer<'_> {
         }
     }
 
+    /// The point in use and the margin to the floor that are stored, where this problem wants them and may use the point.
+    fn stored_start(&self, header: &Header, bytes: &[u8]) -> Option<Start> {
+        let (problem, mut margin) = (&self.state.problem, [0.0]);
+        let stored = bytes.get(header.in_use_at()..header.records_at())?;
+        let (point, rest) = stored.split_at_checked(problem.dimensions.len() * 4)?;
+        let mut deployed: Point = problem.dimensions.iter().map(|_| 0.0).collect();
+        read_floats(point, &mut deployed);
+        read_floats(rest, &mut margin);
+        deployed.iter_mut().zip(problem.dimensions).for_each(|(x, dimension)| *x = dimension.snap(*x));
+        let usable = self.state.judges() && problem.admits(&deployed);
+        usable.then(|| Start { deployed: Some(deployed), margin: margin[0] })
+    }
+
     /// Everything that could be wrong with a snapshot whose checksum is right.
     fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
         let state = &self.state;
@@ -159,6 +182,10 @@ impl Optimizer<'_> {
         }
         if header.mid_task && header.settings != self.settings_checksum() {
             return Err(SnapshotError::Settings.into());
+        }
+        let impossible = self.stored_start(header, bytes).is_none() && state.judges();
+        if header.mid_task && (header.in_use != state.judges() || impossible) {
+            return Err(SnapshotError::Contents.into());
         }
         for i in 0..header.records {
             self.check_record(&read_record(bytes, header, i)?)?;
@@ -190,6 +217,7 @@ impl Optimizer<'_> {
         let inside = record.unit.len() == dimensions.len()
             && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
         let sound = record.y.is_none_or(|y| y.is_finite() && libm::fabsf(y) <= LARGEST_VALUE);
+        let inside = inside && self.state.problem.admits(&record.unit);
         if inside && sound && record.fidelity < fidelities.len() {
             Ok(())
         } else {

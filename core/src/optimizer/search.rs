@@ -13,12 +13,16 @@ use crate::acquisition::{SIDE, information_of_some};
 use crate::gp::NOISE_FLOOR;
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column, column_mut};
+use crate::math;
 use crate::max_value::{self, Candidate, Gumbel};
 use crate::random::Purpose;
 use crate::settings::Recommend;
 
 /// Candidates summed up or weighed in one slice.
 const SUMMED: usize = 4 * LANES;
+
+/// Standard deviations above its mean that a point is hoped to be worth, when it is decided whether going on pays.
+const HOPED: f32 = 0.85;
 
 /// What a search looks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +35,8 @@ pub(super) enum Objective {
     Parameters,
     /// Highest mean at the truth's fidelity: the recommendation.
     Mean,
+    /// What the point in use and the last trial are worth.
+    Trial,
 }
 
 /// A search, and where it stands.
@@ -44,6 +50,10 @@ pub(super) struct Search {
     quartiles: [f32; 3],
     stage: Stage,
     whole: bool,
+    /// Of the allowed candidates at the truth, standardised: the best mean, and the best of mean plus [`HOPED`] standard
+    /// deviations.
+    best_mean: f32,
+    best_hope: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +76,10 @@ impl Search {
     /// Chooses the candidates.
     pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
         let queried = objective == Objective::Mean && state.settings.search.recommend == Recommend::Queried;
-        let whole = if queried {
+        let whole = if objective == Objective::Trial {
+            state.judged_candidates();
+            true
+        } else if queried {
             state.observed_candidates();
             true
         } else {
@@ -74,7 +87,19 @@ impl Search {
         };
         state.memory.candidates.best.clear();
         state.memory.candidates.clear_sums();
-        Search { objective, refinement: 0, v: 0, used: 0, quartiles: [0.0; 3], stage: START, whole }
+        let (best_mean, best_hope) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        let quartiles = [0.0; 3];
+        Search {
+            objective,
+            refinement: 0,
+            v: 0,
+            used: 0,
+            quartiles,
+            stage: START,
+            whole,
+            best_mean,
+            best_hope,
+        }
     }
 
     /// One slice; whether the search is over. The best candidates are in the memory then.
@@ -209,7 +234,7 @@ impl Search {
     }
 
     /// After all particles: looks for the best candidates among some more of them.
-    fn collect(&self, state: &mut State<'_>, first: usize) -> Option<Stage> {
+    fn collect(&mut self, state: &mut State<'_>, first: usize) -> Option<Stage> {
         if self.used == 0 {
             return None;
         }
@@ -217,9 +242,14 @@ impl Search {
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
         for c in first..end {
+            let (bound, allowed) = self.look(state, c);
             let mut best: Option<Choice> = None;
             for m in self.fidelities(state) {
-                let choice = self.weigh(state, &prices, (noise[m], information_noise[m]), c, m);
+                let choice =
+                    self.weigh(state, &prices, (noise[m], information_noise[m]), c, m).map(|choice| {
+                        let score = if allowed { choice.score } else { bound };
+                        Choice { allowed, score, ..choice }
+                    });
                 if let Some(choice) = choice
                     && best.as_ref().is_none_or(|best| choice.score > best.score)
                 {
@@ -233,7 +263,32 @@ impl Search {
         (end < len).then_some(Stage::Collect { first: end })
     }
 
-    /// Candidate `c` at fidelity `m`, if it is allowed.
+    /// Lower bound of candidate `c` at the truth, and whether the floor allows it; where it does, the candidate counts for
+    /// what may still be hoped for. A recommendation needs no margin.
+    fn look(&mut self, state: &State<'_>, c: usize) -> (f32, bool) {
+        let candidates = &state.memory.candidates;
+        let sums = &candidates.sums[candidates.at(c) + state.problem.truth()];
+        let variance = sums.variance(self.used);
+        let (bound, allowed) = state.lower_bound(sums.mean, variance);
+        if allowed {
+            self.best_mean = self.best_mean.max(sums.mean);
+            self.best_hope = self.best_hope.max(sums.mean + HOPED * math::sqrt(variance));
+        }
+        (bound, allowed || self.objective == Objective::Mean)
+    }
+
+    /// Whether what was found does not make it worth while to go on.
+    pub fn pays_no_more(&self, state: &State<'_>) -> bool {
+        state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, self.best_hope - self.best_mean)
+    }
+
+    /// The means of the point in use and of the last trial; `None` if no particle has an opinion.
+    pub fn trial_means(&self, state: &State<'_>) -> Option<[f32; 2]> {
+        let (candidates, truth) = (&state.memory.candidates, state.problem.truth());
+        (self.used > 0).then(|| [0, 1].map(|c| candidates.sums[candidates.at(c) + truth].mean))
+    }
+
+    /// Candidate `c` at fidelity `m`, if it may be asked.
     fn weigh(
         &self,
         state: &State<'_>,
@@ -247,14 +302,14 @@ impl Search {
         let variance = sums.variance(self.used);
         let again = noise >= NOISE_FLOOR && variance >= 0.5 * noise;
         let score = match self.objective {
-            Objective::Mean => sums.mean,
+            Objective::Mean | Objective::Trial => sums.mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
             Objective::Combined { beta } => sums.score(beta, information_noise, prices.price(m), self.used),
             Objective::Optimum => sums.information,
             Objective::Parameters => sums.transfer(information_noise, self.used),
         };
         let x = x.iter().copied().collect();
-        Some(Choice { score, x, fidelity: m, mean: sums.mean, variance })
+        Some(Choice { allowed: true, score, x, fidelity: m, mean: sums.mean, variance })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
+use super::live::{Start, Trials};
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use crate::data::{Kind, Point, Record, Scale, Scaling};
@@ -24,6 +25,8 @@ pub(super) struct State<'a> {
     pub settings: Settings,
     pub model: Model,
     pub memory: Buffers<'a>,
+    /// The point in use at the task's start, in the unit cube, and the margin then.
+    pub start: Start,
     pub task: Task,
 }
 
@@ -54,6 +57,7 @@ pub(super) struct Task {
     pub steps: u32,
     pub recommendation: Option<Recommendation>,
     pub fallbacks: Fallbacks,
+    pub trials: Trials,
 }
 
 impl Task {
@@ -79,6 +83,7 @@ impl Task {
             steps: 0,
             recommendation: None,
             fallbacks: Fallbacks::default(),
+            trials: Trials::NONE,
         }
     }
 }
@@ -93,6 +98,7 @@ impl State<'_> {
         self.memory.moments.fill(0.0);
         let Task { seed, newest_is_unlike, .. } = self.task;
         self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.model.scaling) };
+        self.task.trials.margin = self.start.margin;
         self.remember();
     }
 
@@ -143,7 +149,12 @@ impl State<'_> {
     }
 
     /// Whether all initial points are answered, for better or worse.
+    ///
+    /// With a floor, the point in use is all there is.
     pub fn initial_done(&self) -> bool {
+        if self.problem.floor.is_some() {
+            return self.round() > 0;
+        }
         let data = &self.memory.data;
         let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
         initial.count() >= self.settings.search.initial
@@ -196,6 +207,9 @@ impl State<'_> {
     ///
     /// The scale is that of the task's own answers; as long as there are none, that of the remembered values.
     pub fn rescale(&mut self) {
+        if let Some(floor) = self.problem.floor {
+            return self.rescale_around(floor);
+        }
         let data = &self.memory.data;
         let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
         let renew = match self.settings.model.scaling {

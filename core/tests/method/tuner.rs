@@ -18,8 +18,13 @@ const AXIS: Dimension<'static> = Dimension::Grid { low: 0.0, high: 1.0, levels: 
 pub const SEED: u64 = 11;
 pub const FIDELITIES: &[Fidelity] =
     &[Fidelity { cost: 1.0, samples: 1, noise: 0.04 }, Fidelity { cost: 2.0, samples: 2, noise: 0.02 }];
-pub const PROBLEM: Problem<'static> =
-    Problem { dimensions: &[AXIS, AXIS], fidelities: FIDELITIES, budget: 20.0, goal: Goal::Maximise };
+pub const PROBLEM: Problem<'static> = Problem {
+    dimensions: &[AXIS, AXIS],
+    fidelities: FIDELITIES,
+    budget: 20.0,
+    goal: Goal::Maximise,
+    ..Problem::PLAIN
+};
 
 /// Logarithms of lengths around 0.4, of signals around 1, of γ around 0.4.
 const fn around(mean: f32) -> LogNormal {

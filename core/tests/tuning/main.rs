@@ -2,6 +2,7 @@
 
 mod budget;
 mod capacities;
+mod live;
 mod profiles;
 mod promises;
 mod refusals;

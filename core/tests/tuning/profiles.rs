@@ -21,6 +21,7 @@ const RADIO: Problem<'static> = Problem {
     fidelities: &[averaged(10), averaged(20), averaged(50), averaged(100)],
     budget: 2000.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 #[test]

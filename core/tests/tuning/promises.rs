@@ -321,7 +321,7 @@ proptest! {
             dimensions: &scene.dimensions,
             fidelities: &scene.fidelities,
             budget: scene.budget,
-            goal: scene.goal,
+            goal: scene.goal, ..Problem::PLAIN
         };
         let mut memory = Box::new(Toy::new());
         let mut tuner = memory.start(problem, scene.settings, scene.seed).unwrap();

@@ -27,6 +27,7 @@ pub const PROBLEM: Problem<'static> = Problem {
     ],
     budget: 30.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 const WIDE: LogNormal = LogNormal { mean: -0.5, deviation: 0.7 };

@@ -80,7 +80,7 @@ fn objective(x: &[f32], fidelity: usize) -> f32 {
 /// What is tuned: any problem of these dimensions, with a budget that does not end.
 #[allow(dead_code, reason = "the model's program has no optimizer")]
 pub const fn problem<'a>(dimensions: &'a [Dimension]) -> Problem<'a> {
-    Problem { dimensions, fidelities: &FIDELITIES, budget: 1e6, goal: Goal::Maximise }
+    Problem { dimensions, fidelities: &FIDELITIES, budget: 1e6, goal: Goal::Maximise, ..Problem::PLAIN }
 }
 
 /// A profile's settings for a search right after `t` observations.

@@ -27,6 +27,7 @@ pub const POWER_CONTROL: Problem<'static> = Problem {
     fidelities: &[samples(10), samples(20), samples(50), samples(100)],
     budget: 2000.0,
     goal: Goal::Maximise,
+    ..Problem::PLAIN
 };
 
 const KB: u32 = 1024;

@@ -123,6 +123,7 @@ mod tests {
         fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }; 2],
         budget: 10.0,
         goal: Goal::Maximise,
+        ..Problem::PLAIN
     };
 
     #[test]

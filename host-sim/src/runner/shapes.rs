@@ -103,6 +103,7 @@ mod tests {
             fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
             budget: 4.0,
             goal: Goal::Maximise,
+            ..Problem::PLAIN
         };
         for map in [Map::Ard, Map::Deep { width: MAX_WIDTH }] {
             let mut settings = Settings::DEFAULT;
@@ -118,6 +119,7 @@ mod tests {
             fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
             budget: 4.0,
             goal: Goal::Maximise,
+            ..Problem::PLAIN
         };
         for map in [Map::Ard, Map::Deep { width: 8 }] {
             for capacity in CAPACITIES {

@@ -48,7 +48,13 @@ impl Space {
 
     /// The core's problem, on the [`dimensions`](Self::dimensions).
     pub fn problem<'a>(&'a self, dimensions: &'a [Dimension<'a>]) -> CoreProblem<'a> {
-        CoreProblem { dimensions, fidelities: &self.fidelities, budget: self.budget, goal: self.goal }
+        CoreProblem {
+            dimensions,
+            fidelities: &self.fidelities,
+            budget: self.budget,
+            goal: self.goal,
+            ..CoreProblem::PLAIN
+        }
     }
 
     /// The inputs.

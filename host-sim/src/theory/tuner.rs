@@ -54,6 +54,7 @@ impl Bench {
             fidelities: &self.fidelities,
             budget: self.queries as f32,
             goal: Goal::Maximise,
+            ..Problem::PLAIN
         };
         memory.start(problem, settings, seed)
     }

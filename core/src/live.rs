@@ -1,0 +1,167 @@
+//! Tuning a system in service: what may be tried, and when it pays no more. The rules, each a function.
+//!
+//! **The floor.** A query is allowed where `μ − κ' σ ≥ floor`, `μ` and `σ` of the particles' mixture at the truth. The
+//! margin `κ` is controlled by what happens (online conformal prediction; Zhang, Park, Simeone, *Bayesian Optimization
+//! with Formal Safety Guarantees via Online Conformal Prediction*): after each trial `κ ← κ + η (1[below] − risk)`, held
+//! in a range and carried on from task to task. A trial counts as below when, after its answer, the posterior mean of
+//! the truth at its point is below the floor: an answer alone falls below by noise, too. So what is controlled is the
+//! share of trials that the model finds below afterwards; where the model stays wrong about a point that it measured,
+//! the true share differs. Where the range's lower end holds, fewer trials fall below than the risk allows.
+//! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
+//!
+//! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
+//! best mean by more than the tolerance's share of it.
+
+use crate::math;
+
+/// Step of the margin's control, in standard deviations.
+const ETA: f32 = 0.5;
+/// The margin before anything was tried.
+pub(crate) const FIRST_MARGIN: f32 = 2.0;
+/// The margin is never larger.
+const LARGEST_MARGIN: f32 = 4.0;
+/// What is added to the margin after the first trial of a task.
+const AT_FIRST: f32 = 0.5;
+/// What a trial must be worth, with v what the point in use gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Level {
+    /// This value.
+    Value(f32),
+    /// So much less than v when maximising, more when minimising; above 0.
+    Drop(f32),
+    /// This share of v, from 0 to below 1: `v − (1−s)|v|` when maximising, `v + (1−s)|v|` when minimising.
+    Share(f32),
+}
+
+impl Level {
+    /// The value itself. `sign` is 1 when maximising, −1 when minimising.
+    pub(crate) fn at(self, v: f32, sign: f32) -> f32 {
+        match self {
+            Level::Value(value) => value,
+            Level::Drop(drop) => v - sign * drop,
+            Level::Share(share) => v - sign * (1.0 - share) * libm::fabsf(v),
+        }
+    }
+}
+
+/// What trials should keep above, and how often they may not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Floor {
+    /// What a trial must be worth.
+    pub level: Level,
+    /// Share of the trials that may fall below, 0.001 to 0.5.
+    pub risk: f32,
+}
+
+impl Floor {
+    pub(crate) const fn is_valid(&self) -> bool {
+        let level = match self.level {
+            Level::Value(value) => value.is_finite(),
+            Level::Drop(drop) => drop > 0.0 && drop.is_finite(),
+            Level::Share(share) => share >= 0.0 && share < 1.0,
+        };
+        level && self.risk >= 0.001 && self.risk <= 0.5
+    }
+
+    /// The margin is never smaller: the more risk is taken, the less.
+    fn least_margin(&self) -> f32 {
+        math::clamp(1.5 - 25.0 * self.risk, -1.0, 1.0)
+    }
+
+    /// The margin after a trial.
+    pub(crate) fn controlled(&self, margin: f32, below: bool) -> f32 {
+        let by = if below { 1.0 - self.risk } else { -self.risk };
+        math::clamp(margin + ETA * by, self.least_margin(), LARGEST_MARGIN)
+    }
+}
+
+/// The margin that holds after so many trials of a task.
+pub(crate) fn margin_at(margin: f32, trials: u32) -> f32 {
+    margin + AT_FIRST / math::sqrt(trials.max(1) as f32)
+}
+
+/// A linear inequality over the parameters in natural units: `Σ coefficientᵢ xᵢ ≤ at_most`. It holds for every query and
+/// every recommendation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Limit<'a> {
+    /// One per parameter.
+    pub coefficients: &'a [f32],
+    /// What the sum may be at most.
+    pub at_most: f32,
+}
+
+impl Limit<'_> {
+    pub(crate) const fn is_valid(&self, dimensions: usize) -> bool {
+        let mut finite = self.at_most.is_finite() && self.coefficients.len() == dimensions;
+        let mut i = 0;
+        while i < self.coefficients.len() {
+            finite = finite && self.coefficients[i].is_finite();
+            i += 1;
+        }
+        finite
+    }
+
+    /// Whether a point keeps to it.
+    pub(crate) fn admits(&self, values: impl Iterator<Item = f32>) -> bool {
+        self.coefficients.iter().zip(values).fold(0.0, |sum, (a, x)| sum + a * x) <= self.at_most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Random};
+
+    const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.1 };
+
+    #[test]
+    fn a_level_lies_on_the_worse_side_whatever_the_signs() {
+        assert_eq!(Level::Share(0.75).at(40.0, 1.0), 30.0);
+        assert_eq!(Level::Share(0.75).at(-40.0, 1.0), -50.0);
+        assert_eq!(Level::Share(0.75).at(40.0, -1.0), 50.0);
+        assert_eq!(Level::Drop(2.0).at(40.0, 1.0), 38.0);
+        assert_eq!(Level::Drop(2.0).at(40.0, -1.0), 42.0);
+        assert_eq!(Level::Value(3.0).at(40.0, 1.0), 3.0);
+    }
+
+    /// Trials that fall below with a chance that the margin decides, and another one after the world has changed.
+    #[test]
+    fn the_share_below_comes_out_at_the_risk_whatever_the_model_is_worth() {
+        let mut random = Random::new(1, 1, 1, Purpose::Coin, 0);
+        for risk in [0.05, 0.1, 0.2] {
+            let floor = Floor { risk, ..FLOOR };
+            let (mut margin, mut below) = (FIRST_MARGIN, [0u32; 2]);
+            for trial in 0..20_000 {
+                let half = trial / 10_000;
+                // A model that is overconfident, and later three times so.
+                let falls = random.normal() * [1.3, 2.0][half] > margin;
+                below[half] += u32::from(falls);
+                margin = floor.controlled(margin, falls);
+            }
+            for count in below {
+                assert!((count as f32 / 10_000.0 - risk).abs() < 0.01, "{risk}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_margin_stays_in_its_range() {
+        let (mut low, mut high) = (1.0, 1.0);
+        for _ in 0..1000 {
+            (low, high) = (FLOOR.controlled(low, false), FLOOR.controlled(high, true));
+        }
+        assert_eq!((low, high), (-1.0, LARGEST_MARGIN));
+        assert!(margin_at(1.0, 1) > margin_at(1.0, 2) && margin_at(1.0, u32::MAX) > 1.0 - 1e-6);
+    }
+
+    #[test]
+    fn limits_are_inclusive() {
+        let limit = Limit { coefficients: &[1.0, -2.0], at_most: 0.0 };
+        assert!(limit.is_valid(2) && !limit.is_valid(3));
+        assert!(limit.admits([2.0, 1.0].into_iter()) && !limit.admits([2.1, 1.0].into_iter()));
+        assert!(!limit.admits([f32::NAN, 1.0].into_iter()));
+    }
+}

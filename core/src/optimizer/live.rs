@@ -1,0 +1,192 @@
+//! What is kept of a system in service: the point in use, the floor, the trials. The rules are [`crate::live`]'s.
+
+use super::Optimizer;
+use super::query::{LiveStatus, Query};
+use super::state::State;
+use crate::data::{Kind, Point, Scale};
+use crate::error::Error;
+use crate::live::{FIRST_MARGIN, Floor, margin_at};
+use crate::math;
+use crate::settings::Method;
+use crate::space::Problem;
+
+/// What a task starts from, and the next one after it.
+#[derive(Clone)]
+pub(super) struct Start {
+    /// The point in use, in the unit cube.
+    pub deployed: Option<Point>,
+    /// The margin below the mean, in standard deviations.
+    pub margin: f32,
+}
+
+impl Start {
+    /// Of the first task.
+    pub fn new(problem: &Problem<'_>, method: Method) -> Result<Start, Error> {
+        if problem.floor.is_some() && matches!(method, Method::Myopic { .. } | Method::TwoPhase { .. }) {
+            return Err(Error::Live("a floor needs a method that learns from every trial: no batch design"));
+        }
+        let deployed = problem.deployed.map(|point| deployable(problem, point)).transpose()?;
+        Ok(Start { deployed, margin: FIRST_MARGIN })
+    }
+}
+
+/// A point in natural units in the unit cube, if it may be used.
+pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
+    let dimensions = problem.dimensions;
+    let unit: Option<Point> = dimensions.iter().zip(point).map(|(d, value)| d.unit(*value)).collect();
+    let unit = unit.filter(|_| point.len() == dimensions.len());
+    let unit = unit.ok_or(Error::Live("the point in use must lie within the ranges of the dimensions"))?;
+    if problem.admits(&unit) {
+        Ok(unit)
+    } else {
+        Err(Error::Live("the point in use must keep to the limits"))
+    }
+}
+
+/// The task's trials as the model sees them afterwards.
+#[derive(Clone, Copy)]
+pub(super) struct Trials {
+    /// The margin now.
+    pub margin: f32,
+    /// The floor, standardised; below all without one.
+    pub floor: f32,
+    below: u32,
+    /// Standardised: the worst mean, and the sum of means times costs.
+    worst: f32,
+    sum: f32,
+    time: f32,
+    /// Standardised mean of the query that waits, if it was searched for.
+    pub expected: Option<f32>,
+}
+
+impl Trials {
+    /// None yet.
+    pub const NONE: Trials = Trials {
+        margin: FIRST_MARGIN,
+        floor: f32::NEG_INFINITY,
+        below: 0,
+        worst: f32::INFINITY,
+        sum: 0.0,
+        time: 0.0,
+        expected: None,
+    };
+}
+
+impl Optimizer<'_> {
+    /// Says which point is in use, in natural units, if it is not the last recommendation; before the task's first slice of
+    /// work.
+    ///
+    /// # Errors
+    /// [`Error::OutOfTurn`] later than that, or if the problem has no point in use; [`Error::Live`] if the point does not
+    /// lie in the problem's ranges or limits. The state is unchanged then.
+    pub fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
+        if self.state.task.begun || self.state.start.deployed.is_none() {
+            return Err(Error::OutOfTurn);
+        }
+        self.state.start.deployed = Some(deployable(&self.state.problem, point)?);
+        Ok(())
+    }
+
+    /// The point in use at the start of the task, in the unit cube.
+    pub fn deployed(&self) -> Option<&[f32]> {
+        self.state.start.deployed.as_deref()
+    }
+}
+
+impl State<'_> {
+    /// The point in use, at the truth's fidelity: the first query, where there is one.
+    pub fn deployed_query(&self) -> Option<Query> {
+        let deployed = self.start.deployed.as_ref().filter(|_| self.round() == 0)?;
+        let known = (0..self.task.remembered).any(|i| self.memory.data.point(i) == &deployed[..]);
+        let kind = if known { Kind::Carried } else { Kind::Initial };
+        Some(self.query(deployed.clone(), self.problem.truth(), kind))
+    }
+
+    /// Whether an initial point can be paid; where they are free, always.
+    pub fn can_start(&self) -> bool {
+        self.start.deployed.is_none() || self.prices().can_pay(self.problem.truth())
+    }
+
+    /// What the next task starts from.
+    pub fn next_start(&self) -> Start {
+        let Start { deployed, .. } = self.start.clone();
+        let best = self.task.recommendation.as_ref().map(|best| best.unit.clone());
+        let deployed = deployed.map(|deployed| best.unwrap_or(deployed));
+        Start { deployed, margin: self.task.trials.margin }
+    }
+
+    /// Scales by what the point in use gave and by the floor below it, once, and renews what the model sees.
+    pub fn rescale_around(&mut self, floor: Floor) {
+        let (sign, truth) = (self.problem.goal.sign(), self.problem.truth());
+        if !self.task.settled
+            && let Some(v) = self.memory.data.told(self.task.remembered).next()
+        {
+            let noise = math::sqrt(self.problem.fidelities[truth].noise);
+            self.task.scale = Scale::around(v, floor.level.at(v, sign), noise, sign);
+            self.task.settled = true;
+        }
+        self.memory.data.rescale(self.task.scale, sign);
+    }
+
+    /// Whether trials are judged: there is a point in use.
+    pub fn judges(&self) -> bool {
+        self.start.deployed.is_some()
+    }
+
+    /// What is looked at after a trial: the point in use, then the trial's.
+    pub fn judged_candidates(&mut self) {
+        let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        candidates.len = 0;
+        for point in [self.start.deployed.as_deref().unwrap_or_default(), data.point(data.len() - 1)] {
+            candidates.push(|x| x.copy_from_slice(point));
+        }
+    }
+
+    /// Renews the floor, judges the last trial and controls the margin, by the means of the two points looked at.
+    pub fn judge(&mut self, v: f32, mean: f32) {
+        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
+        let last = self.memory.data.len() - 1;
+        let failed = self.memory.data.failed(last);
+        let cost = self.problem.fidelities[usize::from(self.memory.data.fidelity()[last])].cost;
+        let first = self.round() == 1;
+        let trials = &mut self.task.trials;
+        (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);
+        trials.worst = trials.worst.min(mean);
+        let Some(floor) = self.problem.floor else { return };
+        trials.floor = sign * scale.apply(floor.level.at(scale.undo(sign * v), sign));
+        // The point in use is no trial of the tuner's.
+        if !first {
+            let below = failed || mean < trials.floor;
+            trials.below += u32::from(below);
+            trials.margin = floor.controlled(trials.margin, below);
+        }
+    }
+
+    /// The mean less the margin that holds now, and whether that is above the floor.
+    pub fn lower_bound(&self, mean: f32, variance: f32) -> (f32, bool) {
+        if self.problem.floor.is_none() {
+            return (mean, true);
+        }
+        let bound = mean - margin_at(self.task.trials.margin, self.round()) * math::sqrt(variance);
+        (bound, bound >= self.task.trials.floor)
+    }
+
+    /// Whether a task that expects `gain` over its best mean pays no more.
+    pub fn pays_no_more(&self, best: f32, gain: f32) -> bool {
+        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
+        let value = libm::fabsf(scale.undo(sign * best)) / scale.deviation;
+        gain <= self.problem.tolerance * value
+    }
+
+    pub fn live_status(&self) -> Option<LiveStatus> {
+        let Trials { margin, below, worst, sum, time, expected, .. } = self.task.trials;
+        let natural = |z: f32| self.task.scale.undo(self.problem.goal.sign() * z);
+        self.judges().then(|| LiveStatus {
+            margin,
+            below,
+            worst: worst.is_finite().then(|| natural(worst)),
+            meanwhile: (time > 0.0).then(|| natural(sum / time)),
+            expected: expected.map(natural),
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! A system in service: the point in use comes first, limits hold always, the floor most of the time, and a restored task
+//! goes on bit for bit.
+
+use crate::support::{
+    Event, PROBLEM, SETTINGS, Toy, answer, bits, finish_task, next, objective, query_event, snapshot,
+    variants,
+};
+use foretune_core::{
+    Ask, Error, Floor, Goal, Level, Limit, LiveStatus, Method, Optimizer, Problem, Recommend, SearchSettings,
+    Settings, Stop,
+};
+
+const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
+const FLOOR: Floor = Floor { level: Level::Drop(0.1), risk: 0.1 };
+/// A tenth of the space, the point in use at its edge.
+const LIMITS: &[Limit<'static>] = &[
+    Limit { coefficients: &[1.0, 0.1, 0.0], at_most: -14.0 },
+    Limit { coefficients: &[0.0, 0.0, -1.0], at_most: -0.5 },
+];
+const IN_USE: Problem<'static> = Problem { deployed: Some(DEPLOYED), ..PROBLEM };
+const LIVE: Problem<'static> = Problem { floor: Some(FLOOR), limits: LIMITS, ..IN_USE };
+
+fn is_batch(settings: &Settings) -> bool {
+    matches!(settings.method, Method::Myopic { .. } | Method::TwoPhase { .. })
+}
+
+/// Every method with every map, with the floor where the method can have one.
+fn scenes() -> impl Iterator<Item = (Problem<'static>, Settings)> {
+    variants(SETTINGS).flat_map(|settings| {
+        let floors = if is_batch(&settings) { vec![None] } else { vec![None, Some(FLOOR)] };
+        floors.into_iter().map(move |floor| (Problem { floor, ..LIVE }, settings))
+    })
+}
+
+fn live(tuner: &Optimizer<'_>) -> LiveStatus {
+    tuner.status().live.expect("there is a point in use")
+}
+
+fn assert_within_limits(point: &[f32]) {
+    for limit in LIMITS {
+        let sum = limit.coefficients.iter().zip(point).fold(0.0, |sum, (a, x)| sum + a * x);
+        assert!(sum <= limit.at_most, "{point:?} breaks {limit:?}");
+    }
+}
+
+#[test]
+fn limits_hold_for_every_query_and_every_recommendation() {
+    for (problem, settings) in scenes() {
+        for (seed, recommend) in [(1, Recommend::Queried), (2, Recommend::Anywhere)] {
+            let settings = Settings { search: SearchSettings { recommend, ..settings.search }, ..settings };
+            let mut memory = Box::new(Toy::new());
+            let mut tuner = memory.start(problem, settings, seed).unwrap();
+            for _ in 0..3 {
+                while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                    assert_within_limits(query.point());
+                    answer(&mut tuner, query);
+                }
+                assert_within_limits(tuner.recommendation().unwrap().point());
+                tuner.next_task().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_hold_for_points_that_were_carried_from_where_there_were_none() {
+    let settings = SETTINGS;
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, settings, 3).unwrap();
+    finish_task(&mut tuner, &[], &mut Vec::new());
+    let outside = tuner.recommendation().unwrap().point()[0] > -2.0;
+    assert!(outside, "the test needs a point that breaks the limits");
+    let knowledge = snapshot(&tuner);
+    for floor in [None, Some(FLOOR)] {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(Problem { floor, ..LIVE }, settings, 3).unwrap();
+        tuner.load(&knowledge).unwrap();
+        while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+            assert_within_limits(query.point());
+            answer(&mut tuner, query);
+        }
+        assert_within_limits(tuner.recommendation().unwrap().point());
+    }
+}
+
+#[test]
+fn the_point_in_use_comes_first_at_the_truth_and_all_is_charged() {
+    for (problem, settings) in scenes() {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, settings, 4).unwrap();
+        let mut in_use = DEPLOYED.to_vec();
+        for _ in 0..2 {
+            let (mut round, mut spent) = (0, 0.0);
+            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                if round == 0 {
+                    assert_eq!((query.point(), query.fidelity()), (&in_use[..], 2));
+                }
+                round += 1;
+                spent += PROBLEM.fidelities[query.fidelity()].cost;
+                answer(&mut tuner, query);
+                assert_eq!(tuner.status().spent, spent);
+            }
+            assert!(spent <= PROBLEM.budget && round > 4, "{round} trials, {spent}");
+            in_use = tuner.recommendation().unwrap().point().to_vec();
+            tuner.next_task().unwrap();
+        }
+    }
+}
+
+#[test]
+fn another_point_in_use_can_be_given_before_a_task() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(LIVE, SETTINGS, 5).unwrap();
+    let other = [-4.0, -150.0, 0.7];
+    let refused = tuner.deploy(&[3.0, -150.0, 0.7]);
+    assert_eq!(refused, Err(Error::Live("the point in use must keep to the limits")));
+    let range = Err(Error::Live("the point in use must lie within the ranges of the dimensions"));
+    assert_eq!(tuner.deploy(&[-50.0, -150.0, 0.7]), range);
+    assert_eq!(tuner.deploy(&[-4.0]), range);
+    tuner.deploy(&other).unwrap();
+    let query = tuner.ask().query().unwrap();
+    assert_eq!(query.point(), other);
+    assert_eq!(tuner.deploy(DEPLOYED), Err(Error::OutOfTurn));
+    let mut plain = Box::new(Toy::new());
+    let mut plain = plain.start(PROBLEM, SETTINGS, 5).unwrap();
+    assert_eq!(plain.deploy(&other), Err(Error::OutOfTurn));
+    assert!(plain.status().live.is_none() && plain.deployed().is_none());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let start = |problem: Problem<'static>, settings: Settings| {
+        Toy::new().start(problem, settings, 1).err().expect("refused").to_string()
+    };
+    let floor = |level: Level, risk: f32| Problem { floor: Some(Floor { level, risk }), ..IN_USE };
+    for (problem, words) in [
+        (Problem { deployed: None, ..LIVE }, "need a point in use"),
+        (Problem { deployed: Some(&[0.0]), ..LIVE }, "within the ranges"),
+        (Problem { deployed: Some(&[5.0, -120.0, 0.5]), ..LIVE }, "keep to the limits"),
+        (Problem { tolerance: -0.1, ..PROBLEM }, "tolerance"),
+        (Problem { tolerance: f32::NAN, ..PROBLEM }, "tolerance"),
+        (floor(Level::Value(f32::NAN), 0.1), "`floor`"),
+        (floor(Level::Drop(0.0), 0.1), "`floor`"),
+        (floor(Level::Share(1.0), 0.1), "`floor`"),
+        (floor(Level::Share(0.9), 0.0), "`floor`"),
+        (floor(Level::Share(0.9), 0.6), "`floor`"),
+        (Problem { limits: &[Limit { coefficients: &[1.0], at_most: 0.0 }], ..IN_USE }, "limits"),
+        (
+            Problem { limits: &[Limit { coefficients: &[1.0, 0.0, f32::NAN], at_most: 0.0 }], ..IN_USE },
+            "limits",
+        ),
+    ] {
+        let why = start(problem, SETTINGS);
+        assert!(why.contains(words), "{why}");
+    }
+    assert!(start(LIVE, SETTINGS.with_method(Method::TwoPhase { c: 0.5 })).contains("batch"));
+}
+
+/// To the end of the task, with the status in every round.
+fn watched(tuner: &mut Optimizer<'_>) -> (Vec<Event>, Vec<LiveStatus>) {
+    let (mut events, mut seen) = (Vec::new(), Vec::new());
+    while let Ok(query) = next(tuner, &[]).unwrap() {
+        events.push(query_event(&query));
+        seen.push(live(tuner));
+        answer(tuner, query);
+    }
+    finish_task(tuner, &[], &mut events);
+    seen.push(live(tuner));
+    (events, seen)
+}
+
+#[test]
+fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
+    for (problem, settings) in scenes() {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, settings, 6).unwrap();
+        for task in 0..3 {
+            let (mut saved, mut events, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                saved.push((events.len(), snapshot(&tuner)));
+                events.push(query_event(&query));
+                seen.push(live(&tuner));
+                answer(&mut tuner, query);
+            }
+            finish_task(&mut tuner, &[], &mut events);
+            seen.push(live(&tuner));
+            for (position, bytes) in &saved {
+                let mut memory = Box::new(Toy::new());
+                let mut other = memory.start(problem, settings, 1).unwrap();
+                other.load(bytes).unwrap();
+                let (rest, live) = watched(&mut other);
+                assert_eq!(rest, events[*position..], "{settings:?}, task {task}, at {position}");
+                assert_eq!(live, seen[*position..], "{settings:?}, task {task}, at {position}");
+            }
+            let knowledge = snapshot(&tuner);
+            tuner.next_task().unwrap();
+            let mut memory = Box::new(Toy::new());
+            let mut other = memory.start(problem, settings, 6).unwrap();
+            other.load(&knowledge).unwrap();
+            assert_eq!(bits(other.deployed().unwrap()), bits(tuner.deployed().unwrap()));
+            assert_eq!(live(&other).margin, live(&tuner).margin);
+        }
+    }
+}
+
+#[test]
+fn a_task_stopped_after_an_answer_ends_the_same_way_whenever_the_call_came() {
+    let ended = |slices: usize| {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(LIVE, SETTINGS, 7).unwrap();
+        for _ in 0..6 {
+            let query = tuner.ask().query().unwrap();
+            answer(&mut tuner, query);
+        }
+        (0..slices).for_each(|_| _ = tuner.advance());
+        tuner.stop();
+        assert_eq!(next(&mut tuner, &[]).unwrap(), Err(Stop::Requested));
+        (snapshot(&tuner), live(&tuner))
+    };
+    let first = ended(0);
+    for slices in 1..60 {
+        assert_eq!(ended(slices), first, "{slices} slices");
+    }
+}
+
+#[test]
+fn the_status_tells_what_became_of_those_who_were_served() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(LIVE, SETTINGS, 8).unwrap();
+    let before = live(&tuner);
+    assert_eq!((before.below, before.worst, before.meanwhile, before.expected), (0, None, None, None));
+    let query = tuner.ask().query().unwrap();
+    let given = objective(&query);
+    tuner.tell(query, given).unwrap();
+    let query = tuner.ask().query().unwrap();
+    let first = live(&tuner);
+    assert_eq!(
+        (first.below, first.margin),
+        (0, before.margin),
+        "the point in use is no trial of the tuner's"
+    );
+    assert_eq!(first.worst, first.meanwhile, "there is one");
+    assert!((first.meanwhile.unwrap() - given).abs() < 0.05, "{first:?}, {given}");
+    assert!(first.expected.unwrap() > given - 0.1, "{first:?}");
+    tuner.fail(query).unwrap();
+    let query = tuner.ask().query().unwrap();
+    let second = live(&tuner);
+    assert_eq!(second.below, 1, "a failure is below");
+    assert!(second.margin > first.margin);
+    let y = objective(&query);
+    tuner.tell(query, y).unwrap();
+    assert!(matches!(tuner.ask(), Ask::Query(_)));
+    let third = live(&tuner);
+    assert!(third.worst <= second.worst && third.worst <= third.meanwhile, "{third:?}");
+}
+
+/// Share of the trials after the first that are worth less than the point in use by more than the floor's drop.
+fn share_below(problem: Problem<'static>, goal: Goal) -> f32 {
+    let sign = if goal == Goal::Maximise { 1.0 } else { -1.0 };
+    let (mut below, mut trials) = (0.0, 0.0);
+    for seed in 0..10 {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(Problem { goal, ..problem }, SETTINGS, seed).unwrap();
+        for _ in 0..2 {
+            let mut in_use = None;
+            tuner
+                .run_task(|query| {
+                    let y = objective(query);
+                    let v = *in_use.get_or_insert(y);
+                    trials += 1.0;
+                    below += f32::from(y < v - 0.1);
+                    Some(sign * y)
+                })
+                .unwrap();
+            tuner.next_task().unwrap();
+        }
+    }
+    below / trials
+}
+
+#[test]
+fn a_floor_keeps_trials_above_it_whatever_the_goal() {
+    for goal in [Goal::Maximise, Goal::Minimise] {
+        let without = share_below(IN_USE, goal);
+        let with = share_below(Problem { floor: Some(FLOOR), ..IN_USE }, goal);
+        assert!(with < 0.5 * without, "{goal:?}: {with} against {without}");
+    }
+}
+
+#[test]
+fn a_task_ends_when_going_on_does_not_pay() {
+    let run = |tolerance: f32| {
+        let problem = Problem { tolerance, floor: Some(FLOOR), ..IN_USE };
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, SETTINGS, 9).unwrap();
+        let stop = tuner.run_task(|query| Some(objective(query))).unwrap();
+        (stop, tuner.status().spent)
+    };
+    let (all, whole) = run(0.0);
+    assert_ne!(all, Stop::Tolerance);
+    let (stop, spent) = run(1.0);
+    assert_eq!(stop, Stop::Tolerance);
+    assert!(spent < whole, "{spent} of {whole}");
+}
