@@ -104,6 +104,9 @@ pub enum Kind {
     Carried,
     /// A point that the acquisition found.
     Search,
+    /// No query: what the user had measured before the task, see
+    /// [`Optimizer::add_past`](crate::Optimizer::add_past).
+    Past,
 }
 
 /// One past query with its answer: what must be kept to restore a task.
@@ -118,6 +121,8 @@ pub struct Record {
     pub kind: Kind,
     /// The observation, or `None` if the measurement failed.
     pub y: Option<f32>,
+    /// What it cost, or `None` if that was its fidelity's cost.
+    pub cost: Option<f32>,
 }
 
 /// Observations beyond this many deviations from the mean are refused.
@@ -137,6 +142,7 @@ pub(crate) struct DataMemory<const D: usize, const N: usize> {
 #[derive(Clone, Copy)]
 struct Answer {
     y: f32,
+    cost: Option<f32>,
     kind: Kind,
     failed: bool,
 }
@@ -198,7 +204,7 @@ impl Data<'_> {
             return Err(Error::NotFinite);
         }
         let (slot, capacity) = (self.answers.len(), self.capacity());
-        let answer = Answer { y, kind: record.kind, failed: record.y.is_none() };
+        let answer = Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none() };
         let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
         self.answers.push(answer).map_err(|_| full)?;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
@@ -208,9 +214,9 @@ impl Data<'_> {
 
     /// Observation `i`, whether it counts already or is hidden.
     pub fn record(&self, i: usize) -> Record {
-        let Answer { y, kind, failed } = self.answers[i];
+        let Answer { y, cost, kind, failed } = self.answers[i];
         let unit = self.slot(i).iter().copied().collect();
-        Record { unit, fidelity: usize::from(self.fidelity[i]), kind, y: (!failed).then_some(y) }
+        Record { unit, fidelity: usize::from(self.fidelity[i]), kind, y: (!failed).then_some(y), cost }
     }
 
     fn slot(&self, i: usize) -> &[f32] {
@@ -280,6 +286,11 @@ impl Data<'_> {
         self.answers[i].kind
     }
 
+    /// What measurement `i` cost, if not its fidelity's cost.
+    pub fn cost(&self, i: usize) -> Option<f32> {
+        self.answers[i].cost
+    }
+
     /// Whether measurement `i` failed.
     pub fn failed(&self, i: usize) -> bool {
         self.answers[i].failed
@@ -307,7 +318,7 @@ mod tests {
     use super::*;
 
     fn record(x: f32, fidelity: usize, y: Option<f32>) -> Record {
-        Record { unit: Point::from_slice(&[x]).unwrap(), fidelity, kind: Kind::Search, y }
+        Record { unit: Point::from_slice(&[x]).unwrap(), fidelity, kind: Kind::Search, y, cost: None }
     }
 
     #[test]

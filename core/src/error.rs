@@ -30,6 +30,8 @@ pub enum Error {
     },
     /// The budget is negative or not finite.
     Budget,
+    /// What a measurement cost is negative or not finite.
+    Cost,
     /// Point in use, floor, tolerance or limits of the problem make no sense.
     Live(
         /// What is wrong.
@@ -123,6 +125,7 @@ impl fmt::Display for Error {
             Error::Dimension { index, what } => write!(f, "dimension {index} (from 0): {what}"),
             Error::Fidelity { index, what } => write!(f, "fidelity {index} (from 0): {what}"),
             Error::Budget => write!(f, "the budget is negative or not finite"),
+            Error::Cost => write!(f, "what a measurement cost must be 0 or more, and finite"),
             Error::Live(what) => f.write_str(what),
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the memory has room for {available}")

@@ -107,7 +107,7 @@ pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
-pub use live::{Floor, Level, Limit};
+pub use live::{Floor, Level, Limit, Predicate};
 pub use optimizer::{
     Activity, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query, Recommendation, Refused,
     Status, Stop,

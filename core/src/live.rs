@@ -104,9 +104,26 @@ impl Limit<'_> {
         finite
     }
 
-    /// Whether a point keeps to it.
-    pub(crate) fn admits(&self, values: impl Iterator<Item = f32>) -> bool {
-        self.coefficients.iter().zip(values).fold(0.0, |sum, (a, x)| sum + a * x) <= self.at_most
+    /// Whether a point, in natural units, keeps to it.
+    pub(crate) fn admits(&self, point: &[f32]) -> bool {
+        self.coefficients.iter().zip(point).fold(0.0, |sum, (a, x)| sum + a * x) <= self.at_most
+    }
+}
+
+/// Whether a point, in natural units, may be used: what no linear inequality can say.
+#[derive(Clone, Copy, Debug)]
+pub struct Predicate(pub fn(&[f32]) -> bool);
+
+impl PartialEq for Predicate {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Predicate {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Predicate");
     }
 }
 
@@ -161,7 +178,7 @@ mod tests {
     fn limits_are_inclusive() {
         let limit = Limit { coefficients: &[1.0, -2.0], at_most: 0.0 };
         assert!(limit.is_valid(2) && !limit.is_valid(3));
-        assert!(limit.admits([2.0, 1.0].into_iter()) && !limit.admits([2.1, 1.0].into_iter()));
-        assert!(!limit.admits([f32::NAN, 1.0].into_iter()));
+        assert!(limit.admits(&[2.0, 1.0]) && !limit.admits(&[2.1, 1.0]));
+        assert!(!limit.admits(&[f32::NAN, 1.0]));
     }
 }

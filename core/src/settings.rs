@@ -1,4 +1,5 @@
-//! What a user chooses: method, model, learning, search. Presets: [`Settings::PAPER`], [`Settings::DEFAULT`].
+//! What a user chooses: method, model, learning, search. Presets: [`Settings::PAPER`], [`Settings::DEFAULT`],
+//! [`Settings::LIVE`].
 
 use core::f32::consts::FRAC_1_SQRT_2;
 
@@ -237,6 +238,15 @@ impl Settings {
         },
     };
 
+    /// The default for a system in service, with a floor: the paper's form of the information, which asks nearer to
+    /// what is known to be good; no weight on the information about `θ`, which users would pay for; and memory from the
+    /// first query on.
+    pub const LIVE: Settings = Settings {
+        transfer: TransferSettings { beta: 0.0, memory_after: 0.0, ..Settings::DEFAULT.transfer },
+        search: SearchSettings { information: Information::Paper, ..Settings::DEFAULT.search },
+        ..Settings::DEFAULT
+    };
+
     /// The settings, if all are in range.
     ///
     /// # Errors
@@ -397,6 +407,7 @@ mod tests {
 
     const _: () = assert!(Settings::PAPER.checked().is_ok());
     const _: () = assert!(Settings::DEFAULT.checked().is_ok());
+    const _: () = assert!(Settings::LIVE.checked().is_ok());
 
     /// The default preset with one field changed.
     fn with(change: impl FnOnce(&mut Settings)) -> Settings {

@@ -26,7 +26,8 @@
 //! | 80 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 1) | if there is one: the point in use at the task's start, with the margin to the floor, `f32` |
-//! | | 4 (D + 2) each | records: point, observation, then fidelity, kind (0 initial, 1 carried, 2 search), failed, 0 |
+//! | | 4 (D + 3) each | records: point, observation, cost, `f32`, then a byte each: fidelity, kind (0 initial, 1 carried,
+//! 2 search, 3 past), failed, whether the cost is its own (else 0 is written) |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
 use crate::data::{Kind, LARGEST_VALUE, Point, Record};
@@ -173,7 +174,7 @@ impl Header {
     }
 
     fn record_length(&self) -> usize {
-        (self.dimensions + 2) * 4
+        (self.dimensions + 3) * 4
     }
 
     pub(crate) fn carried_at(&self) -> usize {
@@ -337,8 +338,9 @@ impl<S: FnMut(&[u8])> Writer<S> {
 
     pub fn record(&mut self, record: &Record) {
         self.floats(&record.unit);
-        self.floats(&[record.y.unwrap_or(0.0)]);
-        self.put(&[record.fidelity as u8, record.kind as u8, u8::from(record.y.is_none()), 0]);
+        self.floats(&[record.y.unwrap_or(0.0), record.cost.unwrap_or(0.0)]);
+        let flags = [u8::from(record.y.is_none()), u8::from(record.cost.is_some())];
+        self.put(&[record.fidelity as u8, record.kind as u8, flags[0], flags[1]]);
     }
 
     pub fn finish(mut self) {
@@ -413,22 +415,25 @@ pub(crate) fn read_floats(bytes: &[u8], out: &mut [f32]) {
 pub(crate) fn read_record(bytes: &[u8], header: &Header, i: usize) -> Result<Record, SnapshotError> {
     let at = header.records_at() + i * header.record_length();
     let bytes = bytes.get(at..at + header.record_length()).ok_or(SnapshotError::Truncated)?;
-    let (floats, rest) = bytes.split_at((header.dimensions + 1) * 4);
+    let (floats, rest) = bytes.split_at((header.dimensions + 2) * 4);
     let mut unit = Point::new();
     unit.resize(header.dimensions, 0.0).map_err(|_| SnapshotError::Contents)?;
     read_floats(floats, &mut unit);
-    let mut y = [0.0];
-    read_floats(&floats[header.dimensions * 4..], &mut y);
+    let mut answer = [0.0; 2];
+    read_floats(&floats[header.dimensions * 4..], &mut answer);
+    let [y, cost] = answer;
     let kind = match rest[1] {
         0 => Kind::Initial,
         1 => Kind::Carried,
         2 => Kind::Search,
+        3 => Kind::Past,
         _ => return Err(SnapshotError::Contents),
     };
-    if rest[2] > 1 {
+    if rest[2] > 1 || rest[3] > 1 {
         return Err(SnapshotError::Contents);
     }
-    Ok(Record { unit, fidelity: usize::from(rest[0]), kind, y: (rest[2] == 0).then_some(y[0]) })
+    let (y, cost) = ((rest[2] == 0).then_some(y), (rest[3] == 1).then_some(cost));
+    Ok(Record { unit, fidelity: usize::from(rest[0]), kind, y, cost })
 }
 
 #[cfg(test)]
@@ -464,7 +469,7 @@ mod tests {
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 80 + 24 + 8 + 8 + 24 + 4);
+        assert_eq!(header.length(), 80 + 24 + 8 + 8 + 32 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));

@@ -4,7 +4,7 @@
 //! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
 
 use crate::error::Error;
-use crate::live::{Floor, Level, Limit};
+use crate::live::{Floor, Level, Limit, Predicate};
 
 /// Most dimensions of a problem.
 pub const MAX_DIMENSIONS: usize = 16;
@@ -240,6 +240,8 @@ pub struct Problem<'a> {
     pub tolerance: f32,
     /// What holds for every query and every recommendation; needs a point in use that keeps to them.
     pub limits: &'a [Limit<'a>],
+    /// The same as a function; it is in no checksum, so that a restored task must be given the same one.
+    pub predicate: Option<Predicate>,
 }
 
 impl Problem<'static> {
@@ -253,6 +255,7 @@ impl Problem<'static> {
         floor: None,
         tolerance: 0.0,
         limits: &[],
+        predicate: None,
     };
 }
 
@@ -314,21 +317,34 @@ impl<'a> Problem<'a> {
             }
             index += 1;
         }
-        if self.deployed.is_none() && (self.floor.is_some() || !self.limits.is_empty()) {
-            return Some("`floor` and `limits` need a point in use, `deployed`");
+        if self.deployed.is_none() && (self.floor.is_some() || self.is_limited()) {
+            return Some("`floor`, `limits` and `predicate` need a point in use, `deployed`");
         }
         None
     }
 
+    /// Whether there is anything to keep to.
+    pub(crate) const fn is_limited(&self) -> bool {
+        !self.limits.is_empty() || self.predicate.is_some()
+    }
+
     /// Whether a point of the unit cube keeps to all limits.
     pub(crate) fn admits(&self, unit: &[f32]) -> bool {
-        let values = || self.dimensions.iter().zip(unit).map(|(dimension, x)| dimension.value(*x));
-        self.limits.iter().all(|limit| limit.admits(values()))
+        if !self.is_limited() {
+            return true;
+        }
+        let mut values = [0.0; MAX_DIMENSIONS];
+        for ((value, dimension), x) in values.iter_mut().zip(self.dimensions).zip(unit) {
+            *value = dimension.value(*x);
+        }
+        let point = &values[..self.dimensions.len()];
+        self.limits.iter().all(|limit| limit.admits(point))
+            && self.predicate.is_none_or(|Predicate(admits)| admits(point))
     }
 
     /// Moves a point of the unit cube towards one that keeps to all limits, until it does, too.
     pub(crate) fn keep_to_limits(&self, towards: Option<&[f32]>, x: &mut [f32]) {
-        let Some(towards) = towards.filter(|_| !self.limits.is_empty()) else { return };
+        let Some(towards) = towards.filter(|_| self.is_limited()) else { return };
         for _ in 0..HALVINGS {
             if self.admits(x) {
                 return;

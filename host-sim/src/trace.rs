@@ -41,6 +41,7 @@ impl Tracer {
             Kind::Initial => ("initial", 0),
             Kind::Carried => ("carried", 1),
             Kind::Search => ("search", 2),
+            Kind::Past => ("past", 3),
         };
         self.add(&[task, query.round, number, query.fidelity as u32]);
         self.add_floats(&query.unit);

@@ -1,7 +1,9 @@
 //! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
 //! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
-//! Initial points are free, unless there is a point in use: whoever serves people pays for every trial.
+//! Initial points are free, unless there is a point in use: whoever serves people pays for every trial. Past measurements
+//! that were handed in are free. Where a measurement cost something else than its fidelity's cost, that is charged, even
+//! beyond the budget.
 
 use core::ops::Range;
 
@@ -29,40 +31,54 @@ impl Prices {
     }
 }
 
+/// What was charged: queries at their fidelity's cost, counted, and the sum of costs that differed.
+#[derive(Clone, Copy)]
+struct Charges {
+    counts: [u32; MAX_FIDELITIES],
+    own: f32,
+}
+
 impl State<'_> {
     /// Charged so far.
     pub fn spent(&self) -> f32 {
-        self.total(&self.charged())
+        self.total(&self.charges())
     }
 
     pub fn prices(&self) -> Prices {
-        let charged = self.charged();
-        let left = self.problem.budget - self.total(&charged);
+        let charges = self.charges();
+        let left = self.problem.budget - self.total(&charges);
         let slot = left / self.memory.data.room().max(1) as f32;
         let mut prices = Prices { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES] };
         for (m, fidelity) in self.problem.fidelities.iter().enumerate() {
-            let mut one_more = charged;
-            one_more[m] += 1;
+            let mut one_more = charges;
+            one_more.counts[m] += 1;
             prices.affordable[m] = self.total(&one_more) <= self.problem.budget;
             prices.price[m] = fidelity.cost.max(slot);
         }
         prices
     }
 
-    /// Queries per fidelity that were charged: all but free initial points, failed ones included.
-    fn charged(&self) -> [u32; MAX_FIDELITIES] {
-        let data = &self.memory.data;
-        let mut counts = [0; MAX_FIDELITIES];
-        let charged = |&i: &usize| self.start.deployed.is_some() || data.kind(i) != Kind::Initial;
-        for i in (self.task.remembered..data.len()).filter(charged) {
-            counts[usize::from(data.fidelity()[i])] += 1;
-        }
-        counts
+    /// The queries that were charged: all but free initial points, failed ones included.
+    fn charged(&self) -> impl Iterator<Item = usize> {
+        let (data, in_use) = (&self.memory.data, self.start.deployed.is_some());
+        let first = self.task.remembered + self.task.past;
+        (first..data.len()).filter(move |&i| in_use || data.kind(i) != Kind::Initial)
     }
 
-    fn total(&self, counts: &[u32; MAX_FIDELITIES]) -> f32 {
+    fn charges(&self) -> Charges {
+        let mut charges = Charges { counts: [0; MAX_FIDELITIES], own: 0.0 };
+        for i in self.charged() {
+            match self.memory.data.cost(i) {
+                Some(cost) => charges.own += cost,
+                None => charges.counts[usize::from(self.memory.data.fidelity()[i])] += 1,
+            }
+        }
+        charges
+    }
+
+    fn total(&self, charges: &Charges) -> f32 {
         let costs = self.problem.fidelities.iter().map(|fidelity| fidelity.cost);
-        costs.zip(counts).fold(0.0, |sum, (cost, &count)| sum + cost * count as f32)
+        costs.zip(charges.counts).fold(charges.own, |sum, (cost, count)| sum + cost * count as f32)
     }
 
     /// The fidelities that the method asks for after the initial points.
@@ -89,6 +105,6 @@ impl State<'_> {
 
     /// Queries so far but for the initial points, failed ones included.
     pub fn asked_so_far(&self) -> usize {
-        self.charged().iter().fold(0, |sum, &count| sum + count as usize)
+        self.charged().count()
     }
 }

@@ -215,11 +215,12 @@ impl State<'_> {
         }
     }
 
-    /// All points that were observed in this task.
+    /// All points that were observed in this task; past measurements may have been made beyond the limits.
     pub fn observed_candidates(&mut self) {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         candidates.len = 0;
-        for i in (self.task.remembered..data.len()).filter(|&i| !data.failed(i)) {
+        let admits = |i: &usize| !data.failed(*i) && self.problem.admits(data.point(*i));
+        for i in (self.task.remembered..data.len()).filter(admits) {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
     }
@@ -239,11 +240,12 @@ impl State<'_> {
         candidates.clear_sums();
     }
 
-    /// The observations of this task with the largest values, best first.
+    /// The observations of this task with the largest values, best first, limits kept to.
     pub fn best_observed(&self) -> [Option<usize>; TOP] {
         let (data, z) = (&self.memory.data, self.memory.data.z());
         let mut best = [None; TOP];
-        for i in (self.task.remembered..z.len()).filter(|&i| !data.failed(i)) {
+        let admits = |i: &usize| !data.failed(*i) && self.problem.admits(data.point(*i));
+        for i in (self.task.remembered..z.len()).filter(admits) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {
                 best[rank..].rotate_right(1);

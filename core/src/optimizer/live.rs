@@ -3,7 +3,7 @@
 use super::Optimizer;
 use super::query::{LiveStatus, Query};
 use super::state::State;
-use crate::data::{Kind, Point, Scale};
+use crate::data::{Kind, Point, Record, Scale};
 use crate::error::Error;
 use crate::live::{FIRST_MARGIN, Floor, margin_at};
 use crate::math;
@@ -30,12 +30,16 @@ impl Start {
     }
 }
 
+/// A point in natural units in the unit cube, if it lies within the ranges.
+fn unit_of(problem: &Problem<'_>, point: &[f32]) -> Option<Point> {
+    let values = problem.dimensions.iter().zip(point).map(|(dimension, value)| dimension.unit(*value));
+    values.collect::<Option<Point>>().filter(|_| point.len() == problem.dimensions.len())
+}
+
 /// A point in natural units in the unit cube, if it may be used.
-pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
-    let dimensions = problem.dimensions;
-    let unit: Option<Point> = dimensions.iter().zip(point).map(|(d, value)| d.unit(*value)).collect();
-    let unit = unit.filter(|_| point.len() == dimensions.len());
-    let unit = unit.ok_or(Error::Live("the point in use must lie within the ranges of the dimensions"))?;
+fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
+    let outside = Error::Live("the point in use must lie within the ranges of the dimensions");
+    let unit = unit_of(problem, point).ok_or(outside)?;
     if problem.admits(&unit) {
         Ok(unit)
     } else {
@@ -87,6 +91,29 @@ impl Optimizer<'_> {
         Ok(())
     }
 
+    /// Hands in what was measured before the task, in natural units; before its first slice of work. It takes a slot and
+    /// teaches the model like any observation, but is not charged and is no trial. [`Optimizer::snapshot`] keeps it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfTurn`] later than that; [`Error::NotFinite`]; [`Error::Capacity`] if no slot would be left for the
+    /// task; [`Error::Live`] for a point or a fidelity that the problem does not have. The state is unchanged then.
+    pub fn add_past(&mut self, point: &[f32], fidelity: usize, y: f32) -> Result<(), Error> {
+        let (state, data) = (&self.state, &self.state.memory.data);
+        if state.task.begun || !state.takes_past() {
+            return Err(Error::OutOfTurn);
+        }
+        let unit = unit_of(&state.problem, point).filter(|_| fidelity < state.problem.fidelities.len());
+        let unit =
+            unit.ok_or(Error::Live("a past measurement must be of this problem's points and fidelities"))?;
+        let (taken, capacity) = (data.len() + data.hidden(), data.capacity());
+        let needed = taken + 2 + state.settings.search.initial;
+        if needed > capacity {
+            return Err(Error::Capacity { what: "observations", needed, available: capacity });
+        }
+        let record = Record { unit, fidelity, kind: Kind::Past, y: Some(y), cost: None };
+        self.state.memory.data.push_hidden(&record)
+    }
+
     /// The point in use at the start of the task, in the unit cube.
     pub fn deployed(&self) -> Option<&[f32]> {
         self.state.start.deployed.as_deref()
@@ -94,12 +121,25 @@ impl Optimizer<'_> {
 }
 
 impl State<'_> {
-    /// The point in use, at the truth's fidelity: the first query, where there is one.
+    /// The point in use, at the truth's fidelity: the first query, where there is one. A floor is worth what this gives, so
+    /// that it is asked again should the measurement fail.
     pub fn deployed_query(&self) -> Option<Query> {
-        let deployed = self.start.deployed.as_ref().filter(|_| self.round() == 0)?;
+        let wanted = self.round() == 0 || self.problem.floor.is_some() && self.first_told().is_none();
+        let deployed = self.start.deployed.as_ref().filter(|_| wanted)?;
         let known = (0..self.task.remembered).any(|i| self.memory.data.point(i) == &deployed[..]);
         let kind = if known { Kind::Carried } else { Kind::Initial };
         Some(self.query(deployed.clone(), self.problem.truth(), kind))
+    }
+
+    /// Whether nothing but past measurements is there to be replayed: they come first.
+    pub fn takes_past(&self) -> bool {
+        let data = &self.memory.data;
+        data.hidden() == 0 || data.kind(data.len() + data.hidden() - 1) == Kind::Past
+    }
+
+    /// The first answer of the task that was not handed in.
+    fn first_told(&self) -> Option<f32> {
+        self.memory.data.told(self.task.remembered + self.task.past).next()
     }
 
     /// Whether an initial point can be paid; where they are free, always.
@@ -119,7 +159,7 @@ impl State<'_> {
     pub fn rescale_around(&mut self, floor: Floor) {
         let (sign, truth) = (self.problem.goal.sign(), self.problem.truth());
         if !self.task.settled
-            && let Some(v) = self.memory.data.told(self.task.remembered).next()
+            && let Some(v) = self.first_told()
         {
             let noise = math::sqrt(self.problem.fidelities[truth].noise);
             self.task.scale = Scale::around(v, floor.level.at(v, sign), noise, sign);
@@ -131,6 +171,11 @@ impl State<'_> {
     /// Whether trials are judged: there is a point in use.
     pub fn judges(&self) -> bool {
         self.start.deployed.is_some()
+    }
+
+    /// Whether there is a trial to judge: the last observation was not handed in.
+    pub fn judges_last(&self) -> bool {
+        self.judges() && self.round() > 0
     }
 
     /// What is looked at after a trial: the point in use, then the trial's.
@@ -147,7 +192,8 @@ impl State<'_> {
         let (scale, sign) = (self.task.scale, self.problem.goal.sign());
         let last = self.memory.data.len() - 1;
         let failed = self.memory.data.failed(last);
-        let cost = self.problem.fidelities[usize::from(self.memory.data.fidelity()[last])].cost;
+        let nominal = self.problem.fidelities[usize::from(self.memory.data.fidelity()[last])].cost;
+        let cost = self.memory.data.cost(last).unwrap_or(nominal);
         let first = self.round() == 1;
         let trials = &mut self.task.trials;
         (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);

@@ -249,14 +249,14 @@ impl<'a> Optimizer<'a> {
         self.phase = match next {
             Next::Decide => Phase::Deciding,
             Next::Design(points) => Phase::Designing(Design::new(points, state)),
-            Next::Judge | Next::Learn(0) if state.judges() => {
+            Next::Judge | Next::Learn(0) if state.judges_last() => {
                 Phase::Searching(Search::new(Objective::Trial, state))
             }
             Next::Judge | Next::Learn(0) => Phase::Deciding,
             Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
             Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
             Next::Hand(query) => {
-                state.task.asked = Some(query.record(None));
+                state.task.asked = Some(query.record(None, None));
                 self.phase = Phase::Waiting;
                 return Progress::Query(query);
             }
@@ -291,6 +291,7 @@ impl<'a> Optimizer<'a> {
             Next::Design(points)
         } else if to_replay > 0 {
             state.memory.data.reveal();
+            state.task.past += usize::from(state.memory.data.kind(state.memory.data.len() - 1) == Kind::Past);
             self.observed()
         } else if state.memory.data.room() == 0 {
             Next::Finish(Stop::Capacity)
@@ -378,7 +379,7 @@ impl<'a> Optimizer<'a> {
     /// The query comes back with [`Error::NotFinite`], [`Error::Outlier`], or [`Error::UnknownQuery`] if it is not the
     /// one asked last; the state is unchanged.
     pub fn tell(&mut self, query: Query, y: f32) -> Result<(), Refused> {
-        self.answer(query, Some(y))
+        self.answer(query, Some(y), None)
     }
 
     /// The measurement failed for good. It is charged and takes a slot; the model keeps away from there, and another
@@ -387,12 +388,18 @@ impl<'a> Optimizer<'a> {
     /// # Errors
     /// [`Error::UnknownQuery`] with the query, if it is not the one asked last.
     pub fn fail(&mut self, query: Query) -> Result<(), Refused> {
-        self.answer(query, None)
+        self.answer(query, None, None)
     }
 
-    fn answer(&mut self, query: Query, y: Option<f32>) -> Result<(), Refused> {
+    /// Answers a query: [`tell`](Self::tell), or [`fail`](Self::fail) where there is no observation, with what the
+    /// measurement cost where that is not its fidelity's cost.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell), and [`Error::Cost`] unless the cost is 0 or more and finite.
+    pub fn answer(&mut self, query: Query, y: Option<f32>, cost: Option<f32>) -> Result<(), Refused> {
         let acceptable = self.is_asked(&query).and_then(|()| y.map_or(Ok(()), |y| self.check_value(y)));
-        match acceptable.and_then(|()| self.state.memory.data.push(&query.record(y))) {
+        let acceptable = acceptable.and_then(|()| check_cost(cost));
+        match acceptable.and_then(|()| self.state.memory.data.push(&query.record(y, cost))) {
             Ok(()) => {
                 let next = self.observed();
                 self.enter(next);
@@ -413,7 +420,7 @@ impl<'a> Optimizer<'a> {
     fn is_asked(&self, query: &Query) -> Result<(), Error> {
         let same = query.task == self.state.task.number
             && query.round == self.state.round()
-            && self.state.task.asked.as_ref() == Some(&query.record(None));
+            && self.state.task.asked.as_ref() == Some(&query.record(None, None));
         if same { Ok(()) } else { Err(Error::UnknownQuery) }
     }
 
@@ -527,9 +534,10 @@ impl<'a> Optimizer<'a> {
         };
         Status {
             task: state.task.number,
-            observations: data.len() - state.task.remembered,
+            observations: state.round() as usize,
             failures: (0..data.len()).filter(|&i| data.failed(i)).count(),
             remembered: state.task.remembered,
+            past: state.task.past,
             room: data.room(),
             to_replay: data.hidden(),
             spent: state.spent(),
@@ -562,6 +570,10 @@ impl<'a> Optimizer<'a> {
     fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done)
     }
+}
+
+fn check_cost(cost: Option<f32>) -> Result<(), Error> {
+    if cost.is_none_or(|cost| (0.0..=LARGEST_VALUE).contains(&cost)) { Ok(()) } else { Err(Error::Cost) }
 }
 
 /// The best observation as it is, should no particle have an opinion.

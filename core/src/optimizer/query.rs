@@ -50,9 +50,9 @@ impl Query {
         self.kind
     }
 
-    /// The query with its answer, or with none if the measurement failed.
-    pub(super) fn record(&self, y: Option<f32>) -> Record {
-        Record { unit: self.unit.clone(), fidelity: self.fidelity, kind: self.kind, y }
+    /// The query with its answer, or with none if the measurement failed, and its cost, if not the fidelity's.
+    pub(super) fn record(&self, y: Option<f32>, cost: Option<f32>) -> Record {
+        Record { unit: self.unit.clone(), fidelity: self.fidelity, kind: self.kind, y, cost }
     }
 }
 
@@ -203,6 +203,8 @@ pub struct Status {
     pub failures: usize,
     /// Values remembered of earlier tasks, which take slots, too.
     pub remembered: usize,
+    /// Past measurements that were handed in, which take slots, too.
+    pub past: usize,
     /// Slots for more.
     pub room: usize,
     /// Observations still to be replayed after a restore.

@@ -1,8 +1,8 @@
 //! Saving and restoring: the bytes of [`crate::snapshot`], and answers one by one.
 
-use super::Optimizer;
 use super::live::Start;
-use crate::data::{LARGEST_VALUE, Point, Record};
+use super::{Optimizer, check_cost};
+use crate::data::{Kind, LARGEST_VALUE, Point, Record};
 use crate::error::{Error, SnapshotError};
 use crate::snapshot::{
     Header, ProblemSums, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
@@ -187,8 +187,14 @@ impl Optimizer<'_> {
         if header.mid_task && (header.in_use != state.judges() || impossible) {
             return Err(SnapshotError::Contents.into());
         }
+        let mut asked = false;
         for i in 0..header.records {
-            self.check_record(&read_record(bytes, header, i)?)?;
+            let record = read_record(bytes, header, i)?;
+            self.check_record(&record)?;
+            if asked && record.kind == Kind::Past {
+                return Err(SnapshotError::Contents.into());
+            }
+            asked |= record.kind != Kind::Past;
         }
         let slots = state.memory.data.capacity() - header.carried.min(state.settings.remembers());
         if header.records > slots {
@@ -208,6 +214,9 @@ impl Optimizer<'_> {
             return Err(Error::OutOfTurn);
         }
         self.check_record(&record)?;
+        if record.kind == Kind::Past && !self.state.takes_past() {
+            return Err(SnapshotError::Contents.into());
+        }
         self.state.memory.data.push_hidden(&record)
     }
 
@@ -217,7 +226,9 @@ impl Optimizer<'_> {
         let inside = record.unit.len() == dimensions.len()
             && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
         let sound = record.y.is_none_or(|y| y.is_finite() && libm::fabsf(y) <= LARGEST_VALUE);
-        let inside = inside && self.state.problem.admits(&record.unit);
+        let past = record.kind == Kind::Past;
+        let inside = inside && (past || self.state.problem.admits(&record.unit));
+        let sound = sound && check_cost(record.cost).is_ok() && !(past && record.y.is_none());
         if inside && sound && record.fidelity < fidelities.len() {
             Ok(())
         } else {

@@ -50,6 +50,8 @@ pub(super) struct Task {
     pub next_carried: usize,
     /// Values remembered of earlier tasks: the first slots of the data.
     pub remembered: usize,
+    /// Past measurements that count already: the slots behind those.
+    pub past: usize,
     /// Points of the batch design, once it is made.
     pub designed: Option<usize>,
     pub next_design: usize,
@@ -78,6 +80,7 @@ impl Task {
             newest_is_unlike: false,
             next_carried: 0,
             remembered: 0,
+            past: 0,
             designed: None,
             next_design: 0,
             steps: 0,
@@ -108,7 +111,8 @@ impl State<'_> {
         let wanted = self.carried().min(self.settings.remembers());
         for i in 0..wanted {
             let y = Some(self.memory.carried.values[i]);
-            let record = Record { unit: self.carried_point(i), fidelity: level, kind: Kind::Carried, y };
+            let record =
+                Record { unit: self.carried_point(i), fidelity: level, kind: Kind::Carried, y, cost: None };
             self.task.remembered += usize::from(self.memory.data.push(&record).is_ok());
         }
         // The first search may come before the first answer.
@@ -134,7 +138,7 @@ impl State<'_> {
 
     /// Queries answered so far.
     pub fn round(&self) -> u32 {
-        (self.memory.data.len() - self.task.remembered) as u32
+        (self.memory.data.len() - self.task.remembered - self.task.past) as u32
     }
 
     pub fn random(&self, purpose: Purpose, index: u32) -> Random {

@@ -6,8 +6,8 @@ use crate::support::{
     variants,
 };
 use foretune_core::{
-    Ask, Error, Floor, Goal, Level, Limit, LiveStatus, Method, Optimizer, Problem, Recommend, SearchSettings,
-    Settings, Stop,
+    Ask, Error, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer, Predicate, Problem,
+    Recommend, SearchSettings, Settings, Stop,
 };
 
 const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
@@ -301,4 +301,144 @@ fn a_task_ends_when_going_on_does_not_pay() {
     let (stop, spent) = run(1.0);
     assert_eq!(stop, Stop::Tolerance);
     assert!(spent < whole, "{spent} of {whole}");
+}
+
+#[test]
+fn what_a_measurement_really_cost_is_charged_and_survives_a_restore() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(LIVE, SETTINGS, 10).unwrap();
+    let query = tuner.ask().query().unwrap();
+    let y = objective(&query);
+    for cost in [-1.0, f32::NAN, f32::INFINITY] {
+        let refused = tuner.answer(tuner.outstanding().unwrap(), Some(y), Some(cost)).unwrap_err();
+        assert_eq!(refused.error, Error::Cost);
+    }
+    assert_eq!(tuner.status().spent, 0.0);
+    tuner.answer(query, Some(y), Some(0.25)).unwrap();
+    assert_eq!(tuner.status().spent, 0.25);
+    let query = tuner.ask().query().unwrap();
+    tuner.answer(query, None, Some(0.5)).unwrap();
+    assert_eq!((tuner.status().spent, tuner.status().failures), (0.75, 1));
+    let query = tuner.ask().query().unwrap();
+    let saved = snapshot(&tuner);
+    tuner.answer(query, Some(y), Some(2.0 * PROBLEM.budget)).unwrap();
+    assert!(matches!(tuner.ask(), Ask::Done(Stop::Budget)), "beyond the budget nothing can be paid");
+
+    let mut memory = Box::new(Toy::new());
+    let mut other = memory.start(LIVE, SETTINGS, 1).unwrap();
+    other.load(&saved).unwrap();
+    let query = other.ask().query().unwrap();
+    assert_eq!(other.status().spent, 0.75);
+    let costs: Vec<_> = other.records().map(|record| record.cost).collect();
+    assert_eq!(costs, [Some(0.25), Some(0.5)]);
+    let _ = query;
+}
+
+/// Points on a line through the point in use, and what they gave.
+fn past() -> impl Iterator<Item = ([f32; 3], usize, f32)> {
+    (0..6).map(|i| ([-4.5 + i as f32, -120.0, 0.5], i % 3, 0.1 * i as f32))
+}
+
+#[test]
+fn past_measurements_teach_but_are_neither_charged_nor_trials() {
+    for (problem, settings) in scenes() {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(problem, settings, 11).unwrap();
+        past().for_each(|(point, fidelity, y)| tuner.add_past(&point, fidelity, y).unwrap());
+        let query = next(&mut tuner, &[]).unwrap().unwrap();
+        let status = tuner.status();
+        assert_eq!((status.past, status.observations, status.spent), (6, 0, 0.0));
+        assert_eq!((query.point(), query.round()), (DEPLOYED, 0), "the point in use still comes first");
+        assert_eq!(status.live.unwrap().below, 0);
+        assert_eq!(tuner.add_past(DEPLOYED, 0, 1.0), Err(Error::OutOfTurn));
+        let saved = snapshot(&tuner);
+        answer(&mut tuner, query);
+        let mut events = Vec::new();
+        finish_task(&mut tuner, &[], &mut events);
+        assert_within_limits(tuner.recommendation().unwrap().point());
+
+        let mut memory = Box::new(Toy::new());
+        let mut other = memory.start(problem, settings, 1).unwrap();
+        other.load(&saved).unwrap();
+        assert_eq!(
+            other.add_past(DEPLOYED, 0, 1.0).err(),
+            None,
+            "behind others that are still to be replayed"
+        );
+        other.load(&saved).unwrap();
+        let query = next(&mut other, &[]).unwrap().unwrap();
+        answer(&mut other, query);
+        let mut again = Vec::new();
+        finish_task(&mut other, &[], &mut again);
+        assert_eq!(again, events, "{settings:?}");
+    }
+}
+
+#[test]
+fn past_measurements_change_what_is_asked() {
+    let queries = |past: &[([f32; 3], f32)]| {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(IN_USE, SETTINGS, 12).unwrap();
+        past.iter().for_each(|(point, y)| tuner.add_past(point, 2, *y).unwrap());
+        let mut events = Vec::new();
+        finish_task(&mut tuner, &[], &mut events);
+        events
+    };
+    assert_ne!(queries(&[]), queries(&[([3.0, -60.0, 0.2], 0.4), ([1.0, -60.0, 0.2], 0.1)]));
+}
+
+#[test]
+fn past_measurements_that_make_no_sense_are_refused() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(LIVE, SETTINGS, 13).unwrap();
+    let unknown = Err(Error::Live("a past measurement must be of this problem's points and fidelities"));
+    assert_eq!(tuner.add_past(&[-60.0, -120.0, 0.5], 0, 1.0), unknown);
+    assert_eq!(tuner.add_past(&[-2.0], 0, 1.0), unknown);
+    assert_eq!(tuner.add_past(DEPLOYED, 3, 1.0), unknown);
+    assert_eq!(tuner.add_past(DEPLOYED, 0, f32::NAN), Err(Error::NotFinite));
+    let full = std::iter::repeat_with(|| tuner.add_past(DEPLOYED, 0, 1.0)).take(1000).find(Result::is_err);
+    assert!(matches!(full, Some(Err(Error::Capacity { what: "observations", .. }))), "{full:?}");
+    assert!(tuner.ask().query().is_some(), "there is room for the task");
+}
+
+#[test]
+fn a_predicate_holds_for_every_query_and_every_recommendation() {
+    let inside = |point: &[f32]| (point[0] + 2.0).powi(2) < 4.0 && point[2] != 0.0;
+    let problem = Problem { predicate: Some(Predicate(inside)), ..IN_USE };
+    for (seed, floor) in [(1, None), (2, Some(FLOOR))] {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(Problem { floor, ..problem }, SETTINGS, seed).unwrap();
+        for _ in 0..2 {
+            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                assert!(inside(query.point()), "{query:?}");
+                answer(&mut tuner, query);
+            }
+            assert!(inside(tuner.recommendation().unwrap().point()));
+            tuner.next_task().unwrap();
+        }
+    }
+    let outside = Problem { deployed: Some(&[3.0, -120.0, 0.5]), ..problem };
+    assert!(Toy::new().start(outside, SETTINGS, 1).is_err());
+    assert!(Toy::new().start(Problem { deployed: None, ..problem }, SETTINGS, 1).is_err());
+}
+
+#[test]
+fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(LIVE, SETTINGS, 14).unwrap();
+    for _ in 0..3 {
+        let query = tuner.ask().query().unwrap();
+        assert_eq!((query.point(), query.kind()), (DEPLOYED, Kind::Initial));
+        tuner.fail(query).unwrap();
+    }
+    let query = tuner.ask().query().unwrap();
+    assert_eq!(query.point(), DEPLOYED);
+    let y = objective(&query);
+    tuner.tell(query, y).unwrap();
+    let query = tuner.ask().query().unwrap();
+    assert_ne!((query.point(), query.fidelity()), (DEPLOYED, 2));
+    let mut hopeless = Box::new(Toy::new());
+    let mut hopeless = hopeless.start(LIVE, SETTINGS, 15).unwrap();
+    assert!(hopeless.run_task(|_| None).is_ok(), "the budget ends it");
+    assert!(hopeless.recommendation().is_none());
 }

@@ -121,6 +121,7 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
         fidelity: 0,
         kind: foretune_core::Kind::Initial,
         y: Some(1.0),
+        cost: None,
     };
     let good = at(&[0.25, 0.0, 0.4]);
     let contents = Err(Error::Snapshot(SnapshotError::Contents));
@@ -132,6 +133,9 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
         Record { fidelity: 3, ..good.clone() },
         Record { y: Some(f32::NAN), ..good.clone() },
         Record { y: Some(-1e31), ..good.clone() },
+        Record { cost: Some(-1.0), ..good.clone() },
+        Record { cost: Some(f32::NAN), ..good.clone() },
+        Record { kind: foretune_core::Kind::Past, y: None, ..good.clone() },
     ] {
         assert_eq!(tuner.recall(bad.clone()), contents, "{bad:?}");
     }

@@ -154,7 +154,7 @@ impl Entry {
             _ => return None,
         };
         let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
-        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y })
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y, cost: None })
     }
 
     /// The recommendation that an end holds.

@@ -44,7 +44,8 @@ impl Answered {
 /// The kind of query as results have it.
 pub(super) fn kind(kind: Kind) -> results::Kind {
     match kind {
-        Kind::Initial => results::Kind::Initial,
+        // Past measurements are never asked for.
+        Kind::Initial | Kind::Past => results::Kind::Initial,
         Kind::Carried => results::Kind::Carried,
         Kind::Search => results::Kind::Search,
     }

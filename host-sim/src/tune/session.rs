@@ -405,7 +405,8 @@ fn natural(space: &Space, proposal: &Proposal) -> Vec<f64> {
 
 fn why(kind: Kind) -> Why {
     match kind {
-        Kind::Initial => Why::Initial,
+        // Past measurements are never asked for.
+        Kind::Initial | Kind::Past => Why::Initial,
         Kind::Carried => Why::Carried,
         Kind::Search => Why::Search,
     }
@@ -416,6 +417,7 @@ fn reason(stop: Stop) -> Reason {
         Stop::Budget => Reason::Budget,
         Stop::Capacity => Reason::Capacity,
         Stop::Exhausted => Reason::Exhausted,
+        Stop::Tolerance => Reason::Tolerance,
         _ => Reason::Stopped,
     }
 }

@@ -85,8 +85,8 @@ pub enum Reason {
     Capacity,
     /// Everything worth measuring has been measured.
     Exhausted,
-    /// Too many measurements failed.
-    Failures,
+    /// Going on is not expected to pay.
+    Tolerance,
     /// Somebody asked for it.
     Stopped,
 }
@@ -97,7 +97,7 @@ impl fmt::Display for Reason {
             Self::Budget => "the budget is used up",
             Self::Capacity => "there is no room for more answers",
             Self::Exhausted => "everything worth measuring has been measured",
-            Self::Failures => "too many measurements failed",
+            Self::Tolerance => "going on is not expected to pay",
             Self::Stopped => "it was stopped",
         })
     }

@@ -123,7 +123,7 @@ fn word(reason: Reason) -> &'static str {
         Reason::Budget => "budget",
         Reason::Capacity => "capacity",
         Reason::Exhausted => "exhausted",
-        Reason::Failures => "failures",
+        Reason::Tolerance => "tolerance",
         Reason::Stopped => "stopped",
     }
 }
