@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn backward_agrees_with_central_differences() {
-        const W: usize = 5;
-        for map in [Map::Deep { width: W }, Map::Ard] {
+        const WIDTH: usize = 5;
+        for map in [Map::Deep { width: WIDTH }, Map::Ard] {
             let d = 3;
             let p = map.parameters(d);
             let theta: [f32; 128] = core::array::from_fn(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) * 1.2);
@@ -229,7 +229,7 @@ mod tests {
             let weight = |point: usize, f: usize| ((point * 7 + f * 3) % 5) as f32 - 1.5;
             let features = map.features(d);
             let value = |theta: &[f32]| {
-                let mut activations = [[0.0; 2 * W]; LAYERS];
+                let mut activations = [[0.0; 2 * WIDTH]; LAYERS];
                 let [a, b, c] = activations.each_mut().map(|a| MatrixMut::from_slice(a, features, 2));
                 forward(map, d, 0.1, theta, Forward { points, hidden: [a, b], features: c });
                 let [.., psi] = activations;
@@ -239,7 +239,7 @@ mod tests {
                 (sum, activations)
             };
             let (_, activations) = value(&theta);
-            let mut delta = [[0.0; LANES]; W];
+            let mut delta = [[0.0; LANES]; WIDTH];
             for (f, lanes) in delta.iter_mut().enumerate().take(features) {
                 lanes[..2].copy_from_slice(&[weight(0, f), weight(1, f)]);
             }
@@ -248,8 +248,8 @@ mod tests {
                 points,
                 activations: activations.each_ref().map(|a| Matrix::from_slice(a, features, 2)),
                 delta: &mut delta,
-                other: &mut [[0.0; LANES]; W],
-                rows: &mut [0.0; LANES * W],
+                other: &mut [[0.0; LANES]; WIDTH],
+                rows: &mut [0.0; LANES * WIDTH],
             };
             backward(map, d, &theta, &mut gradient, block);
             for i in 0..p {

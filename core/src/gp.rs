@@ -90,6 +90,10 @@ pub struct Memory<const N: usize, const F: usize> {
 
 impl<const N: usize, const F: usize> Memory<N, F> {
     /// All zeros.
+    #[allow(
+        clippy::new_without_default,
+        reason = "a default would be made on the stack, which it may not fit"
+    )]
     pub const fn new() -> Self {
         const { assert!(N > 0 && F > 0) };
         Memory {
@@ -118,12 +122,6 @@ impl<const N: usize, const F: usize> Memory<N, F> {
             own: panel(&mut self.own),
             delta: self.delta.each_mut().map(panel),
         }
-    }
-}
-
-impl<const N: usize, const F: usize> Default for Memory<N, F> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -162,18 +162,18 @@ impl Centres<'_> {
 }
 
 impl Centres<'_> {
-    /// `‖c − θ‖²` of `C` rows from `first`. Each sum waits for itself: several side by side take as long as one.
-    fn distances<const C: usize>(&self, first: usize, theta: &[f32]) -> [f32; C] {
-        let mut sums = [0.0; C];
+    /// `‖c − θ‖²` of `COUNT` rows from `first`. Each sum waits for itself: several side by side take as long as one.
+    fn distances<const COUNT: usize>(&self, first: usize, theta: &[f32]) -> [f32; COUNT] {
+        let mut sums = [0.0; COUNT];
         match *self {
             Centres::Floats(centres) => {
-                let rows: [_; C] = array::from_fn(|c| &column(&centres, first + c)[..theta.len()]);
+                let rows: [_; COUNT] = array::from_fn(|c| &column(&centres, first + c)[..theta.len()]);
                 for (i, value) in theta.iter().enumerate() {
                     sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += square(row[i] - value));
                 }
             }
             Centres::Bytes(bytes) => {
-                let rows: [_; C] = array::from_fn(|c| {
+                let rows: [_; COUNT] = array::from_fn(|c| {
                     &bytes[(first + c) * theta.len() * 4..].as_chunks::<4>().0[..theta.len()]
                 });
                 for (i, value) in theta.iter().enumerate() {

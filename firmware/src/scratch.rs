@@ -106,7 +106,7 @@ mod tests {
     use crate::storage::Store;
     use crate::storage::sim::SimFlash;
 
-    impl<const R: usize, const W: usize, const E: usize> Mapped for SimFlash<R, W, E> {
+    impl<const READ: usize, const WRITE: usize, const ERASE: usize> Mapped for SimFlash<READ, WRITE, ERASE> {
         fn mapped(&self) -> &[u8] {
             self.bytes()
         }
@@ -116,9 +116,11 @@ mod tests {
     const KNOWLEDGE: [u8; 300] = [0xC7; 300];
 
     /// A flash of so many sectors, with knowledge and a task under way.
-    fn used<const W: usize, const E: usize>(sectors: usize) -> SimFlash<1, W, E> {
-        let mut store =
-            Store::<_, 48>::open(SimFlash::new(sectors * E), LAYOUT.in_sectors_of::<SimFlash<1, W, E>>());
+    fn used<const WRITE: usize, const ERASE: usize>(sectors: usize) -> SimFlash<1, WRITE, ERASE> {
+        let mut store = Store::<_, 48>::open(
+            SimFlash::new(sectors * ERASE),
+            LAYOUT.in_sectors_of::<SimFlash<1, WRITE, ERASE>>(),
+        );
         let store = store.as_mut().unwrap();
         store.open_knowledge().unwrap();
         store.write_knowledge(&KNOWLEDGE).unwrap();
@@ -129,22 +131,25 @@ mod tests {
         store.flash().clone()
     }
 
-    fn knowledge<const W: usize, const E: usize>(flash: SimFlash<1, W, E>) -> Option<([u8; 300], u32)> {
-        let mut store = Store::<_, 48>::open(flash, LAYOUT.in_sectors_of::<SimFlash<1, W, E>>()).unwrap();
+    fn knowledge<const WRITE: usize, const ERASE: usize>(
+        flash: SimFlash<1, WRITE, ERASE>,
+    ) -> Option<([u8; 300], u32)> {
+        let mut store =
+            Store::<_, 48>::open(flash, LAYOUT.in_sectors_of::<SimFlash<1, WRITE, ERASE>>()).unwrap();
         let mut bytes = [0; 300];
         store.read_knowledge(0, &mut bytes).ok()?;
         Some((bytes, store.running()?.records))
     }
 
-    fn leaves_alone<const W: usize, const E: usize>(sectors: usize) {
-        let mut flash = used::<W, E>(sectors);
+    fn leaves_alone<const WRITE: usize, const ERASE: usize>(sectors: usize) {
+        let mut flash = used::<WRITE, ERASE>(sectors);
         let before = flash.bytes().to_vec();
         let Scratch { records, trial } = find(&mut flash, &[LAYOUT]).unwrap();
         check(&mut flash, trial).unwrap();
         assert_eq!(flash.bytes(), before, "it leaves everything as it was");
         fill(&mut flash, records, || {}).unwrap();
         check(&mut flash, trial).unwrap();
-        assert_eq!(count(&mut flash, records), ((E / RECORD) as u32, false));
+        assert_eq!(count(&mut flash, records), ((ERASE / RECORD) as u32, false));
         assert_eq!(flash.bytes()[..records.start as usize], before[..records.start as usize]);
         assert_eq!(knowledge(flash), Some((KNOWLEDGE, 1)), "knowledge after = knowledge before");
     }

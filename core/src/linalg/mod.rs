@@ -57,13 +57,15 @@ pub fn column_mut<'m>(matrix: &'m mut MatrixMut<'_>, index: usize) -> &'m mut [f
 }
 
 /// All zeros, in a constant.
-pub(crate) const fn zeros<const R: usize, const C: usize>() -> SMatrix<f32, R, C> {
-    SMatrix::from_array_storage(ArrayStorage([[0.0; R]; C]))
+pub(crate) const fn zeros<const ROWS: usize, const COLUMNS: usize>() -> SMatrix<f32, ROWS, COLUMNS> {
+    SMatrix::from_array_storage(ArrayStorage([[0.0; ROWS]; COLUMNS]))
 }
 
 /// A matrix of any shape as a view.
-pub(crate) fn view<const R: usize, const C: usize>(matrix: &mut SMatrix<f32, R, C>) -> MatrixMut<'_> {
-    MatrixMut::from_slice(matrix.as_mut_slice(), R, C)
+pub(crate) fn view<const ROWS: usize, const COLUMNS: usize>(
+    matrix: &mut SMatrix<f32, ROWS, COLUMNS>,
+) -> MatrixMut<'_> {
+    MatrixMut::from_slice(matrix.as_mut_slice(), ROWS, COLUMNS)
 }
 
 /// The first rows and columns of a matrix whose columns are `stride` apart.
@@ -72,7 +74,7 @@ pub(crate) fn part(numbers: &mut [f32], stride: usize, rows: usize, columns: usi
 }
 
 /// A matrix of 8 rows as a panel.
-pub(crate) fn panel<const C: usize>(matrix: &mut SMatrix<f32, LANES, C>) -> &mut [Lane] {
+pub(crate) fn panel<const COLUMNS: usize>(matrix: &mut SMatrix<f32, LANES, COLUMNS>) -> &mut [Lane] {
     matrix.as_mut_slice().as_chunks_mut().0
 }
 

@@ -13,18 +13,18 @@ pub fn squared_distances(out: &mut [Lane], a: &Matrix<'_>, b: &[Lane]) {
 }
 
 #[inline(always)]
-pub(super) fn squared_distances_tile<const R: usize>(
+pub(super) fn squared_distances_tile<const HEIGHT: usize>(
     out: &mut [Lane],
     a: impl Left,
     b: &[Lane],
     first: usize,
 ) {
-    let (a, b) = (a.tile::<R>(first, (0, b.len())), parts(b));
+    let (a, b) = (a.tile::<HEIGHT>(first, (0, b.len())), parts(b));
     for part in 0..PARTS {
-        let mut acc = [[0.0; PART]; R];
+        let mut acc = [[0.0; PART]; HEIGHT];
         for f in 0..b.len() {
             let b = &b[f][part];
-            each!(i < R, {
+            each!(i < HEIGHT, {
                 let a = a(i, f);
                 each!(l < PART, {
                     let gap = a - b[l];
@@ -44,7 +44,7 @@ pub fn weighted_differences(out: &mut [Lane], weights: &[Lane], own: &[Lane], a:
 }
 
 #[inline(always)]
-pub(super) fn weighted_differences_tile<const R: usize>(
+pub(super) fn weighted_differences_tile<const HEIGHT: usize>(
     out: &mut [Lane],
     weights: &[Lane],
     own: &[Lane],
@@ -52,14 +52,15 @@ pub(super) fn weighted_differences_tile<const R: usize>(
     first: usize,
 ) {
     // Said once, so that it need not be looked at in the loop.
-    assert!(first + R <= a.nrows());
+    assert!(first + HEIGHT <= a.nrows());
     for part in 0..PARTS {
-        let own = load::<R, _>(&parts(own)[first..], part);
-        let mut acc = [[0.0; PART]; R];
+        let own = load::<HEIGHT, _>(&parts(own)[first..], part);
+        let mut acc = [[0.0; PART]; HEIGHT];
         for (weights, column) in parts(weights).iter().zip(a.column_iter()) {
             let column = column.data.into_slice();
-            let (weights, a) = (&weights[part], column[first..].first_chunk::<R>().expect("so many rows"));
-            each!(i < R, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
+            let (weights, a) =
+                (&weights[part], column[first..].first_chunk::<HEIGHT>().expect("so many rows"));
+            each!(i < HEIGHT, each!(l < PART, acc[i][l] += weights[l] * (own[i][l] - a[i])));
         }
         store(acc, &mut parts_mut(out)[first..], part);
     }

@@ -58,33 +58,39 @@ fn wide_mut(matrix: &mut [f32]) -> &mut [Wide] {
 
 /// Columns from `first` of [`affine`].
 #[inline(always)]
-fn affine_tile<const R: usize>(c: &mut MatrixMut<'_>, a: impl Left, b: &[Wide], bias: &Wide, first: usize) {
-    let sum = accumulator::<R, _, _>(add, a, first, b);
-    let mut c = c.columns_mut(first, R);
+fn affine_tile<const HEIGHT: usize>(
+    c: &mut MatrixMut<'_>,
+    a: impl Left,
+    b: &[Wide],
+    bias: &Wide,
+    first: usize,
+) {
+    let sum = accumulator::<HEIGHT, _, _>(add, a, first, b);
+    let mut c = c.columns_mut(first, HEIGHT);
     let mut columns = c.column_iter_mut();
-    let columns: [&mut Wide; R] = core::array::from_fn(|_| {
+    let columns: [&mut Wide; HEIGHT] = core::array::from_fn(|_| {
         let column = columns.next().expect("so many points").data.into_slice_mut();
         wide_mut(column).first_mut().expect("as wide as said")
     });
     for part in 0..WIDTH / PART {
-        let tile = sum([bias[part]; R], part);
-        each!(i < R, columns[i][part] = tile[i]);
+        let tile = sum([bias[part]; HEIGHT], part);
+        each!(i < HEIGHT, columns[i][part] = tile[i]);
     }
 }
 
 /// Columns from `first` of [`multiply_add`]: the few factors are copied to where they need no looking for.
 #[inline(always)]
-fn multiply_add_tile<const R: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], first: usize) {
+fn multiply_add_tile<const HEIGHT: usize>(c: &mut [Wide], a: impl Left, b: &[Wide], first: usize) {
     let b = &b[..b.len().min(LANES)];
-    let left = a.tile::<R>(first, (0, b.len()));
-    let mut few = [[0.0; R]; LANES];
+    let left = a.tile::<HEIGHT>(first, (0, b.len()));
+    let mut few = [[0.0; HEIGHT]; LANES];
     for (k, few) in few[..b.len()].iter_mut().enumerate() {
-        each!(i < R, few[i] = left(i, k));
+        each!(i < HEIGHT, few[i] = left(i, k));
     }
     for part in 0..WIDTH / PART {
-        let mut acc = load::<R, _>(&c[first..], part);
+        let mut acc = load::<HEIGHT, _>(&c[first..], part);
         for k in 0..b.len() {
-            each!(i < R, add(&mut acc[i], few[k][i], &b[k][part]));
+            each!(i < HEIGHT, add(&mut acc[i], few[k][i], &b[k][part]));
         }
         store(acc, &mut c[first..], part);
     }
@@ -114,22 +120,22 @@ fn multiply_add_any(c: &mut MatrixMut<'_>, a: impl Left, b: &Matrix<'_>) {
 
 /// Columns from `first`, and rows from `row`, of a product of any width.
 #[inline(always)]
-pub(super) fn multiply_add_any_tile<const R: usize>(
+pub(super) fn multiply_add_any_tile<const HEIGHT: usize>(
     c: &mut MatrixMut<'_>,
     a: impl Left,
     b: &Matrix<'_>,
     row: usize,
     first: usize,
 ) {
-    let mut acc = [[0.0; PART]; R];
-    each!(i < R, acc[i] = *part_of(column_mut(c, first + i), row));
+    let mut acc = [[0.0; PART]; HEIGHT];
+    each!(i < HEIGHT, acc[i] = *part_of(column_mut(c, first + i), row));
     let inner = b.ncols();
-    let a = a.tile::<R>(first, (0, inner));
+    let a = a.tile::<HEIGHT>(first, (0, inner));
     for k in 0..inner {
         let b = column(b, k)[row..].first_chunk().expect("as wide as said");
-        each!(i < R, add(&mut acc[i], a(i, k), b));
+        each!(i < HEIGHT, add(&mut acc[i], a(i, k), b));
     }
-    each!(i < R, *part_of(column_mut(c, first + i), row) = acc[i]);
+    each!(i < HEIGHT, *part_of(column_mut(c, first + i), row) = acc[i]);
 }
 
 #[inline(always)]
@@ -149,9 +155,9 @@ pub fn product_of_panels(c: &mut [Lane], a: &[Lane], b: &[Lane]) {
 }
 
 #[inline(always)]
-pub(super) fn product_tile<const R: usize>(c: &mut [Lane], a: impl Left, b: &[Lane], first: usize) {
-    let sum = accumulator::<R, _, _>(add, a, first, parts(b));
+pub(super) fn product_tile<const HEIGHT: usize>(c: &mut [Lane], a: impl Left, b: &[Lane], first: usize) {
+    let sum = accumulator::<HEIGHT, _, _>(add, a, first, parts(b));
     for part in 0..PARTS {
-        store(sum([[0.0; PART]; R], part), &mut parts_mut(c)[first..], part);
+        store(sum([[0.0; PART]; HEIGHT], part), &mut parts_mut(c)[first..], part);
     }
 }

@@ -39,26 +39,26 @@ fn factor(k: &[f32], n: usize, upto: impl Iterator<Item = usize>) -> Vec<f32> {
     l
 }
 
-/// All that works in tiles, in tiles of `T` rows: `n × n` numbers and as many columns as a panel has.
-fn all_in_tiles_of<const T: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
+/// All that works in tiles, in tiles of `HEIGHT` rows: `n × n` numbers and as many columns as a panel has.
+fn all_in_tiles_of<const HEIGHT: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
     let l = factor(&positive_definite(n, values), n, (LANES..n).step_by(LANES).chain([n]));
     let (panel, _) = values[..n * LANES].as_chunks::<LANES>();
     let (l, a) = (Matrix::from_slice(&l, n, n), Matrix::from_slice(values, n, n));
     let right = Matrix::from_slice(panel.as_flattened(), LANES, n);
     let mut results = [(); 7].map(|()| panel.to_vec());
     let [lower, upper, sum, product, transposed, distances, differences] = &mut results;
-    in_tiles!(T, n, solve_lower_tile(Rows(&l), lower));
-    in_tiles!(T, n, solve_upper_tile(&l, upper));
+    in_tiles!(HEIGHT, n, solve_lower_tile(Rows(&l), lower));
+    in_tiles!(HEIGHT, n, solve_upper_tile(&l, upper));
     let mut sum = MatrixMut::from_slice(sum.as_flattened_mut(), LANES, n);
     for row in (0..LANES).step_by(PART) {
-        in_tiles!(T, n, multiply_add_any_tile(&mut sum, Columns(&a), &right, row));
+        in_tiles!(HEIGHT, n, multiply_add_any_tile(&mut sum, Columns(&a), &right, row));
     }
-    in_tiles!(T, n, product_tile(product, Rows(&a), panel));
-    in_tiles!(T, n, product_tile(transposed, Columns(&a), panel));
-    in_tiles!(T, n, squared_distances_tile(distances, Rows(&a), panel));
-    in_tiles!(T, n, weighted_differences_tile(differences, panel, panel, &a));
+    in_tiles!(HEIGHT, n, product_tile(product, Rows(&a), panel));
+    in_tiles!(HEIGHT, n, product_tile(transposed, Columns(&a), panel));
+    in_tiles!(HEIGHT, n, squared_distances_tile(distances, Rows(&a), panel));
+    in_tiles!(HEIGHT, n, weighted_differences_tile(differences, panel, panel, &a));
     let mut one: Vec<f32> = panel.iter().map(|row| row[0]).collect();
-    in_tiles!(T, n, solve_lower_one_tile(Rows(&l), &mut one));
+    in_tiles!(HEIGHT, n, solve_lower_one_tile(Rows(&l), &mut one));
     results.concat().into_iter().chain(one.into_iter().map(|x| [x; LANES])).collect()
 }
 

@@ -52,11 +52,12 @@ pub(super) trait Left: Copy {
     /// Whether columns follow each other in memory, so that groups of them are quicker to read.
     const GROUPS: bool;
 
-    /// Its rows `first..first + R` and columns `columns.0..columns.1`, as a function of row and column from there.
-    fn tile<const R: usize>(self, first: usize, columns: (usize, usize)) -> impl Fn(usize, usize) -> f32;
+    /// Its rows `first..first + HEIGHT` and columns `columns.0..columns.1`, as a function of row and column from there.
+    fn tile<const HEIGHT: usize>(self, first: usize, columns: (usize, usize))
+    -> impl Fn(usize, usize) -> f32;
 
     /// The same from the first column on, in groups: as a function of row, group and place in the group.
-    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
+    fn groups<const HEIGHT: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
 }
 
 /// A factor whose rows are the columns of a matrix.
@@ -71,19 +72,23 @@ impl Left for Rows<'_, '_> {
     const GROUPS: bool = true;
 
     #[inline(always)]
-    fn tile<const R: usize>(self, first: usize, (from, to): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
-        let mut rows = [&[][..]; R];
+    fn tile<const HEIGHT: usize>(
+        self,
+        first: usize,
+        (from, to): (usize, usize),
+    ) -> impl Fn(usize, usize) -> f32 {
+        let mut rows = [&[][..]; HEIGHT];
         if from < to {
-            each!(i < R, rows[i] = &column(self.0, first + i)[from..to]);
+            each!(i < HEIGHT, rows[i] = &column(self.0, first + i)[from..to]);
         }
         move |r, k| rows[r][k]
     }
 
     #[inline(always)]
-    fn groups<const R: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
-        let mut rows = [&[][..]; R];
+    fn groups<const HEIGHT: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let mut rows = [&[][..]; HEIGHT];
         if groups > 0 {
-            each!(i < R, rows[i] = &column(self.0, first + i).as_chunks::<GROUP>().0[..groups]);
+            each!(i < HEIGHT, rows[i] = &column(self.0, first + i).as_chunks::<GROUP>().0[..groups]);
         }
         move |r, group, k| rows[r][group][k]
     }
@@ -93,16 +98,21 @@ impl Left for Columns<'_, '_> {
     const GROUPS: bool = false;
 
     #[inline(always)]
-    fn tile<const R: usize>(self, first: usize, (from, _): (usize, usize)) -> impl Fn(usize, usize) -> f32 {
+    fn tile<const HEIGHT: usize>(
+        self,
+        first: usize,
+        (from, _): (usize, usize),
+    ) -> impl Fn(usize, usize) -> f32 {
         move |r, k| {
-            let column: &[f32; R] = column(self.0, from + k)[first..].first_chunk().expect("so many rows");
+            let column: &[f32; HEIGHT] =
+                column(self.0, from + k)[first..].first_chunk().expect("so many rows");
             column[r]
         }
     }
 
     #[inline(always)]
-    fn groups<const R: usize>(self, first: usize, _: usize) -> impl Fn(usize, usize, usize) -> f32 {
-        let tile = self.tile::<R>(first, (0, 0));
+    fn groups<const HEIGHT: usize>(self, first: usize, _: usize) -> impl Fn(usize, usize, usize) -> f32 {
+        let tile = self.tile::<HEIGHT>(first, (0, 0));
         move |r, group, k| tile(r, group * GROUP + k)
     }
 }
@@ -124,34 +134,34 @@ pub(super) fn subtract(acc: &mut Part, a: f32, b: &Part) {
 ///
 /// What does not depend on the part is done once.
 #[inline(always)]
-pub(super) fn accumulator<'b, const R: usize, const W: usize, A: Left + 'b>(
+pub(super) fn accumulator<'b, const HEIGHT: usize, const PER_ROW: usize, A: Left + 'b>(
     step: impl Fn(&mut Part, f32, &Part),
     a: A,
     first: usize,
-    b: &'b [[Part; W]],
-) -> impl Fn([Part; R], usize) -> [Part; R] {
+    b: &'b [[Part; PER_ROW]],
+) -> impl Fn([Part; HEIGHT], usize) -> [Part; HEIGHT] {
     // Single rows are few: for them, shorter code is better.
-    let grouped = GROUP > 1 && R > 1 && A::GROUPS;
+    let grouped = GROUP > 1 && HEIGHT > 1 && A::GROUPS;
     let groups = if grouped { b.as_chunks::<GROUP>().0 } else { &[] };
     let rest = groups.len() * GROUP;
-    let left = a.groups::<R>(first, groups.len());
-    let last = a.tile::<R>(first, (rest, b.len()));
+    let left = a.groups::<HEIGHT>(first, groups.len());
+    let last = a.tile::<HEIGHT>(first, (rest, b.len()));
     let b = &b[rest..];
     move |mut acc, part| {
         for group in 0..groups.len() {
             each!(k < GROUP, {
                 let b = &groups[group][k][part];
-                each!(i < R, step(&mut acc[i], left(i, group, k), b));
+                each!(i < HEIGHT, step(&mut acc[i], left(i, group, k), b));
             });
         }
         for k in 0..b.len() {
-            each!(i < R, step(&mut acc[i], last(i, k), &b[k][part]));
+            each!(i < HEIGHT, step(&mut acc[i], last(i, k), &b[k][part]));
         }
         acc
     }
 }
 
-/// Calls `$tile::<R>(…, first)` for all rows: in tiles of `R = $height`, then one by one.
+/// Calls `$tile::<HEIGHT>(…, first)` for all rows: in tiles of `HEIGHT = $height`, then one by one.
 ///
 /// The height is a parameter for the sake of the tests alone: they compare the bits of several.
 macro_rules! in_tiles {
@@ -179,20 +189,27 @@ pub(super) fn parts_mut(panel: &mut [Lane]) -> &mut [[Part; PARTS]] {
     panel.as_flattened_mut().as_chunks_mut().0.as_chunks_mut().0
 }
 
-/// `R` rows of one part of the columns, copied to registers.
+/// `HEIGHT` rows of one part of the columns, copied to registers.
 #[inline(always)]
-pub(super) fn load<const R: usize, const W: usize>(rows: &[[Part; W]], part: usize) -> [Part; R] {
-    let rows: &[[Part; W]; R] = rows.first_chunk().expect("so many rows");
-    let mut tile = [[0.0; PART]; R];
-    each!(i < R, tile[i] = rows[i][part]);
+pub(super) fn load<const HEIGHT: usize, const PER_ROW: usize>(
+    rows: &[[Part; PER_ROW]],
+    part: usize,
+) -> [Part; HEIGHT] {
+    let rows: &[[Part; PER_ROW]; HEIGHT] = rows.first_chunk().expect("so many rows");
+    let mut tile = [[0.0; PART]; HEIGHT];
+    each!(i < HEIGHT, tile[i] = rows[i][part]);
     tile
 }
 
 /// And back.
 #[inline(always)]
-pub(super) fn store<const R: usize, const W: usize>(tile: [Part; R], rows: &mut [[Part; W]], part: usize) {
-    let rows: &mut [[Part; W]; R] = rows.first_chunk_mut().expect("so many rows");
-    each!(i < R, rows[i][part] = tile[i]);
+pub(super) fn store<const HEIGHT: usize, const PER_ROW: usize>(
+    tile: [Part; HEIGHT],
+    rows: &mut [[Part; PER_ROW]],
+    part: usize,
+) {
+    let rows: &mut [[Part; PER_ROW]; HEIGHT] = rows.first_chunk_mut().expect("so many rows");
+    each!(i < HEIGHT, rows[i][part] = tile[i]);
 }
 
 pub(super) use {each, in_tiles};

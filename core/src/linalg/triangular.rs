@@ -23,17 +23,17 @@ const SMALLEST: f32 = 1e-18;
 /// diagonal, which needs not wait for the row above as a division would.
 #[cfg_attr(target_arch = "arm", inline(always))]
 #[cfg_attr(not(target_arch = "arm"), inline(never))]
-fn solve_corner<const R: usize, const DOWN: bool>(
-    mut tile: [Part; R],
+fn solve_corner<const HEIGHT: usize, const DOWN: bool>(
+    mut tile: [Part; HEIGHT],
     corner: impl Fn(usize, usize) -> f32,
-) -> [Part; R] {
-    let mut inverse = [0.0; R];
-    each!(written out: i < R, inverse[i] = 1.0 / corner(i, i));
-    each!(written out: j < R, {
-        let j = if DOWN { j } else { R - 1 - j };
+) -> [Part; HEIGHT] {
+    let mut inverse = [0.0; HEIGHT];
+    each!(written out: i < HEIGHT, inverse[i] = 1.0 / corner(i, i));
+    each!(written out: j < HEIGHT, {
+        let j = if DOWN { j } else { HEIGHT - 1 - j };
         scale(&mut tile[j], inverse[j]);
         let solved = tile[j];
-        each!(written out: i < R, if (i > j) == DOWN && i != j { subtract(&mut tile[i], corner(i, j), &solved) });
+        each!(written out: i < HEIGHT, if (i > j) == DOWN && i != j { subtract(&mut tile[i], corner(i, j), &solved) });
     });
     tile
 }
@@ -61,13 +61,13 @@ pub fn solve_lower(l: &Matrix<'_>, panel: &mut [Lane]) {
 
 /// Rows from `first` of [`solve_lower`], those above being solved.
 #[inline(always)]
-pub(super) fn solve_lower_tile<const R: usize>(l: impl Left, panel: &mut [Lane], first: usize) {
+pub(super) fn solve_lower_tile<const HEIGHT: usize>(l: impl Left, panel: &mut [Lane], first: usize) {
     let (done, rest) = parts_mut(panel).split_at_mut(first);
-    let reduce = accumulator::<R, _, _>(subtract, l, first, done);
-    let corner = l.tile::<R>(first, (first, first + R));
+    let reduce = accumulator::<HEIGHT, _, _>(subtract, l, first, done);
+    let corner = l.tile::<HEIGHT>(first, (first, first + HEIGHT));
     for part in 0..PARTS {
-        let tile = reduce(load::<R, _>(rest, part), part);
-        store(solve_corner::<R, true>(tile, &corner), rest, part);
+        let tile = reduce(load::<HEIGHT, _>(rest, part), part);
+        store(solve_corner::<HEIGHT, true>(tile, &corner), rest, part);
     }
 }
 
@@ -78,22 +78,22 @@ pub fn solve_upper(l: &Matrix<'_>, panel: &mut [Lane]) {
     in_tiles!(ROWS, panel.len(), solve_upper_tile(l, panel));
 }
 
-/// `R` rows of [`solve_upper`] above the last `from_end`, which are solved.
+/// `HEIGHT` rows of [`solve_upper`] above the last `from_end`, which are solved.
 #[inline(always)]
-pub(super) fn solve_upper_tile<const R: usize>(l: &Matrix<'_>, panel: &mut [Lane], from_end: usize) {
+pub(super) fn solve_upper_tile<const HEIGHT: usize>(l: &Matrix<'_>, panel: &mut [Lane], from_end: usize) {
     let end = panel.len() - from_end;
-    let first = end - R;
+    let first = end - HEIGHT;
     let (head, done) = parts_mut(panel).split_at_mut(end);
     let rest = &mut head[first..];
-    let below = l.generic_view((first, end), (Const::<R>, Dyn(done.len())));
-    let corner = Columns(l).tile::<R>(first, (first, end));
+    let below = l.generic_view((first, end), (Const::<HEIGHT>, Dyn(done.len())));
+    let corner = Columns(l).tile::<HEIGHT>(first, (first, end));
     for part in 0..PARTS {
-        let mut tile = load::<R, _>(rest, part);
+        let mut tile = load::<HEIGHT, _>(rest, part);
         for k in (0..done.len()).rev() {
             let below = below.column(k).data.into_slice();
-            each!(i < R, subtract(&mut tile[i], below[i], &done[k][part]));
+            each!(i < HEIGHT, subtract(&mut tile[i], below[i], &done[k][part]));
         }
-        store(solve_corner::<R, false>(tile, &corner), rest, part);
+        store(solve_corner::<HEIGHT, false>(tile, &corner), rest, part);
     }
 }
 
@@ -103,17 +103,18 @@ pub fn solve_lower_one(l: &Matrix<'_>, x: &mut [f32]) {
 }
 
 /// Numbers from `first` of [`solve_lower_one`]: sums that need not wait for each other.
-pub(super) fn solve_lower_one_tile<const R: usize>(l: impl Left, x: &mut [f32], first: usize) {
+pub(super) fn solve_lower_one_tile<const HEIGHT: usize>(l: impl Left, x: &mut [f32], first: usize) {
     let (done, rest) = x.split_at_mut(first);
-    let rest: &mut [f32; R] = rest.first_chunk_mut().expect("so many rows");
-    let (before, corner) = (l.tile::<R>(first, (0, first)), l.tile::<R>(first, (first, first + R)));
+    let rest: &mut [f32; HEIGHT] = rest.first_chunk_mut().expect("so many rows");
+    let (before, corner) =
+        (l.tile::<HEIGHT>(first, (0, first)), l.tile::<HEIGHT>(first, (first, first + HEIGHT)));
     let mut sums = *rest;
     for (j, done) in done.iter().enumerate() {
-        for i in 0..R {
+        for i in 0..HEIGHT {
             sums[i] -= before(i, j) * done;
         }
     }
-    for i in 0..R {
+    for i in 0..HEIGHT {
         for j in 0..i {
             sums[i] -= corner(i, j) * sums[j];
         }

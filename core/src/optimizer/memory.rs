@@ -67,6 +67,10 @@ impl<
     const CENTRES: usize = if A >= V { V } else { 0 };
 
     /// All zeros.
+    #[allow(
+        clippy::new_without_default,
+        reason = "a default would be made on the stack, which it may not fit"
+    )]
     pub const fn new() -> Self {
         const {
             assert!(D >= 1 && D <= MAX_DIMENSIONS, "`dimensions` must be 1 to 16");
@@ -167,6 +171,20 @@ impl<
     }
 }
 
+/// A [`Memory`] of any size, for code that does not know which: `&mut dyn AnyMemory`.
+pub trait AnyMemory {
+    /// As [`Memory::start`].
+    ///
+    /// # Errors
+    /// As there.
+    fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error>;
+}
+
 impl<
     const D: usize,
     const M: usize,
@@ -176,10 +194,15 @@ impl<
     const P: usize,
     const A: usize,
     const Q: usize,
-> Default for Memory<D, M, N, V, F, P, A, Q>
+> AnyMemory for Memory<D, M, N, V, F, P, A, Q>
 {
-    fn default() -> Self {
-        Self::new()
+    fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error> {
+        Memory::start(self, problem, settings, seed)
     }
 }
 

@@ -40,7 +40,7 @@ mod design;
 mod query;
 mod save;
 
-pub use memory::{Capacities, Memory};
+pub use memory::{AnyMemory, Capacities, Memory};
 pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
 
 use core::ops::RangeInclusive;

@@ -11,7 +11,7 @@ mod entry;
 pub mod profile;
 
 use embedded_io::{Read, ReadReady, Write};
-use foretune_core::{Activity, Dimension, Memory, Optimizer, Problem, Progress, Query, Settings, Stop};
+use foretune_core::{Activity, AnyMemory, Dimension, Optimizer, Problem, Progress, Query, Settings, Stop};
 use foretune_link as link;
 use link::{Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
 
@@ -49,41 +49,6 @@ const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
 /// Whether a loop goes on: always on a board, as long as a test wants on a host.
 pub trait KeepGoing<S>: FnMut(&mut S) -> bool {}
 impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
-
-/// A memory of any size to start an optimizer in.
-pub trait Start {
-    /// As [`Memory::start`].
-    ///
-    /// # Errors
-    /// As there.
-    fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, foretune_core::Error>;
-}
-
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Start for Memory<D, M, N, V, F, P, A, Q>
-{
-    fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, foretune_core::Error> {
-        Memory::start(self, problem, settings, seed)
-    }
-}
 
 /// The application on a board.
 pub struct App<B: Board> {
@@ -180,7 +145,7 @@ impl<B: Board> App<B> {
     }
 
     /// Works for ever, or as long as `going` says.
-    pub fn run(&mut self, memory: &mut dyn Start, mut going: impl KeepGoing<B::System>) {
+    pub fn run(&mut self, memory: &mut dyn AnyMemory, mut going: impl KeepGoing<B::System>) {
         while going(&mut self.system) {
             if !self.is_at_work() {
                 self.rest();
@@ -208,7 +173,7 @@ impl<B: Board> App<B> {
     }
 
     /// The optimizer for the task that runs: its knowledge loaded, its answers so far recalled.
-    fn start<'m>(&mut self, memory: &'m mut dyn Start) -> Result<Optimizer<'m>, foretune_core::Error> {
+    fn start<'m>(&mut self, memory: &'m mut dyn AnyMemory) -> Result<Optimizer<'m>, foretune_core::Error> {
         let Some(begin) = self.recorder.begun() else { return Err(foretune_core::Error::OutOfTurn) };
         let problem = Problem { budget: begin.budget, ..self.config.problem };
         let mut optimizer = memory.start(problem, self.config.settings, begin.seed)?;

@@ -37,9 +37,9 @@ pub struct Task {
     pub records: u32,
 }
 
-/// The journal of the current or last task, with records of `R` bytes.
+/// The journal of the current or last task, with records of `RECORD` bytes.
 #[derive(Debug)]
-pub struct Journal<const R: usize> {
+pub struct Journal<const RECORD: usize> {
     regions: [Region; 2],
     active: Option<Active>,
 }
@@ -55,12 +55,12 @@ struct Active {
     certain: bool,
 }
 
-impl<const R: usize> Journal<R> {
-    const FORMAT: Format = Format { magic: *b"FTJN", version: 1 | (R as u32) << 16 };
+impl<const RECORD: usize> Journal<RECORD> {
+    const FORMAT: Format = Format { magic: *b"FTJN", version: 1 | (RECORD as u32) << 16 };
 
     /// Finds the newest task and counts its records.
     pub fn open<F: NorFlash>(flash: &mut F, regions: [Region; 2]) -> Self {
-        const { assert!(R > 0 && R <= MAX_RECORD) }
+        const { assert!(RECORD > 0 && RECORD <= MAX_RECORD) }
         flash::check_units::<F>();
         let found =
             regions.map(|region| area::find(flash, region, Self::FORMAT).filter(|found| found.certain));
@@ -89,7 +89,7 @@ impl<const R: usize> Journal<R> {
 
     /// Records that fit beside a preamble of this length.
     pub fn capacity<F: NorFlash>(&self, preamble: usize) -> u32 {
-        let [a, b] = self.regions.map(|region| places::<F, R>(region, preamble as u32));
+        let [a, b] = self.regions.map(|region| places::<F, RECORD>(region, preamble as u32));
         a.min(b)
     }
 
@@ -126,7 +126,7 @@ impl<const R: usize> Journal<R> {
     }
 
     /// Appends a record: when this returns, it is there for good. After an error, try again.
-    pub fn append<F: NorFlash>(&mut self, flash: &mut F, record: &[u8; R]) -> Result<(), Error> {
+    pub fn append<F: NorFlash>(&mut self, flash: &mut F, record: &[u8; RECORD]) -> Result<(), Error> {
         let active = self.active.ok_or(Error::NotOpen)?;
         if active.count >= self.capacity::<F>(active.header.length as usize) {
             return Err(Error::Full);
@@ -150,7 +150,7 @@ impl<const R: usize> Journal<R> {
     }
 
     /// The record with this index, from 0; none at the end.
-    pub fn record<F: NorFlash>(&self, flash: &mut F, index: u32) -> Option<[u8; R]> {
+    pub fn record<F: NorFlash>(&self, flash: &mut F, index: u32) -> Option<[u8; RECORD]> {
         let active = self.active.filter(|active| index < active.count)?;
         self.look(flash, &active, index)
     }
@@ -177,7 +177,9 @@ impl<const R: usize> Journal<R> {
 
     /// Erases an area and writes the preamble.
     fn prepare<F: NorFlash>(&self, flash: &mut F, which: usize, preamble: &[u8]) -> Result<(), Error> {
-        if preamble.len() > MAX_PREAMBLE || places::<F, R>(self.regions[which], preamble.len() as u32) == 0 {
+        if preamble.len() > MAX_PREAMBLE
+            || places::<F, RECORD>(self.regions[which], preamble.len() as u32) == 0
+        {
             return Err(Error::TooLarge);
         }
         flash::erase(flash, self.regions[which])?;
@@ -194,15 +196,15 @@ impl<const R: usize> Journal<R> {
     }
 
     /// The sound record at this place, if there is one.
-    fn look<F: NorFlash>(&self, flash: &mut F, active: &Active, index: u32) -> Option<[u8; R]> {
-        if index >= places::<F, R>(self.regions[active.which], active.header.length) {
+    fn look<F: NorFlash>(&self, flash: &mut F, active: &Active, index: u32) -> Option<[u8; RECORD]> {
+        if index >= places::<F, RECORD>(self.regions[active.which], active.header.length) {
             return None;
         }
-        let mut payload = [0; R];
+        let mut payload = [0; RECORD];
         let mut crc = [0; CRC_BYTES];
         let start = self.place::<F>(active, index);
         flash::read(flash, start, &mut payload).ok()?;
-        flash::read(flash, start + R as u32, &mut crc).ok()?;
+        flash::read(flash, start + RECORD as u32, &mut crc).ok()?;
         (u32::from_le_bytes(crc) == record_crc(&active.header, index, &payload)).then_some(payload)
     }
 
@@ -211,17 +213,18 @@ impl<const R: usize> Journal<R> {
         flash: &mut F,
         active: &Active,
         index: u32,
-        record: &[u8; R],
+        record: &[u8; RECORD],
     ) -> Result<(), Error> {
         let mut bytes = [0; MAX_RECORD + CRC_BYTES];
-        bytes[..R].copy_from_slice(record);
-        bytes[R..R + CRC_BYTES].copy_from_slice(&record_crc(&active.header, index, record).to_le_bytes());
-        flash::write_checked(flash, self.place::<F>(active, index), &bytes[..R + CRC_BYTES])
+        bytes[..RECORD].copy_from_slice(record);
+        bytes[RECORD..RECORD + CRC_BYTES]
+            .copy_from_slice(&record_crc(&active.header, index, record).to_le_bytes());
+        flash::write_checked(flash, self.place::<F>(active, index), &bytes[..RECORD + CRC_BYTES])
     }
 
     /// Where in the flash a record has its place.
     fn place<F: NorFlash>(&self, active: &Active, index: u32) -> u32 {
-        self.regions[active.which].start + records_start(active.header.length) + index * stride::<F, R>()
+        self.regions[active.which].start + records_start(active.header.length) + index * stride::<F, RECORD>()
     }
 }
 
@@ -231,13 +234,13 @@ fn records_start(preamble: u32) -> u32 {
 }
 
 /// Bytes from one record to the next.
-fn stride<F: NorFlash, const R: usize>() -> u32 {
-    flash::round_up::<F>(R + CRC_BYTES) as u32
+fn stride<F: NorFlash, const RECORD: usize>() -> u32 {
+    flash::round_up::<F>(RECORD + CRC_BYTES) as u32
 }
 
 /// Records that have a place in the region.
-fn places<F: NorFlash, const R: usize>(region: Region, preamble: u32) -> u32 {
-    region.length.saturating_sub(records_start(preamble)) / stride::<F, R>()
+fn places<F: NorFlash, const RECORD: usize>(region: Region, preamble: u32) -> u32 {
+    region.length.saturating_sub(records_start(preamble)) / stride::<F, RECORD>()
 }
 
 fn record_crc(header: &Header, index: u32, payload: &[u8]) -> u32 {

@@ -22,8 +22,8 @@ const STEPS: u32 = 6;
 const KNOWLEDGE: usize = 150;
 
 /// A tuner that knows nothing but hashes; lives on a flash of any units.
-struct Toy<const W: usize, const E: usize> {
-    store: Store<SimFlash<1, W, E>, RECORD>,
+struct Toy<const WRITE: usize, const ERASE: usize> {
+    store: Store<SimFlash<1, WRITE, ERASE>, RECORD>,
     knowledge: Vec<u8>,
     records: Vec<[u8; RECORD]>,
     task: u32,
@@ -58,19 +58,19 @@ fn learnt(knowledge: &[u8], records: &[[u8; RECORD]]) -> Vec<u8> {
     (0..KNOWLEDGE).map(|i| crc32(&[&seed.to_le_bytes()[..], &[i as u8]].concat()) as u8).collect()
 }
 
-impl<const W: usize, const E: usize> Toy<W, E> {
+impl<const WRITE: usize, const ERASE: usize> Toy<WRITE, ERASE> {
     fn layout() -> Layout {
-        let sectors = |bytes: usize| bytes.next_multiple_of(E) as u32;
-        Layout::consecutive(0, sectors(PAYLOAD_OFFSET as usize + KNOWLEDGE + W), sectors(512))
+        let sectors = |bytes: usize| bytes.next_multiple_of(ERASE) as u32;
+        Layout::consecutive(0, sectors(PAYLOAD_OFFSET as usize + KNOWLEDGE + WRITE), sectors(512))
     }
 
-    fn flash(ecc: bool) -> SimFlash<1, W, E> {
+    fn flash(ecc: bool) -> SimFlash<1, WRITE, ERASE> {
         let flash = SimFlash::new(Self::layout().end() as usize);
         if ecc { flash } else { flash.without_ecc() }
     }
 
     /// Starts on whatever the flash holds.
-    fn start(flash: SimFlash<1, W, E>) -> Self {
+    fn start(flash: SimFlash<1, WRITE, ERASE>) -> Self {
         let mut store = Store::open(flash, Self::layout()).unwrap();
         let mut knowledge = std::vec![0; store.knowledge().map_or(0, |slot| slot.length as usize)];
         if !knowledge.is_empty() {
@@ -126,20 +126,20 @@ impl<const W: usize, const E: usize> Toy<W, E> {
 }
 
 /// Length of an undisturbed life in operations, and what is known at its end.
-fn undisturbed<const W: usize, const E: usize>() -> (u64, Vec<u8>) {
-    let mut toy = Toy::<W, E>::start(Toy::<W, E>::flash(true));
+fn undisturbed<const WRITE: usize, const ERASE: usize>() -> (u64, Vec<u8>) {
+    let mut toy = Toy::<WRITE, ERASE>::start(Toy::<WRITE, ERASE>::flash(true));
     toy.live(&mut (0, 0)).unwrap();
     let operations = toy.store.flash().operations();
     (operations, toy.knowledge)
 }
 
 /// Lives with power cuts: each is given as operations after the start before it, and the way it tears.
-fn disturbed<const W: usize, const E: usize>(cuts: &[(u64, Tear)], ecc: bool) -> Vec<u8> {
-    let mut flash = Toy::<W, E>::flash(ecc);
+fn disturbed<const WRITE: usize, const ERASE: usize>(cuts: &[(u64, Tear)], ecc: bool) -> Vec<u8> {
+    let mut flash = Toy::<WRITE, ERASE>::flash(ecc);
     let (mut acknowledged, mut seen) = ((0, 0), (0, 0));
     for (seed, &(after, tear)) in cuts.iter().enumerate() {
         flash.cut_after(after, tear, after.wrapping_mul(31).wrapping_add(seed as u64));
-        let mut toy = Toy::<W, E>::start(flash);
+        let mut toy = Toy::<WRITE, ERASE>::start(flash);
         if !toy.store.flash().is_off() {
             seen = toy.check(acknowledged, seen, cuts);
             let _ = toy.live(&mut acknowledged);
@@ -147,15 +147,15 @@ fn disturbed<const W: usize, const E: usize>(cuts: &[(u64, Tear)], ecc: bool) ->
         flash = toy.store.release();
         flash.power_up();
     }
-    let mut toy = Toy::<W, E>::start(flash);
+    let mut toy = Toy::<WRITE, ERASE>::start(flash);
     toy.check(acknowledged, seen, cuts);
     toy.live(&mut acknowledged).unwrap();
-    let again = Toy::<W, E>::start(toy.store.release());
+    let again = Toy::<WRITE, ERASE>::start(toy.store.release());
     assert_eq!(again.knowledge, toy.knowledge);
     toy.knowledge
 }
 
-impl<const W: usize, const E: usize> Toy<W, E> {
+impl<const WRITE: usize, const ERASE: usize> Toy<WRITE, ERASE> {
     /// Nothing that was acknowledged is lost, and at most the operation under way is there beyond it and what was seen at
     /// the last start.
     fn check(&self, acknowledged: Point, seen: Point, cuts: &[(u64, Tear)]) -> Point {
@@ -170,29 +170,29 @@ impl<const W: usize, const E: usize> Toy<W, E> {
     }
 }
 
-fn one_cut_everywhere<const W: usize, const E: usize>(ecc: bool) {
-    let (operations, knowledge) = undisturbed::<W, E>();
+fn one_cut_everywhere<const WRITE: usize, const ERASE: usize>(ecc: bool) {
+    let (operations, knowledge) = undisturbed::<WRITE, ERASE>();
     for tear in Tear::ALL {
         for after in 0..operations {
-            assert_eq!(disturbed::<W, E>(&[(after, tear)], ecc), knowledge, "{tear:?} after {after}");
+            assert_eq!(disturbed::<WRITE, ERASE>(&[(after, tear)], ecc), knowledge, "{tear:?} after {after}");
         }
     }
 }
 
 /// A second cut soon after every first one, on a flash of these units.
-fn two_cuts_everywhere<const W: usize, const E: usize>(ecc: bool) {
-    let (operations, knowledge) = undisturbed::<W, E>();
+fn two_cuts_everywhere<const WRITE: usize, const ERASE: usize>(ecc: bool) {
+    let (operations, knowledge) = undisturbed::<WRITE, ERASE>();
     for first in [Tear::Bits, Tear::Unseen, Tear::Weak] {
         for after in 0..operations {
             let cuts = [(after, first), (after % 30, Tear::Weak), (7, Tear::Unseen)];
-            assert_eq!(disturbed::<W, E>(&cuts, ecc), knowledge, "{cuts:?}");
+            assert_eq!(disturbed::<WRITE, ERASE>(&cuts, ecc), knowledge, "{cuts:?}");
         }
     }
 }
 
-fn cuts_on<const W: usize, const E: usize>(ecc: bool) {
-    one_cut_everywhere::<W, E>(ecc);
-    two_cuts_everywhere::<W, E>(ecc);
+fn cuts_on<const WRITE: usize, const ERASE: usize>(ecc: bool) {
+    one_cut_everywhere::<WRITE, ERASE>(ecc);
+    two_cuts_everywhere::<WRITE, ERASE>(ecc);
 }
 
 #[test]

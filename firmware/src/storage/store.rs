@@ -67,15 +67,15 @@ enum Incoming {
     Written(Written),
 }
 
-/// All that is stored, in a flash of type `F`, with journal records of `R` bytes.
-pub struct Store<F, const R: usize> {
+/// All that is stored, in a flash of type `F`, with journal records of `RECORD` bytes.
+pub struct Store<F, const RECORD: usize> {
     flash: F,
     slots: Slots,
-    journal: Journal<R>,
+    journal: Journal<RECORD>,
     incoming: Incoming,
 }
 
-impl<F: NorFlash, const R: usize> Store<F, R> {
+impl<F: NorFlash, const RECORD: usize> Store<F, RECORD> {
     /// Finds what there is. Damage is passed over; only a wrong layout is an error.
     pub fn open(mut flash: F, layout: Layout) -> Result<Self, Error> {
         let layout = layout.checked(&flash)?;
@@ -105,7 +105,7 @@ impl<F: NorFlash, const R: usize> Store<F, R> {
     }
 
     /// The journal.
-    pub fn journal(&self) -> &Journal<R> {
+    pub fn journal(&self) -> &Journal<RECORD> {
         &self.journal
     }
 
@@ -190,12 +190,12 @@ impl<F: NorFlash, const R: usize> Store<F, R> {
     }
 
     /// Appends a record to the last task's journal: when this returns, it is there for good.
-    pub fn append(&mut self, record: &[u8; R]) -> Result<(), Error> {
+    pub fn append(&mut self, record: &[u8; RECORD]) -> Result<(), Error> {
         self.journal.append(&mut self.flash, record)
     }
 
     /// The last task's record with this index, from 0; none at the end.
-    pub fn record(&mut self, index: u32) -> Option<[u8; R]> {
+    pub fn record(&mut self, index: u32) -> Option<[u8; RECORD]> {
         self.journal.record(&mut self.flash, index)
     }
 

@@ -31,19 +31,19 @@ struct Factors {
     left: [[f32; 12]; ROWS],
 }
 
-/// Operations per second in tiles of `R` rows, over some tens of microseconds.
-fn rate<const R: usize>(factors: &Factors) -> f64 {
+/// Operations per second in tiles of `HEIGHT` rows, over some tens of microseconds.
+fn rate<const HEIGHT: usize>(factors: &Factors) -> f64 {
     const PASSES: usize = 20;
     let start = Instant::now();
     for _ in 0..PASSES {
-        black_box(multiply_add::<R>(black_box(factors)));
+        black_box(multiply_add::<HEIGHT>(black_box(factors)));
     }
-    (2 * 8 * R * ROWS * PASSES) as f64 / start.elapsed().as_secs_f64()
+    (2 * 8 * HEIGHT * ROWS * PASSES) as f64 / start.elapsed().as_secs_f64()
 }
 
 #[inline(never)]
-fn multiply_add<const R: usize>(factors: &Factors) -> [Lane; R] {
-    let mut sums = [[0.0; 8]; R];
+fn multiply_add<const HEIGHT: usize>(factors: &Factors) -> [Lane; HEIGHT] {
+    let mut sums = [[0.0; 8]; HEIGHT];
     for (left, right) in factors.left.iter().zip(&factors.right) {
         for (sum, left) in sums.iter_mut().zip(left) {
             for (sum, right) in sum.iter_mut().zip(right) {

@@ -3,9 +3,7 @@
 //! Capacities are upper bounds and change no bit, except one: the room for observations is a second budget
 //! (see [`foretune_core::Memory`]), so it is a setting.
 
-use foretune_core::{
-    Error, MAX_DIMENSIONS, MAX_FIDELITIES, MAX_PARTICLES, Map, Optimizer, Problem, Settings,
-};
+use foretune_core::{AnyMemory, MAX_DIMENSIONS, MAX_FIDELITIES, MAX_PARTICLES, Map};
 
 /// Room for observations that can be chosen.
 pub const CAPACITIES: [usize; 4] = [32, 64, 128, 256];
@@ -18,23 +16,10 @@ pub const MAX_CANDIDATES: usize = 1024;
 /// Stack of a thread that starts an optimizer: its memory of some megabytes is made there before it is boxed.
 pub const STACK: usize = 64 << 20;
 
-/// The memory of an optimizer, of some size.
-pub trait Room {
-    /// All zeros.
-    fn boxed() -> Box<dyn Room>
-    where
-        Self: Sized;
-
-    /// An optimizer at the start of its first task.
-    ///
-    /// # Errors
-    /// As [`foretune_core::Memory::start`].
-    fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, Error>;
+/// A memory on the heap. A function of its own, so that a stack has room for one of them at a time.
+#[inline(never)]
+fn boxed<M: AnyMemory + 'static>(new: fn() -> M) -> Box<dyn AnyMemory> {
+    Box::new(new())
 }
 
 /// Defines [`room`]: the first row that has the map and enough slots counts, else the last.
@@ -50,30 +35,14 @@ macro_rules! rooms {
                 candidates: MAX_CANDIDATES
             );
 
-            impl Room for $name {
-                // A function of its own, so that a stack has room for one of them at a time.
-                #[inline(never)]
-                fn boxed() -> Box<dyn Room> {
-                    Box::new($name::new())
-                }
-
-                fn start<'a>(
-                    &'a mut self,
-                    problem: Problem<'a>,
-                    settings: Settings,
-                    seed: u64,
-                ) -> Result<Optimizer<'a>, Error> {
-                    self.start(problem, settings, seed)
-                }
-            }
         )*
 
         /// A memory for a map and at least so many observations, or the largest.
-        pub fn room(map: Map, observations: usize) -> Box<dyn Room> {
+        pub fn room(map: Map, observations: usize) -> Box<dyn AnyMemory> {
             match map {
-                $($map if observations <= $observations => $name::boxed(),)*
-                Map::Ard => Ard256::boxed(),
-                Map::Deep { .. } => Widest::boxed(),
+                $($map if observations <= $observations => boxed($name::new),)*
+                Map::Ard => boxed(Ard256::new),
+                Map::Deep { .. } => boxed(Widest::new),
             }
         }
     };
@@ -94,7 +63,7 @@ rooms! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_core::{Dimension, Fidelity, Goal};
+    use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings};
 
     #[test]
     fn as_many_dimensions_as_the_core_takes_fit_with_either_map() {

@@ -27,16 +27,16 @@ pub struct Outside {
 }
 
 /// With words and sectors of so many bytes.
-pub struct SimBoard<const W: usize, const E: usize> {
+pub struct SimBoard<const WRITE: usize, const ERASE: usize> {
     pub outside: Outside,
-    pub flash: SimFlash<1, W, E>,
+    pub flash: SimFlash<1, WRITE, ERASE>,
     pub fault: Option<Fault>,
 }
 
-impl<const W: usize, const E: usize> Board for SimBoard<W, E> {
+impl<const WRITE: usize, const ERASE: usize> Board for SimBoard<WRITE, ERASE> {
     const NAME: &'static str = "mock";
     type Serial = MockSerial;
-    type Flash = MockFlash<W, E>;
+    type Flash = MockFlash<WRITE, ERASE>;
     type System = MockSystem;
 
     fn split(self) -> Parts<Self> {
@@ -85,23 +85,23 @@ impl Write for MockSerial {
 }
 
 /// The simulated flash; when its power fails, so does that of the whole device.
-pub struct MockFlash<const W: usize, const E: usize> {
-    pub sim: SimFlash<1, W, E>,
+pub struct MockFlash<const WRITE: usize, const ERASE: usize> {
+    pub sim: SimFlash<1, WRITE, ERASE>,
     dead: Rc<Cell<bool>>,
 }
 
-impl<const W: usize, const E: usize> MockFlash<W, E> {
+impl<const WRITE: usize, const ERASE: usize> MockFlash<WRITE, ERASE> {
     fn after<T>(&mut self, result: T) -> T {
         self.dead.set(self.sim.is_off());
         result
     }
 }
 
-impl<const W: usize, const E: usize> nor_flash::ErrorType for MockFlash<W, E> {
+impl<const WRITE: usize, const ERASE: usize> nor_flash::ErrorType for MockFlash<WRITE, ERASE> {
     type Error = SimError;
 }
 
-impl<const W: usize, const E: usize> ReadNorFlash for MockFlash<W, E> {
+impl<const WRITE: usize, const ERASE: usize> ReadNorFlash for MockFlash<WRITE, ERASE> {
     const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), SimError> {
@@ -113,9 +113,9 @@ impl<const W: usize, const E: usize> ReadNorFlash for MockFlash<W, E> {
     }
 }
 
-impl<const W: usize, const E: usize> NorFlash for MockFlash<W, E> {
-    const WRITE_SIZE: usize = W;
-    const ERASE_SIZE: usize = E;
+impl<const WRITE: usize, const ERASE: usize> NorFlash for MockFlash<WRITE, ERASE> {
+    const WRITE_SIZE: usize = WRITE;
+    const ERASE_SIZE: usize = ERASE;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), SimError> {
         let result = self.sim.erase(from, to);
@@ -128,7 +128,7 @@ impl<const W: usize, const E: usize> NorFlash for MockFlash<W, E> {
     }
 }
 
-impl<const W: usize, const E: usize> Mapped for MockFlash<W, E> {
+impl<const WRITE: usize, const ERASE: usize> Mapped for MockFlash<WRITE, ERASE> {
     fn mapped(&self) -> &[u8] {
         self.sim.bytes()
     }
