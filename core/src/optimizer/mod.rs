@@ -37,6 +37,7 @@ mod candidates;
 mod search;
 mod learning;
 mod design;
+mod decide;
 mod query;
 mod save;
 
@@ -49,21 +50,17 @@ use crate::data::{Kind, LARGEST_DEVIATION, LARGEST_VALUE, Point, Scale, Scaling}
 use crate::error::Error;
 use crate::kernel::Model;
 use crate::math;
-use crate::random::Purpose;
-use crate::search::uniform;
-use crate::settings::{Method, Settings};
+use crate::settings::Settings;
 use crate::space::Problem;
 
 use candidates::Choice;
+use decide::Next;
 use design::Design;
 use learning::Learning;
 use live::Start;
 use memory::Buffers;
 use search::{Objective, Search};
 use state::{State, Task};
-
-/// Draws of an initial point before one that was observed already is taken.
-const DRAWS: usize = 16;
 
 /// The optimizer: settings and state around a borrowed [`Memory`].
 ///
@@ -116,18 +113,6 @@ enum Phase {
     /// A query was handed out.
     Waiting,
     Done,
-}
-
-/// What follows a slice that finished something.
-enum Next {
-    Decide,
-    Hand(Query),
-    Design(usize),
-    Learn(u32),
-    Judge,
-    Search(Objective),
-    Finish(Stop),
-    End,
 }
 
 #[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
@@ -214,7 +199,7 @@ impl<'a> Optimizer<'a> {
                 *v += 1;
                 (*v == state.settings.model.particles).then_some(Next::Decide)
             }
-            Phase::Deciding => Some(self.decide()),
+            Phase::Deciding => Some(state.decide()),
             Phase::Designing(design) => design.advance(state).then_some(Next::Decide),
             Phase::Learning(learning) => learning.advance(state, centres).then(|| match state.task.stop {
                 Some(_) => Next::Search(Objective::Mean),
@@ -279,100 +264,6 @@ impl<'a> Optimizer<'a> {
         Progress::Working
     }
 
-    /// What comes next: replay, the end, an initial point, a carried point, or a search.
-    fn decide(&mut self) -> Next {
-        let state = &mut self.state;
-        state.task.begun = true;
-        state.task.trials.expected = None;
-        let to_replay = state.memory.data.hidden();
-        if state.task.stopping && to_replay == 0 {
-            Next::Finish(Stop::Requested)
-        } else if let Some(points) = state.design_wanted() {
-            Next::Design(points)
-        } else if to_replay > 0 {
-            state.memory.data.reveal();
-            state.task.past += usize::from(state.memory.data.kind(state.memory.data.len() - 1) == Kind::Past);
-            self.observed()
-        } else if state.memory.data.room() == 0 {
-            Next::Finish(Stop::Capacity)
-        } else if let Some(query) = state.deployed_query() {
-            Next::Hand(query)
-        } else if !state.initial_done() && state.can_start() {
-            Next::Hand(self.initial_query())
-        } else if !state.fidelities().any(|m| state.prices().can_pay(m)) {
-            Next::Finish(Stop::Budget)
-        } else if let Some(query) = self.carried_query() {
-            Next::Hand(query)
-        } else {
-            self.search()
-        }
-    }
-
-    /// What the method looks for next, or the next point of the batch design.
-    fn search(&mut self) -> Next {
-        let state = &mut self.state;
-        let coin = |c: f32| state.random(Purpose::Coin, 0).uniform() < c;
-        let objective = match state.settings.method {
-            Method::MfMes | Method::Continual => Objective::Combined { beta: 0.0 },
-            Method::MftMes => Objective::Combined { beta: state.settings.transfer.beta },
-            Method::Separation { c } if coin(c) => Objective::Optimum,
-            Method::Separation { .. } => Objective::Parameters,
-            Method::Myopic { c } if coin(c) => Objective::Optimum,
-            Method::TwoPhase { c } if state.asked_so_far() < state.first_phase(c) => Objective::Optimum,
-            Method::Myopic { .. } | Method::TwoPhase { .. } => match state.design_point() {
-                Some(x) => return Next::Hand(state.query(x, state.problem.truth(), Kind::Search)),
-                None => Objective::Optimum,
-            },
-        };
-        Next::Search(objective)
-    }
-
-    /// A uniform point at a uniform fidelity, if possible one that was not asked yet.
-    fn initial_query(&self) -> Query {
-        let (state, dimensions) = (&self.state, self.state.problem.dimensions);
-        let mut random = state.random(Purpose::Start, 0);
-        let (mut x, mut fidelity): (Point, _) = (dimensions.iter().map(|_| 0.0).collect(), 0);
-        for _ in 0..DRAWS {
-            uniform(dimensions, &mut random, &mut x);
-            state.problem.keep_to_limits(state.start.deployed.as_deref(), &mut x);
-            fidelity = random.below(state.problem.fidelities.len());
-            if state.memory.data.count(&x, fidelity) == 0 {
-                break;
-            }
-        }
-        state.query(x, fidelity, Kind::Initial)
-    }
-
-    /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
-    fn carried_query(&mut self) -> Option<Query> {
-        let state = &mut self.state;
-        let (truth, transfer) = (state.problem.truth(), state.settings.transfer);
-        if state.problem.floor.is_some()
-            || !transfer.remeasure
-            || !state.uses_memory()
-            || !state.prices().can_pay(truth)
-        {
-            return None;
-        }
-        while state.task.next_carried < state.carried().min(transfer.carried) {
-            let x = state.carried_point(state.task.next_carried);
-            state.task.next_carried += 1;
-            if state.memory.data.count(&x, truth) == 0 && state.problem.admits(&x) {
-                return Some(state.query(x, truth, Kind::Carried));
-            }
-        }
-        None
-    }
-
-    /// After an observation has been added: scale, then learn.
-    fn observed(&mut self) -> Next {
-        let state = &mut self.state;
-        state.task.asked = None;
-        state.rescale();
-        let learns = state.initial_done();
-        Next::Learn(if learns { state.settings.learning.steps_per_round } else { 0 })
-    }
-
     /// Answers a query.
     ///
     /// # Errors
@@ -401,7 +292,7 @@ impl<'a> Optimizer<'a> {
         let acceptable = acceptable.and_then(|()| check_cost(cost));
         match acceptable.and_then(|()| self.state.memory.data.push(&query.record(y, cost))) {
             Ok(()) => {
-                let next = self.observed();
+                let next = self.state.observed();
                 self.enter(next);
                 Ok(())
             }

@@ -1,0 +1,116 @@
+//! What comes next in a task: replay, its end, an initial point, a carried point, or a search.
+
+use super::query::{Query, Stop};
+use super::search::Objective;
+use super::state::State;
+use crate::data::{Kind, Point};
+use crate::random::Purpose;
+use crate::search::uniform;
+use crate::settings::Method;
+
+/// Draws of an initial point before one that was observed already is taken.
+const DRAWS: usize = 16;
+
+/// What follows a slice that finished something.
+pub(super) enum Next {
+    Decide,
+    Hand(Query),
+    Design(usize),
+    Learn(u32),
+    Judge,
+    Search(Objective),
+    Finish(Stop),
+    End,
+}
+
+impl State<'_> {
+    /// Decides once nothing else is under way.
+    pub fn decide(&mut self) -> Next {
+        self.task.begun = true;
+        self.task.trials.expected = None;
+        let to_replay = self.memory.data.hidden();
+        if self.task.stopping && to_replay == 0 {
+            Next::Finish(Stop::Requested)
+        } else if let Some(points) = self.design_wanted() {
+            Next::Design(points)
+        } else if to_replay > 0 {
+            self.memory.data.reveal();
+            self.task.past += usize::from(self.memory.data.kind(self.memory.data.len() - 1) == Kind::Past);
+            self.observed()
+        } else if self.memory.data.room() == 0 {
+            Next::Finish(Stop::Capacity)
+        } else if let Some(query) = self.deployed_query() {
+            Next::Hand(query)
+        } else if !self.initial_done() && self.can_start() {
+            Next::Hand(self.initial_query())
+        } else if !self.fidelities().any(|m| self.prices().can_pay(m)) {
+            Next::Finish(Stop::Budget)
+        } else if let Some(query) = self.carried_query() {
+            Next::Hand(query)
+        } else {
+            self.next_search()
+        }
+    }
+
+    /// What the method looks for next, or the next point of the batch design.
+    fn next_search(&mut self) -> Next {
+        let coin = |c: f32| self.random(Purpose::Coin, 0).uniform() < c;
+        let objective = match self.settings.method {
+            Method::MfMes | Method::Continual => Objective::Combined { beta: 0.0 },
+            Method::MftMes => Objective::Combined { beta: self.settings.transfer.beta },
+            Method::Separation { c } if coin(c) => Objective::Optimum,
+            Method::Separation { .. } => Objective::Parameters,
+            Method::Myopic { c } if coin(c) => Objective::Optimum,
+            Method::TwoPhase { c } if self.asked_so_far() < self.first_phase(c) => Objective::Optimum,
+            Method::Myopic { .. } | Method::TwoPhase { .. } => match self.design_point() {
+                Some(x) => return Next::Hand(self.query(x, self.problem.truth(), Kind::Search)),
+                None => Objective::Optimum,
+            },
+        };
+        Next::Search(objective)
+    }
+
+    /// A uniform point at a uniform fidelity, if possible one that was not asked yet.
+    fn initial_query(&self) -> Query {
+        let dimensions = self.problem.dimensions;
+        let mut random = self.random(Purpose::Start, 0);
+        let (mut x, mut fidelity): (Point, _) = (dimensions.iter().map(|_| 0.0).collect(), 0);
+        for _ in 0..DRAWS {
+            uniform(dimensions, &mut random, &mut x);
+            self.problem.keep_to_limits(self.start.deployed.as_deref(), &mut x);
+            fidelity = random.below(self.problem.fidelities.len());
+            if self.memory.data.count(&x, fidelity) == 0 {
+                break;
+            }
+        }
+        self.query(x, fidelity, Kind::Initial)
+    }
+
+    /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
+    fn carried_query(&mut self) -> Option<Query> {
+        let (truth, transfer) = (self.problem.truth(), self.settings.transfer);
+        if self.problem.floor.is_some()
+            || !transfer.remeasure
+            || !self.uses_memory()
+            || !self.prices().can_pay(truth)
+        {
+            return None;
+        }
+        while self.task.next_carried < self.carried().min(transfer.carried) {
+            let x = self.carried_point(self.task.next_carried);
+            self.task.next_carried += 1;
+            if self.memory.data.count(&x, truth) == 0 && self.problem.admits(&x) {
+                return Some(self.query(x, truth, Kind::Carried));
+            }
+        }
+        None
+    }
+
+    /// After an observation has been added: scale, then learn.
+    pub fn observed(&mut self) -> Next {
+        self.task.asked = None;
+        self.rescale();
+        let learns = self.initial_done();
+        Next::Learn(if learns { self.settings.learning.steps_per_round } else { 0 })
+    }
+}
