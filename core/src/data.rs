@@ -1,6 +1,6 @@
 //! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
 
-use heapless::{Vec, VecView};
+use heapless::Vec;
 use nalgebra::SMatrix;
 
 use crate::error::Error;
@@ -133,31 +133,35 @@ pub(crate) const LARGEST_VALUE: f32 = 1e30;
 /// Memory for `N` observations in `D` dimensions.
 pub(crate) struct DataMemory<const D: usize, const N: usize> {
     points: SMatrix<f32, D, N>,
-    answers: Vec<Answer, N>,
+    answers: [Answer; N],
     fidelity: [u8; N],
     z: [f32; N],
 }
 
 /// What was told of a query, and how that came about.
 #[derive(Clone, Copy)]
-struct Answer {
+pub(crate) struct Answer {
     y: f32,
     cost: Option<f32>,
     kind: Kind,
     failed: bool,
 }
 
+impl Answer {
+    /// All zeros.
+    pub const NONE: Answer = Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false };
+}
+
 impl<const D: usize, const N: usize> DataMemory<D, N> {
     pub const fn new() -> Self {
         const { assert!(D > 0 && N > 0) };
-        DataMemory { points: zeros(), answers: Vec::new(), fidelity: [0; N], z: [0.0; N] }
+        DataMemory { points: zeros(), answers: [Answer::NONE; N], fidelity: [0; N], z: [0.0; N] }
     }
 
     /// No observations, in as many of the dimensions.
     pub fn view(&mut self, dimensions: usize) -> Data<'_> {
-        self.answers.clear();
-        let (answers, points) = (self.answers.as_mut_view(), view(&mut self.points));
-        Data { dimensions, points, answers, fidelity: &mut self.fidelity, z: &mut self.z, len: 0 }
+        let Self { points, answers, fidelity, z } = self;
+        Data::new(dimensions, view(points), answers, fidelity, z)
     }
 }
 
@@ -168,18 +172,30 @@ impl<const D: usize, const N: usize> DataMemory<D, N> {
 pub(crate) struct Data<'a> {
     dimensions: usize,
     points: MatrixMut<'a>,
-    answers: &'a mut VecView<Answer>,
+    answers: &'a mut [Answer],
     fidelity: &'a mut [u8],
     z: &'a mut [f32],
+    /// How many there are.
+    stored: usize,
     /// How many count; those behind them are yet to be replayed.
     len: usize,
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
+    /// No observations yet, in as many slots as each slice is long.
+    pub fn new(
+        dimensions: usize,
+        points: MatrixMut<'a>,
+        answers: &'a mut [Answer],
+        fidelity: &'a mut [u8],
+        z: &'a mut [f32],
+    ) -> Self {
+        Data { dimensions, points, answers, fidelity, z, stored: 0, len: 0 }
+    }
+
     /// Forgets all observations.
     pub fn clear(&mut self) {
-        self.answers.clear();
-        self.len = 0;
+        (self.stored, self.len) = (0, 0);
     }
 
     /// Appends an observation.
@@ -194,7 +210,7 @@ impl Data<'_> {
 
     /// Counts the next of the hidden observations.
     pub fn reveal(&mut self) {
-        self.len = (self.len + 1).min(self.answers.len());
+        self.len = (self.len + 1).min(self.stored);
     }
 
     /// Appends an observation that does not count yet; see [`reveal`](Self::reveal).
@@ -203,10 +219,11 @@ impl Data<'_> {
         if !y.is_finite() || libm::fabsf(y) > LARGEST_VALUE {
             return Err(Error::NotFinite);
         }
-        let (slot, capacity) = (self.answers.len(), self.capacity());
-        let answer = Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none() };
+        let (slot, capacity) = (self.stored, self.capacity());
         let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
-        self.answers.push(answer).map_err(|_| full)?;
+        let answer = self.answers.get_mut(slot).ok_or(full)?;
+        *answer = Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none() };
+        self.stored += 1;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
         Ok(())
@@ -248,7 +265,7 @@ impl Data<'_> {
 
     /// Observations that are yet to be replayed.
     pub fn hidden(&self) -> usize {
-        self.answers.len() - self.len
+        self.stored - self.len
     }
 
     /// Slots.

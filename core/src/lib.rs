@@ -109,8 +109,8 @@ pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
 pub use live::{Floor, Level, Limit, Predicate};
 pub use optimizer::{
-    Activity, AnyMemory, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query, Recommendation,
-    Refused, Status, Stop,
+    Activity, AnyMemory, Arena, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query,
+    Recommendation, Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{

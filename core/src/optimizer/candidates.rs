@@ -54,7 +54,7 @@ impl<const D: usize, const M: usize, const Q: usize> CandidatesMemory<D, M, Q> {
 
 /// Points under consideration, and what is thought of them.
 pub(super) struct Candidates<'a> {
-    points: MatrixMut<'a>,
+    pub points: MatrixMut<'a>,
     /// Beliefs of one particle: those of a candidate follow each other.
     pub beliefs: &'a mut [Posterior],
     /// Sums over particles, likewise.

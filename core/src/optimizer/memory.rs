@@ -42,12 +42,7 @@ pub struct Memory<
     maxima: SMatrix<f32, MAX_SAMPLES, V>,
     design: SMatrix<f32, D, N>,
     design_fidelity: [u8; N],
-    carried: CarriedMemory<D>,
-}
-
-struct CarriedMemory<const D: usize> {
-    points: SMatrix<f32, D, MAX_CARRIED>,
-    values: Vec<f32, MAX_CARRIED>,
+    carried: SMatrix<f32, D, MAX_CARRIED>,
 }
 
 impl<
@@ -91,7 +86,7 @@ impl<
             maxima: zeros(),
             design: zeros(),
             design_fidelity: [0; N],
-            carried: CarriedMemory { points: zeros(), values: Vec::new() },
+            carried: zeros(),
         }
     }
 
@@ -99,7 +94,7 @@ impl<
     pub const fn sizes() -> [(&'static str, usize); 7] {
         let column = size_of::<[f32; P]>();
         let small = size_of::<Pairs>() + size_of::<SMatrix<f32, MAX_SAMPLES, V>>();
-        let points = size_of::<SMatrix<f32, D, N>>() + N + size_of::<CarriedMemory<D>>();
+        let points = size_of::<SMatrix<f32, D, N>>() + N + size_of::<SMatrix<f32, D, MAX_CARRIED>>();
         [
             ("observations", size_of::<DataMemory<D, N>>()),
             ("Gaussian process", size_of::<gp::Memory<N, F>>()),
@@ -149,7 +144,6 @@ impl<
     fn buffers(&mut self, problem: &Problem<'_>, settings: &Settings, model: &Model) -> Buffers<'_> {
         let (d, p, v) = (problem.dimensions.len(), model.parameters(), settings.model.particles);
         let (centres, moments) = self.auxiliary.as_mut_slice().split_at_mut(P * Self::CENTRES);
-        self.carried.values.clear();
         Buffers {
             data: self.data.view(d),
             gp: self.gp.workspace(),
@@ -163,8 +157,8 @@ impl<
             design: part(self.design.as_mut_slice(), D, d, N),
             design_fidelity: &mut self.design_fidelity,
             carried: Carried {
-                points: part(self.carried.points.as_mut_slice(), D, d, MAX_CARRIED),
-                values: &mut self.carried.values,
+                points: part(self.carried.as_mut_slice(), D, d, MAX_CARRIED),
+                values: Vec::new(),
             },
             maps: Self::MAPS,
         }
@@ -229,7 +223,7 @@ pub(super) struct Buffers<'a> {
 /// Points carried from earlier tasks, newest first, with the values remembered of them, in units of the observations.
 pub(super) struct Carried<'a> {
     pub points: MatrixMut<'a>,
-    pub values: &'a mut Vec<f32, MAX_CARRIED>,
+    pub values: Vec<f32, MAX_CARRIED>,
 }
 
 /// How much a [`Memory`] has room for; what [`memory!`](crate::memory) is given, by name.

@@ -30,6 +30,7 @@
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 mod memory;
+mod arena;
 mod live;
 mod state;
 mod budget;
@@ -41,6 +42,7 @@ mod decide;
 mod query;
 mod save;
 
+pub use arena::Arena;
 pub use memory::{AnyMemory, Capacities, Memory};
 pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
 

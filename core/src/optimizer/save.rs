@@ -146,8 +146,7 @@ impl Optimizer<'_> {
     fn load_carried(&mut self, bytes: &[u8]) {
         let dimensions = self.state.problem.dimensions;
         let length = dimensions.len() * 4;
-        let (points, values) =
-            (&mut self.state.memory.carried.points, &mut *self.state.memory.carried.values);
+        let (points, values) = (&mut self.state.memory.carried.points, &mut self.state.memory.carried.values);
         values.clear();
         for (i, entry) in
             bytes.chunks_exact(length + 4).take(self.state.settings.transfer.carried).enumerate()

@@ -269,7 +269,7 @@ impl State<'_> {
         let most = self.settings.transfer.carried;
         let Some(best) = self.task.recommendation.as_ref().filter(|_| most > 0) else { return };
         self.task.newest_is_unlike = self.is_unlike();
-        let (points, values) = (&mut self.memory.carried.points, &mut *self.memory.carried.values);
+        let (points, values) = (&mut self.memory.carried.points, &mut self.memory.carried.values);
         let known = (0..values.len()).find(|&i| column(&points.as_view(), i) == &best.unit[..]);
         let last = known.unwrap_or_else(|| {
             if values.len() < most {
