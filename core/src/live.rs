@@ -35,8 +35,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// The value itself. `sign` is 1 when maximising, −1 when minimising.
-    pub(crate) fn at(self, v: f32, sign: f32) -> f32 {
+    /// The value itself, if the point in use gives `v`. `sign` is 1 when maximising, −1 when minimising.
+    pub fn at(self, v: f32, sign: f32) -> f32 {
         match self {
             Level::Value(value) => value,
             Level::Drop(drop) => v - sign * drop,

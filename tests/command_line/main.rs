@@ -5,6 +5,7 @@ mod demo;
 mod documents;
 mod figures;
 mod inspect;
+mod live;
 mod opponents;
 mod pages;
 mod program;

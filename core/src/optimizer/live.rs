@@ -61,6 +61,8 @@ pub(super) struct Trials {
     time: f32,
     /// Standardised mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
+    /// The best standardised mean that the last search saw.
+    pub best: Option<f32>,
 }
 
 impl Trials {
@@ -73,6 +75,7 @@ impl Trials {
         sum: 0.0,
         time: 0.0,
         expected: None,
+        best: None,
     };
 }
 
@@ -222,6 +225,11 @@ impl State<'_> {
         let (scale, sign) = (self.task.scale, self.problem.goal.sign());
         let value = libm::fabsf(scale.undo(sign * best)) / scale.deviation;
         gain <= self.problem.tolerance * value
+    }
+
+    /// What the model expects of the best point that the last search looked at.
+    pub fn expected_best(&self) -> Option<f32> {
+        self.task.trials.best.map(|z| self.task.scale.undo(self.problem.goal.sign() * z))
     }
 
     pub fn live_status(&self) -> Option<LiveStatus> {

@@ -219,6 +219,7 @@ impl<'a> Optimizer<'a> {
                 _ => match state.memory.candidates.best.first().cloned() {
                     Some(best) => {
                         state.task.trials.expected = Some(best.mean);
+                        state.task.trials.best = search.best_mean();
                         Next::Hand(state.query(best.x, best.fidelity, Kind::Search))
                     }
                     None => Next::Finish(Stop::Exhausted),
@@ -436,6 +437,7 @@ impl<'a> Optimizer<'a> {
             spent: state.spent(),
             activity,
             fallbacks: state.task.fallbacks,
+            best: state.expected_best(),
             live: state.live_status(),
         }
     }

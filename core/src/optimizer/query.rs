@@ -213,6 +213,8 @@ pub struct Status {
     pub spent: f32,
     /// What it is doing.
     pub activity: Activity,
+    /// What the model expects of the best point that the last search looked at, in units of the observations.
+    pub best: Option<f32>,
     /// How often numerics had to help themselves, in this task.
     pub fallbacks: Fallbacks,
     /// What became of those who were served meanwhile, if there is a point in use.

@@ -277,6 +277,11 @@ impl Search {
         (bound, allowed || self.objective == Objective::Mean)
     }
 
+    /// The best mean at the truth among the allowed candidates, standardised.
+    pub fn best_mean(&self) -> Option<f32> {
+        Some(self.best_mean).filter(|mean| mean.is_finite())
+    }
+
     /// Whether what was found does not make it worth while to go on.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
         state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, self.best_hope - self.best_mean)

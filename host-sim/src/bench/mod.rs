@@ -139,8 +139,8 @@ fn time(subject: &Subject, observations: usize, seed: u64, patience: Duration) -
         let exact = task.value(fidelity, &benchmark.space().natural(unit));
         (exact + noise.draw(benchmark.spec().fidelities[fidelity].noise_variance)) as f32
     };
-    let dimensions = benchmark.space().dimensions();
-    let problem = benchmark.space().problem(&dimensions);
+    let parts = benchmark.space().parts();
+    let problem = benchmark.space().problem(&parts, None);
     let case = Case { problem, settings: subject.settings, observations, seed: seeds.optimizer };
     Ok(case.time(patience, &mut answer)?)
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::{Args, ValueEnum};
+use foretune_core::{Floor, Level};
 
 use crate::error::Error;
 use crate::problems::ProblemSpec;
 use crate::results::Shard;
-use crate::runner::Execution;
+use crate::runner::{Benchmark, Deployed, Execution, Service, level, level_words};
 use crate::settings::{Assignment, Preset, Setup, read_file};
 
 /// The presets as words.
@@ -18,6 +19,8 @@ pub(crate) enum PresetName {
     Paper,
     /// Ours: lengthscales, learning after every observation, a first part without memory before carried points are tried.
     Default,
+    /// The default for a system in service: nearer to what is known to be good, memory from the first query on.
+    Live,
 }
 
 impl From<PresetName> for Preset {
@@ -25,6 +28,7 @@ impl From<PresetName> for Preset {
         match name {
             PresetName::Paper => Self::Paper,
             PresetName::Default => Self::Default,
+            PresetName::Live => Self::Live,
         }
     }
 }
@@ -59,6 +63,66 @@ pub(crate) fn setup(preset: Preset, spec: &ProblemSpec, assignments: &[Assignmen
     let mut setup = Setup::new(preset, spec);
     setup.assign(assignments)?;
     Ok(setup)
+}
+
+/// A system in service.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceArguments {
+    /// Start from a point in use, and charge every trial: `default` (the problem's ordinary one), `random` (another one
+    /// in every experiment), or a number per parameter. Later tasks start from the last recommendation.
+    #[arg(long, value_name = "POINT", allow_hyphen_values = true, value_parser = str::parse::<Deployed>)]
+    pub deployed: Option<Deployed>,
+    /// Try nothing that gives less than this: share:0.9 (of what the point in use gives), drop:2 (below it), or value:30.
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub floor: Option<Level>,
+    /// The share of trials that may fall below the floor all the same.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = risk, requires = "floor")]
+    pub risk: f32,
+    /// End a task when going on is not expected to improve the recommendation by more than this share.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub tolerance: Option<f32>,
+}
+
+impl ServiceArguments {
+    /// The benchmark in service, if anything asks for it.
+    pub fn put(&self, benchmark: Benchmark) -> Result<Benchmark, Error> {
+        if self.deployed.is_none() && self.floor.is_none() && self.tolerance.is_none() {
+            return Ok(benchmark);
+        }
+        let floor = self.floor.map(|level| Floor { level, risk: self.risk });
+        let tolerance = self.tolerance.unwrap_or(0.0);
+        let service = Service { floor, tolerance, ..benchmark.space().service().clone() };
+        benchmark.in_service(self.deployed.clone().unwrap_or(Deployed::Default), service)
+    }
+
+    /// The options that say the same.
+    pub fn words(&self) -> Vec<(&'static str, String)> {
+        let mut words = Vec::new();
+        if let Some(deployed) = &self.deployed {
+            words.push(("--deployed", deployed.to_string()));
+        }
+        if let Some(floor) = self.floor {
+            words.push(("--floor", level_words(floor)));
+            words.push(("--risk", self.risk.to_string()));
+        }
+        if let Some(tolerance) = self.tolerance {
+            words.push(("--tolerance", tolerance.to_string()));
+        }
+        words
+    }
+}
+
+fn risk(text: &str) -> Result<f32, String> {
+    within(text, 0.001, 0.5)
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    within(text, 0.0, 1.0)
+}
+
+fn within(text: &str, low: f32, high: f32) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number| (low..=high).contains(number));
+    number.ok_or_else(|| format!("takes a number from {low} to {high}"))
 }
 
 /// How large a study is.

@@ -29,7 +29,7 @@ use crate::runner::STACK;
 use crate::words::say;
 
 pub(crate) use crate::table::Table;
-pub(crate) use arguments::{ExecutionArguments, SettingArguments, SizeArguments, shown};
+pub(crate) use arguments::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, shown};
 pub(crate) use interrupt::stop_flag;
 
 const EXAMPLES: &str = "\

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::arguments::{PresetName, setup, shell_word, shown};
-use super::{ExecutionArguments, SettingArguments, SizeArguments, Table, stop_flag};
+use super::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, Table, stop_flag};
 use crate::error::Error;
 use crate::plot::{fixed_number, short_number};
 use crate::problems::Problem;
-use crate::results::{Metric, Point, Samples, Study, stats};
+use crate::results::{Manifest, Metric, Point, Samples, Study, TaskSummary, stats};
 use crate::runner::{self, Bench, Benchmark, Identity, Method, Plan, Variant};
 use crate::settings::{Assignment, KEYS, Preset, Setup};
 use crate::tune;
@@ -36,9 +36,9 @@ pub(crate) struct RunArguments {
     /// hill-climbing, random, random-cheapest, lattice, mf-mes-ten, warm-start.
     #[arg(long, short, value_name = "NAME,…", value_delimiter = ',', default_value = "mft-mes")]
     method: Vec<Method>,
-    /// What the settings start from.
-    #[arg(long, value_enum, default_value = "default")]
-    preset: PresetName,
+    /// What the settings start from [default: default; live where there is a floor].
+    #[arg(long, value_enum)]
+    preset: Option<PresetName>,
     #[command(flatten)]
     settings: SettingArguments,
     /// Compare several values of one setting: every method that it matters to is run with each.
@@ -49,6 +49,8 @@ pub(crate) struct RunArguments {
     /// Budget of a task, instead of the problem's.
     #[arg(long, value_name = "COST")]
     budget: Option<f64>,
+    #[command(flatten)]
+    service: ServiceArguments,
     /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
     #[arg(long, value_name = "TASK")]
     foreign_task: Option<u32>,
@@ -67,6 +69,7 @@ Examples:
   foretune run rrm --method mf-mes,continual,mft-mes --tasks 10 --experiments 4
   foretune run gas --set beta=0.75 --set information=paper --out runs/gas-paper-rule
   foretune run hartmann6 --sweep beta=0,0.3,0.6,1.2 --tasks 10 --out runs/beta
+  foretune run rrm --floor share:0.9 --risk 0.05 --tolerance 0.01 --method never,hill-climbing,mft-mes
   foretune run problem.toml --command './measure {x} {seed}' --method random,mf-mes,mft-mes --tasks 5
   foretune run hartmann6 --preset paper --settings mine.toml --shard 1/4 --out shard-1
 All settings: foretune run --help";
@@ -143,6 +146,7 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     if let Some(task) = arguments.foreign_task {
         benchmark = benchmark.with_foreign(task)?;
     }
+    benchmark = arguments.service.put(benchmark)?;
     let assignments = assignments(arguments)?;
     let variants = variants(arguments, &benchmark, &assignments)?;
     if benchmark.bench().is_some() && arguments.foreign_task.is_some() {
@@ -154,13 +158,19 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     }
     let identity = Identity {
         study: arguments.name.clone(),
-        preset: Preset::from(arguments.preset).name().into(),
+        preset: preset(arguments).name().into(),
         command: command(arguments, tasks, &assignments),
         seed: arguments.size.seed,
         experiments: arguments.size.experiments.unwrap_or(1),
         tasks,
     };
     Plan::new(identity, benchmark, variants)
+}
+
+/// The one that was asked for; with a floor the live one, else the default.
+fn preset(arguments: &RunArguments) -> Preset {
+    let usual = if arguments.service.floor.is_some() { PresetName::Live } else { PresetName::Default };
+    arguments.preset.unwrap_or(usual).into()
 }
 
 /// The settings that count: not those that would change nothing, of which the user is told.
@@ -211,7 +221,6 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
         return Ok(Benchmark::new(problem));
     };
     let target = tune::read(Path::new(&arguments.problem))?;
-    target.check_live()?;
     let noise = |rung: &tune::Rung| {
         let unknown = || {
             Error::usage(format!(
@@ -231,7 +240,7 @@ fn variants(
     benchmark: &Benchmark,
     assignments: &[Assignment],
 ) -> Result<Vec<Variant>, Error> {
-    let base = setup(arguments.preset.into(), benchmark.spec(), assignments)?;
+    let base = setup(preset(arguments), benchmark.spec(), assignments)?;
     let mut methods: Vec<Method> = Vec::new();
     for &method in &arguments.method {
         if methods.contains(&method) {
@@ -272,7 +281,7 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
         option("--timeout", timeout.as_secs_f64().to_string());
     }
     option("--method", names(&arguments.method).replace(", ", ","));
-    option("--preset", Preset::from(arguments.preset).name().into());
+    option("--preset", preset(arguments).name().into());
     for Assignment { key, value, .. } in assignments {
         option("--set", format!("{key}={value}"));
     }
@@ -284,6 +293,9 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
     option("--seed", arguments.size.seed.to_string());
     if let Some(budget) = arguments.budget {
         option("--budget", budget.to_string());
+    }
+    for (name, value) in arguments.service.words() {
+        option(name, value);
     }
     if let Some(task) = arguments.foreign_task {
         option("--foreign-task", task.to_string());
@@ -325,6 +337,37 @@ pub(super) fn outcome(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         cells.push(interval(recommended.estimate(v, last)));
         cells.push(if all.is_empty() { "–".into() } else { fixed_number(stats::mean(&all), 3) });
         table.push(cells);
+    }
+    table.write(out)?;
+    live(manifest, &loaded.rows, metric, out)
+}
+
+/// What those who were served got meanwhile, where tasks started from a point in use.
+fn live(manifest: &Manifest, rows: &[TaskSummary], metric: Metric, out: &mut dyn Write) -> Result<(), Error> {
+    if !manifest.options.contains_key("deployed") || metric == Metric::Value {
+        return Ok(());
+    }
+    writeln!(out, "\nMeanwhile, over all tasks:")?;
+    let mut table = Table::new(
+        ["method", "point in use", "by time", "worst trial", "below the floor", "spent"].map(String::from),
+    );
+    for (v, variant) in manifest.variants.iter().enumerate() {
+        let of = |value: &dyn Fn(&TaskSummary) -> Option<f64>| {
+            let values: Vec<f64> = rows.iter().filter(|row| row.variant == v).filter_map(value).collect();
+            (!values.is_empty()).then(|| stats::mean(&values))
+        };
+        let judged = |value: fn(&TaskSummary) -> Option<f64>| {
+            of(&|row| value(row).map(|value| metric.measure(value, row.optimum)))
+        };
+        let cells = [judged(|row| row.deployed), judged(|row| row.meanwhile), judged(|row| row.worst)];
+        let mut line = vec![variant.label.clone()];
+        line.extend(cells.map(|cell| cell.map_or("–".into(), |cell| fixed_number(cell, 3))));
+        line.push(
+            of(&|row| row.below)
+                .map_or("–".into(), |below| format!("{} %", fixed_number(100.0 * below, 1))),
+        );
+        line.push(of(&|row| Some(row.spent)).map_or("–".into(), |spent| fixed_number(spent, 0)));
+        table.push(line);
     }
     table.write(out)?;
     Ok(())

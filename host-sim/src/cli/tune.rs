@@ -72,7 +72,8 @@ impl KeepArguments {
     fn setup(&self, target: &Target) -> Result<Setup, Error> {
         let noise = vec![0.0; target.fidelities.len()];
         let spec = target.spec(&noise, target.budget);
-        setup(PresetName::Default.into(), &spec, &self.settings.assignments()?)
+        let preset = if target.floor.is_some() { PresetName::Live } else { PresetName::Default };
+        setup(preset.into(), &spec, &self.settings.assignments()?)
     }
 }
 
@@ -199,7 +200,10 @@ impl Source for Bench<'_> {
             Why::Carried => ", carried",
             Why::Search => "",
         };
+        let expected =
+            standing.expected.map(|best| format!(", {} expected of the best", short_number(best.into())));
         let best = standing.best.map(|best| format!(", best so far {}", short_number(best.into())));
+        let best = expected.or(best);
         let line = format!(
             "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}]",
             ask.id,

@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     TheoryNoise = 13,
     /// Classic functions: shift and weights of a task.
     Classic = 14,
+    /// Studies: a random point in use.
+    InUse = 15,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

@@ -18,8 +18,10 @@ pub(super) struct Baseline<'a> {
     initial: u32,
     task: usize,
     random: Random,
-    /// Charged queries so far.
+    /// Queries of its own so far.
     charged: u32,
+    /// What the initial points cost.
+    spent: f32,
     asked: Option<Proposal>,
     /// The best observation so far: at the fidelity of the charged queries or not, its value, its point.
     best: Option<(bool, f32, Vec<f32>)>,
@@ -41,10 +43,12 @@ impl<'a> Baseline<'a> {
             problem,
             method,
             seed,
-            initial: initial as u32,
+            // With a floor, the point in use is all that a task starts from.
+            initial: if problem.floor.is_some() { 1 } else { initial as u32 },
             task: 1,
             random,
             charged: 0,
+            spent: 0.0,
             asked: None,
             best: None,
             round: 0,
@@ -55,7 +59,7 @@ impl<'a> Baseline<'a> {
     fn begin(&mut self, task: usize) {
         self.task = task;
         self.random = Random::new(self.seed, Purpose::Baseline, task);
-        (self.charged, self.round) = (0, 0);
+        (self.charged, self.round, self.spent) = (0, 0, 0.0);
         (self.asked, self.best, self.done) = (None, None, false);
     }
 
@@ -68,7 +72,7 @@ impl<'a> Baseline<'a> {
     fn propose(&mut self) -> Option<Proposal> {
         let problem = self.problem;
         let fidelity = self.fidelity();
-        let spent = problem.fidelities[fidelity].cost * (self.charged + 1) as f32;
+        let spent = self.spent + problem.fidelities[fidelity].cost * (self.charged + 1) as f32;
         if spent > problem.budget {
             return None;
         }
@@ -137,26 +141,22 @@ impl Tuner for Baseline<'_> {
         }
     }
 
-    fn tell(&mut self, y: f32) -> Result<(), Error> {
-        let asked = self.asked.take().ok_or(Error::OutOfTurn)?;
+    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
+        let asked = self.asked.clone().ok_or(Error::OutOfTurn)?;
         if self.round < self.initial {
-            self.inner.tell(y)?;
+            self.inner.answer(y, cost)?;
+            // Where a system is in service, every trial is charged.
+            let charged = self.problem.deployed.is_some();
+            self.spent += if charged { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
         }
+        self.asked = None;
         self.round += 1;
+        let Some(y) = y else { return Ok(()) };
         let comparable = asked.fidelity == self.fidelity();
         let better = |best: &(bool, f32, Vec<f32>)| (comparable, y) > (best.0, best.1);
         if self.best.as_ref().is_none_or(better) {
             self.best = Some((comparable, y, asked.unit));
         }
-        Ok(())
-    }
-
-    fn fail(&mut self) -> Result<(), Error> {
-        self.asked.take().ok_or(Error::OutOfTurn)?;
-        if self.round < self.initial {
-            self.inner.fail()?;
-        }
-        self.round += 1;
         Ok(())
     }
 
@@ -199,6 +199,10 @@ impl Tuner for Baseline<'_> {
 
     fn fallbacks(&self) -> Fallbacks {
         Fallbacks::default()
+    }
+
+    fn deployed(&self) -> Option<Vec<f32>> {
+        self.inner.deployed()
     }
 }
 

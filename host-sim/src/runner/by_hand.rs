@@ -92,24 +92,19 @@ impl Tuner for ByHand<'_> {
         }
     }
 
-    fn tell(&mut self, y: f32) -> Result<(), Error> {
+    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
         if let Some(optimizer) = self.optimizer() {
-            return optimizer.tell(y);
+            return optimizer.answer(y, cost);
         }
         self.asked.take().ok_or(Error::OutOfTurn)?;
         self.round += 1;
-        self.told = y;
-        self.climb.tell(y);
-        Ok(())
-    }
-
-    fn fail(&mut self) -> Result<(), Error> {
-        if let Some(optimizer) = self.optimizer() {
-            return optimizer.fail();
+        match y {
+            Some(y) => {
+                self.told = y;
+                self.climb.tell(y);
+            }
+            None => self.climb.fail(),
         }
-        self.asked.take().ok_or(Error::OutOfTurn)?;
-        self.round += 1;
-        self.climb.fail();
         Ok(())
     }
 

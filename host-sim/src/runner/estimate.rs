@@ -109,9 +109,9 @@ fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
         }
         Ok(())
     };
-    let dimensions = space.dimensions();
+    let parts = space.parts();
     let mut room = room(settings.model.map, setup.capacity);
-    let mut optimizer = room.start(space.problem(&dimensions), settings, 0)?;
+    let mut optimizer = room.start(space.problem(&parts, None), settings, 0)?;
     play(&mut optimizer, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)?;
     let start = start(plan, &settings);
     Ok(started.elapsed().as_secs_f64() / work::task(&settings, start, initial + queries))

@@ -4,7 +4,7 @@
 //! A row has a truth only where it was measured at the last fidelity; the recommended point is measured there once,
 //! without being charged. A measurement that failed is told to the optimizer, and leaves no row.
 
-use foretune_core::{Goal, Kind};
+use foretune_core::Goal;
 
 use super::plan::Plan;
 use super::session::kind;
@@ -80,7 +80,7 @@ pub(super) fn task(
             Next::Done(_) => break,
         };
         let (point, fidelity) = (space.natural(&proposal.unit), proposal.fidelity);
-        let cost = if proposal.kind == Kind::Initial { 0.0 } else { spec.fidelities[fidelity].cost };
+        let cost = if space.is_free(proposal.kind) { 0.0 } else { spec.fidelities[fidelity].cost };
         spent += cost;
         let Some(value) = bench.measure(&ask(&point, fidelity), &go_on)? else {
             tuner.fail()?;

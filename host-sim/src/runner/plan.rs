@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use foretune_core::Settings;
+use foretune_core::{Goal, Settings};
 use serde_json::Value;
 
 use super::baseline::Baseline;
@@ -11,13 +11,15 @@ use super::by_hand::ByHand;
 use super::measured::Bench;
 use super::method::Method;
 use super::seeds::Seeds;
+use super::service::{Deployed, Service, level_words};
 use super::shapes::room;
 use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
 use crate::problems::{Problem, ProblemSpec, Sequence, Task};
 use crate::results::{self, Manifest};
-use crate::settings::Setup;
+use crate::settings::{Setup, shortest};
+use crate::tune::admissible;
 
 /// A problem with what a study may change about it.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Benchmark {
     /// The task, from 1, that is of another kind than the others.
     foreign: Option<u32>,
     budget_set: bool,
+    /// The point in use, if tasks start from one.
+    deployed: Option<Deployed>,
 }
 
 /// Where values come from.
@@ -43,9 +47,16 @@ impl Benchmark {
     /// A problem that a command measures, with its fidelities' noise.
     pub fn measured(bench: Bench, noise: &[f64]) -> Self {
         let spec = bench.target.spec(noise, bench.target.budget);
-        let space = Space::new(&spec);
+        let mut space = Space::new(&spec);
+        let deployed = bench.target.deployed.as_ref().map(|_| Deployed::Default);
+        if deployed.is_some() {
+            // Values of a problem that is to be minimised have their sign turned.
+            let service = bench.target.service();
+            let minimised = bench.target.goal == Goal::Minimise;
+            space = space.in_service(if minimised { service.turned() } else { service });
+        }
         let source = Source::Measured(Box::new(bench));
-        Self { source, spec, space, foreign: None, budget_set: false }
+        Self { source, spec, space, foreign: None, budget_set: false, deployed }
     }
 
     /// What measures, if it is a command.
@@ -60,7 +71,8 @@ impl Benchmark {
     pub fn new(problem: Problem) -> Self {
         let spec = problem.spec();
         let space = Space::new(&spec);
-        Self { source: Source::Known(problem), spec, space, foreign: None, budget_set: false }
+        let source = Source::Known(problem);
+        Self { source, spec, space, foreign: None, budget_set: false, deployed: None }
     }
 
     /// With another budget per task.
@@ -72,7 +84,11 @@ impl Benchmark {
             return Err(Error::usage(format!("the budget takes a number from 0 to 1e9, not {budget}")));
         }
         self.spec.budget = budget;
+        let (service, in_use) = (self.space.service().clone(), self.space.is_in_use());
         self.space = Space::new(&self.spec);
+        if in_use {
+            self.space = self.space.in_service(service);
+        }
         self.budget_set = true;
         Ok(self)
     }
@@ -86,6 +102,34 @@ impl Benchmark {
             return Err(Error::usage("tasks count from 1, so the foreign task cannot be 0"));
         }
         self.foreign = Some(task);
+        Ok(self)
+    }
+
+    /// In service: tasks start from a point in use and keep to what is asked.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the problem has no such point.
+    pub fn in_service(mut self, deployed: Deployed, service: Service) -> Result<Self, Error> {
+        match &deployed {
+            Deployed::Default if self.spec.deployed.is_empty() => {
+                return Err(Error::usage("the problem has no point in use: give it a [deployed]"));
+            }
+            Deployed::At(values) if values.len() != self.spec.dimensions.len() => {
+                return Err(Error::usage(format!(
+                    "the point in use takes {} numbers, not {}",
+                    self.spec.dimensions.len(),
+                    values.len()
+                )));
+            }
+            Deployed::At(values) => {
+                for (dimension, value) in self.spec.dimensions.iter().zip(values) {
+                    admissible(dimension, *value).map_err(Error::usage)?;
+                }
+            }
+            Deployed::Default | Deployed::Random => {}
+        }
+        self.space = self.space.in_service(service);
+        self.deployed = Some(deployed);
         Ok(self)
     }
 
@@ -114,9 +158,26 @@ impl Benchmark {
         })
     }
 
-    /// The point in use before anything was tuned, in the unit cube.
-    pub(super) fn deployed(&self) -> Vec<f32> {
-        self.space.unit(&self.spec.deployed)
+    /// The point in use before anything was tuned in an experiment, in natural units; for those who need one, the
+    /// problem's ordinary one, even if tasks do not start from it.
+    fn deployed(&self, seeds: &Seeds) -> Option<Vec<f64>> {
+        self.deployed.as_ref().unwrap_or(&Deployed::Default).point(&self.spec, seeds)
+    }
+
+    fn describe_service(&self, options: &mut BTreeMap<String, Value>) {
+        let Some(deployed) = &self.deployed else { return };
+        options.insert("deployed".into(), deployed.to_string().into());
+        let Service { floor, tolerance, limits } = self.space.service();
+        if let Some(floor) = floor {
+            options.insert("floor".into(), level_words(floor.level).into());
+            options.insert("risk".into(), shortest(floor.risk).into());
+        }
+        if *tolerance > 0.0 {
+            options.insert("tolerance".into(), shortest(*tolerance).into());
+        }
+        if !limits.is_empty() {
+            options.insert("limits".into(), serde_json::to_value(limits).unwrap_or_default());
+        }
     }
 
     /// Name and options as `study.json` keeps them.
@@ -126,6 +187,7 @@ impl Benchmark {
             Source::Measured(bench) => {
                 let mut options = bench.target.options(self.spec.budget);
                 options.insert("command".into(), bench.command.text().into());
+                self.describe_service(&mut options);
                 return (bench.target.name.clone(), options);
             }
         };
@@ -142,6 +204,7 @@ impl Benchmark {
         if self.budget_set {
             options.insert("budget".into(), self.spec.budget.into());
         }
+        self.describe_service(&mut options);
         (name.to_string(), options)
     }
 }
@@ -276,17 +339,18 @@ impl Plan {
         let (settings, seeds) = (self.settings[variant], self.seeds(experiment));
         let Variant { method, setup, .. } = self.variants[variant];
         let space = &self.benchmark.space;
-        let dimensions = space.dimensions();
-        let problem = space.problem(&dimensions);
+        let deployed = self.benchmark.deployed(&seeds);
+        let point: Option<Vec<f32>> =
+            deployed.as_ref().map(|point| point.iter().map(|value| *value as f32).collect());
+        let parts = space.parts();
+        let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = room(settings.model.map, setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
         if method.by_hand() {
-            if self.benchmark.spec.deployed.is_empty() {
-                return Err(Error::usage(format!(
-                    "{method} needs a point in use: give the problem a [deployed]"
-                )));
-            }
-            return work(&mut ByHand::new(&mut optimizer, problem, method, self.benchmark.deployed()));
+            let missing =
+                || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));
+            let deployed = space.unit(&deployed.ok_or_else(missing)?);
+            return work(&mut ByHand::new(&mut optimizer, problem, method, deployed));
         }
         if method.core(setup.c).is_some() {
             return work(&mut optimizer);
@@ -300,6 +364,10 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let (spec, setup) = (benchmark.spec(), &variant.setup);
     let settings = setup.for_method(variant.method)?;
     let remembered = if settings.transfer.memory_deviation > 0.0 { settings.transfer.carried } else { 0 };
+    let floor = benchmark.space().service().floor.is_some();
+    if floor && matches!(variant.method, Method::Myopic | Method::TwoPhase) {
+        return Err(Error::usage(format!("{} asks in batches, and cannot keep to a floor", variant.method)));
+    }
     if settings.search.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(
             "setting `initial` is {}, but setting `capacity` has room for {}, {remembered} remembered values and a query included",

@@ -113,7 +113,7 @@ pub fn play(
         let setting = space.natural(&proposal.unit);
         let y = (task.value(proposal.fidelity, &setting) + noise.draw(fidelity.noise_variance)) as f32;
         tuner.tell(y)?;
-        let cost = if proposal.kind == Kind::Initial { 0.0 } else { fidelity.cost };
+        let cost = if space.is_free(proposal.kind) { 0.0 } else { fidelity.cost };
         let truth = task.value(truth, &setting);
         each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth })?;
     }

@@ -1,7 +1,8 @@
 //! A benchmark as the optimizer sees it: the problem's space, fidelities and budget, and the way back.
 
-use foretune_core::{Dimension, Fidelity, Goal, Problem as CoreProblem};
+use foretune_core::{Dimension, Fidelity, Goal, Kind, Limit, Problem as CoreProblem};
 
+use super::service::Service;
 use crate::problems::{DimensionSpec, ProblemSpec};
 use crate::settings::shortest;
 
@@ -12,6 +13,14 @@ pub struct Space {
     fidelities: Vec<Fidelity>,
     budget: f32,
     goal: Goal,
+    service: Service,
+    in_use: bool,
+}
+
+/// What the core's problem borrows of a [`Space`].
+pub struct Parts<'a> {
+    dimensions: Vec<Dimension<'a>>,
+    limits: Vec<Limit<'a>>,
 }
 
 /// One input of a problem.
@@ -43,16 +52,48 @@ impl Space {
             fidelities: spec.fidelities.iter().map(fidelity).collect(),
             budget: spec.budget as f32,
             goal,
+            service: Service::default(),
+            in_use: false,
         }
     }
 
-    /// The core's problem, on the [`dimensions`](Self::dimensions).
-    pub fn problem<'a>(&'a self, dimensions: &'a [Dimension<'a>]) -> CoreProblem<'a> {
+    /// The same for a system in service: tasks start from a point in use.
+    #[must_use]
+    pub fn in_service(self, service: Service) -> Self {
+        Self { service, in_use: true, ..self }
+    }
+
+    /// What is asked of a system in service.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// Whether tasks start from a point in use.
+    pub fn is_in_use(&self) -> bool {
+        self.in_use
+    }
+
+    /// Whether a query costs nothing: an initial one, unless a system is in service meanwhile.
+    pub fn is_free(&self, kind: Kind) -> bool {
+        kind == Kind::Initial && !self.in_use
+    }
+
+    /// What the core's problem borrows.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts { dimensions: self.dimensions(), limits: self.service.limits() }
+    }
+
+    /// The core's problem. Where there is no point in use, in natural units, there is no floor and no limit either.
+    pub fn problem<'a>(&'a self, parts: &'a Parts<'a>, deployed: Option<&'a [f32]>) -> CoreProblem<'a> {
         CoreProblem {
-            dimensions,
+            dimensions: &parts.dimensions,
             fidelities: &self.fidelities,
             budget: self.budget,
             goal: self.goal,
+            deployed,
+            floor: self.service.floor.filter(|_| deployed.is_some()),
+            tolerance: self.service.tolerance,
+            limits: if deployed.is_some() { &parts.limits } else { &[] },
             ..CoreProblem::PLAIN
         }
     }
@@ -133,7 +174,7 @@ mod tests {
             let spec = name.parse::<Problem>().unwrap().spec();
             let space = Space::new(&spec);
             let dimensions = space.dimensions();
-            assert!(space.problem(&dimensions).checked().is_ok());
+            assert!(space.problem(&space.parts(), None).checked().is_ok());
             let count = dimensions.iter().filter_map(Dimension::levels).max().unwrap_or(0);
             for level in 0..count {
                 let at = |d: &Dimension<'_>| d.unit_of_level(level.min(d.levels().map_or(0, |n| n - 1)));

@@ -45,17 +45,28 @@ pub trait Tuner {
     /// Works until there is a query, the task has ended, or `go_on` says no.
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next;
 
+    /// Answers the last query, with `None` where the measurement failed, and with what it cost if that is not its
+    /// fidelity's cost.
+    ///
+    /// # Errors
+    /// What the optimizer has against the answer; [`Error::OutOfTurn`] if there is no query.
+    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error>;
+
     /// Answers the last query.
     ///
     /// # Errors
-    /// What the optimizer has against the answer.
-    fn tell(&mut self, y: f32) -> Result<(), Error>;
+    /// As [`answer`](Self::answer).
+    fn tell(&mut self, y: f32) -> Result<(), Error> {
+        self.answer(Some(y), None)
+    }
 
     /// The measurement of the last query failed.
     ///
     /// # Errors
-    /// [`Error::OutOfTurn`] if there is none.
-    fn fail(&mut self) -> Result<(), Error>;
+    /// As [`answer`](Self::answer).
+    fn fail(&mut self) -> Result<(), Error> {
+        self.answer(None, None)
+    }
 
     /// The recommendation, once the task has ended.
     fn advice(&self) -> Option<Advice>;
@@ -84,9 +95,23 @@ pub trait Tuner {
     /// How often numerics had to help themselves in this task.
     fn fallbacks(&self) -> Fallbacks;
 
+    /// What the model expects of the best point that it looked at for the last query.
+    fn expected(&self) -> Option<f32> {
+        None
+    }
+
     /// The point in use when the task began, in the unit cube, if the task starts from one.
     fn deployed(&self) -> Option<Vec<f32>> {
         None
+    }
+
+    /// Says which point is in use, in natural units, if not the last recommendation; before the task's first query.
+    ///
+    /// # Errors
+    /// What the optimizer has against the point.
+    fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
+        let _ = point;
+        Err(Error::OutOfTurn)
     }
 }
 
@@ -113,14 +138,9 @@ impl Tuner for Optimizer<'_> {
         Next::Interrupted
     }
 
-    fn tell(&mut self, y: f32) -> Result<(), Error> {
+    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
         let query = self.outstanding().ok_or(Error::OutOfTurn)?;
-        Ok(Optimizer::tell(self, query, y)?)
-    }
-
-    fn fail(&mut self) -> Result<(), Error> {
-        let query = self.outstanding().ok_or(Error::OutOfTurn)?;
-        Ok(Optimizer::fail(self, query)?)
+        Ok(Optimizer::answer(self, query, y, cost)?)
     }
 
     fn advice(&self) -> Option<Advice> {
@@ -152,5 +172,17 @@ impl Tuner for Optimizer<'_> {
 
     fn fallbacks(&self) -> Fallbacks {
         self.status().fallbacks
+    }
+
+    fn expected(&self) -> Option<f32> {
+        self.status().best
+    }
+
+    fn deployed(&self) -> Option<Vec<f32>> {
+        Optimizer::deployed(self).map(<[f32]>::to_vec)
+    }
+
+    fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
+        Optimizer::deploy(self, point)
     }
 }

@@ -68,7 +68,9 @@ fn task(
     let optimum = plan.optimum(unit.experiment, number, &*task);
     let deployed =
         tuner.deployed().map(|unit| task.value(spec.fidelities.len() - 1, &benchmark.space().natural(&unit)));
-    let mut rows = writer.begin_task(Terms { optimum, deployed, floor: None })?;
+    let asked = benchmark.space().service().floor;
+    let floor = asked.zip(deployed).map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
+    let mut rows = writer.begin_task(Terms { optimum, deployed, floor })?;
     let mut spent = 0.0;
     let ended = play(
         tuner,

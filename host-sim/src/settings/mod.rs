@@ -31,6 +31,8 @@ pub enum Preset {
     Paper,
     /// Ours.
     Default,
+    /// Ours for a system in service, with a floor.
+    Live,
 }
 
 impl Preset {
@@ -39,6 +41,7 @@ impl Preset {
         match self {
             Self::Paper => "paper",
             Self::Default => "default",
+            Self::Live => "live",
         }
     }
 }
@@ -64,6 +67,7 @@ impl Setup {
         let mut core = match preset {
             Preset::Paper => Settings::PAPER,
             Preset::Default => Settings::DEFAULT,
+            Preset::Live => Settings::LIVE,
         };
         if preset == Preset::Paper {
             core.model.scaling = fixed;

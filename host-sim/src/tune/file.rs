@@ -5,11 +5,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use foretune_core::Goal;
+use foretune_core::{Floor, Goal, Level};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::target::{Floor, Level, Limit, Rung, Target};
+use super::target::{Limit, Rung, Target};
 use crate::error::Error;
 use crate::problems::DimensionSpec;
 
@@ -123,7 +123,7 @@ fn parse(name: &str, text: &str) -> Result<Target, Fault> {
         deployed: None,
         floor: None,
         limits: Vec::new(),
-        tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1e12))?,
+        tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
     };
     target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
     if let (Some(unknown), None) = (unknown_noise(&contents), &target.deployed) {
@@ -306,15 +306,15 @@ fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<f64>>>) -> Re
 fn floor(table: &Spanned<FloorTable>, target: &Target) -> Result<Floor, Fault> {
     let FloorTable { value, drop, share, risk } = table.get_ref();
     let level = match (value, drop, share) {
-        (Some(value), None, None) => Level::Value(number(value, "value", -1e30, 1e30)?),
-        (None, Some(drop), None) => Level::Drop(number(drop, "drop", 0.0, 1e30)?),
-        (None, None, Some(share)) => Level::Share(number(share, "share", 0.0, 1.0)?),
+        (Some(value), None, None) => Level::Value(number(value, "value", -1e30, 1e30)? as f32),
+        (None, Some(drop), None) => Level::Drop(number(drop, "drop", 1e-30, 1e30)? as f32),
+        (None, None, Some(share)) => Level::Share(number(share, "share", 0.0, 0.999_999)? as f32),
         _ => return fault(table.span(), "[floor] takes one of value, drop and share, and a risk"),
     };
     if target.deployed.is_none() {
         return fault(table.span(), "[floor] needs a [deployed] point: tuning begins there");
     }
-    Ok(Floor { level, risk: number(risk, "risk", 1e-6, 1.0)? })
+    Ok(Floor { level, risk: number(risk, "risk", 0.001, 0.5)? as f32 })
 }
 
 fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
@@ -400,7 +400,7 @@ at_most = 20.0
         assert_eq!(target.fidelities[1].noise, None);
         assert_eq!(target.floor, Some(Floor { level: Level::Share(0.9), risk: 0.05 }));
         assert_eq!(target.limits[0].coefficients, [1.0, 2.0]);
-        assert!(target.check_live().unwrap_err().to_string().contains("[floor]"));
+        assert_eq!(target.service().limits, [(vec![1.0, 2.0], 20.0)]);
     }
 
     /// Each replacement breaks the file in one place: the error names that line and what is allowed.
@@ -427,7 +427,7 @@ at_most = 20.0
             ("p0 = -80.0", "p0 = -81.0", 21, "nearest is -82"),
             ("p0 = -80.0", "p1 = -80.0", 21, "p0, alpha"),
             ("alpha = 0.7", "", 20, "`alpha` has no value"),
-            ("share = 0.9", "share = 1.9", 24, "from 0 to 1"),
+            ("share = 0.9", "share = 1.9", 24, "from 0 to 0.999"),
             ("share = 0.9", "drop = 1.0\nvalue = 1.0", 23, "one of"),
             ("risk = 0.05", "risk = 0", 25, "risk takes"),
             ("alpha = 2.0 }", "beta = 2.0 }", 27, "p0, alpha"),

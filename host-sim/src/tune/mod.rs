@@ -21,5 +21,6 @@ pub(crate) use page::setting;
 pub use serve::serve;
 pub use session::{Answer, Ask, Source, Standing, Tuning};
 pub use state::{Ended, Outcome, Reason, State, Store, Told, Why};
-pub use target::{Floor, Level, Limit, Rung, Target};
+pub(crate) use target::admissible;
+pub use target::{Limit, Rung, Target};
 pub use wire::{PROTOCOL, Wire};

@@ -4,6 +4,8 @@
 //! budget; then the optimizer's own queries. Every answer is on the disk before the next query is asked. After a restart
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
 
+use std::collections::BTreeMap;
+
 use foretune_core::{Goal, Kind, Stop};
 
 use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, Why, from_hex, to_hex};
@@ -52,6 +54,8 @@ pub struct Standing {
     pub budget: f64,
     /// The best answer at the fidelity that counts, so far.
     pub best: Option<f32>,
+    /// What the model expected of the best point so far when it asked, if it had one by then.
+    pub expected: Option<f32>,
 }
 
 /// Where answers come from, and who hears what becomes of them.
@@ -99,7 +103,6 @@ impl Tuning {
         seed: Option<u64>,
         store: Option<Store>,
     ) -> Result<Self, Error> {
-        target.check_live()?;
         let stored = store.as_ref().map(|store| store.load(&target)).transpose()?.flatten();
         let fresh = stored.is_none();
         let state = stored.unwrap_or_else(|| State::new(&target, seed.unwrap_or(1)));
@@ -172,10 +175,10 @@ impl Tuning {
         let target = self.target.deployed.as_ref();
         let deployed = deployed.or_else(|| target.map(|point| recommended().unwrap_or(point.clone())));
         let settings = self.setup.describe(Method::MftMes);
-        Begun { budget: self.target.budget, deployed, settings }
+        Begun { budget: self.target.budget, deployed, settings, service: self.target.service().words() }
     }
 
-    /// Budget and settings may change between tasks, not within one.
+    /// Budget, settings, floor, tolerance and limits may change between tasks, not within one.
     fn unchanged(&self) -> Result<(), Error> {
         let Some(task) = self.state.current().filter(|task| task.ended.is_none()) else { return Ok(()) };
         let number = self.state.task();
@@ -187,6 +190,10 @@ impl Tuning {
         {
             let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
             format!("setting `{key}` was {was}, and is {is}")
+        } else if let Some(key) = changed(&task.begun.service, &now.service) {
+            let word =
+                |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
+            format!("the {key} was {}, and is {}", word(&task.begun.service), word(&now.service))
         } else {
             return Ok(());
         };
@@ -215,12 +222,23 @@ impl Tuning {
         let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
         let budget = (self.task()?.begun.budget - estimating).max(0.0);
-        let space = Space::of_goal(&self.target.spec(&noise, budget), self.target.goal);
+        let deployed = self.task()?.begun.deployed.clone();
+        let mut space = Space::of_goal(&self.target.spec(&noise, budget), self.target.goal);
+        if deployed.is_some() {
+            space = space.in_service(self.target.service());
+        }
         let settings = self.setup.for_method(Method::MftMes)?;
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
-        let dimensions = space.dimensions();
+        let parts = space.parts();
+        let point: Option<Vec<f32>> = deployed.map(|point| point.iter().map(|x| *x as f32).collect());
         let mut room = room(settings.model.map, capacity);
-        let mut optimizer = room.start(space.problem(&dimensions), settings, seed)?;
+        let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
+        if !self.state.knowledge.is_empty() {
+            Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;
+        }
+        if let Some(point) = &point {
+            optimizer.deploy(point)?;
+        }
         self.run(&space, &mut optimizer, source)
     }
 
@@ -267,7 +285,7 @@ impl Tuning {
                 Answer::Value(..) => answer = source.refused(&ask, NOT_FINITE)?,
             }
         }
-        self.record(&ask, answer, source)?;
+        self.record(&ask, answer, None, source)?;
         Ok(true)
     }
 
@@ -276,7 +294,13 @@ impl Tuning {
     }
 
     /// Keeps an answer that the optimizer took.
-    fn record(&mut self, ask: &Ask, answer: Answer, source: &mut dyn Source) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        ask: &Ask,
+        answer: Answer,
+        expected: Option<f32>,
+        source: &mut dyn Source,
+    ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
         let (outcome, cost) = match answer {
             Answer::Value(value, cost) => (Outcome::Value(value as f32), cost.unwrap_or(usual)),
@@ -286,7 +310,7 @@ impl Tuning {
         let told = Told { point, fidelity, why, outcome, cost };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
-        source.told(ask, &told, &self.standing()?)
+        source.told(ask, &told, &Standing { expected, ..self.standing()? })
     }
 
     fn standing(&self) -> Result<Standing, Error> {
@@ -296,41 +320,46 @@ impl Tuning {
             Goal::Minimise => a.min(b),
         };
         let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(Told::value);
-        Ok(Standing { spent: task.spent(), budget: task.begun.budget, best: values.reduce(better) })
+        let (spent, budget) = (task.spent(), task.begun.budget);
+        Ok(Standing { spent, budget, best: values.reduce(better), expected: None })
     }
 
     fn run(&mut self, space: &Space, tuner: &mut dyn Tuner, source: &mut dyn Source) -> Result<(), Error> {
-        if !self.state.knowledge.is_empty() {
-            tuner.load(&from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;
-        }
         let earlier: Vec<Told> =
             self.task()?.answers.iter().filter(|told| told.why != Why::Noise).cloned().collect();
         for told in earlier {
-            replay(space, tuner, &told)?;
+            self.replay(space, tuner, &told)?;
         }
         loop {
             let proposal = match tuner.next(&|| source.go_on()) {
-                _ if self.is_overdrawn()? => return self.finish(space, tuner, Reason::Budget),
                 Next::Query(proposal) => proposal,
                 Next::Interrupted => return Err(Error::Interrupted),
                 Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
             };
             let ask = self.ask(natural(space, &proposal), proposal.fidelity, why(proposal.kind));
+            let expected = tuner.expected();
             let Some(answer) = answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
             };
-            self.record(&ask, answer, source)?;
+            self.record(&ask, answer, expected, source)?;
         }
     }
 
-    /// Whether measurements cost so much more than they should that not even the cheapest can be paid any more.
-    fn is_overdrawn(&self) -> Result<bool, Error> {
-        let task = self.task()?;
-        let usual = |told: &Told| {
-            if told.why == Why::Initial { 0.0 } else { self.target.fidelities[told.fidelity].cost }
+    /// Tells an answer from before a restart again.
+    fn replay(&self, space: &Space, tuner: &mut dyn Tuner, told: &Told) -> Result<(), Error> {
+        let other = || {
+            Error::usage(
+                "the stored answers are not those to the queries that this version of foretune asks: finish the task \
+                 with the version that began it, or give another --state",
+            )
         };
-        let (spent, planned) = (task.spent(), task.answers.iter().map(usual).sum::<f64>());
-        Ok(spent > planned && spent + self.target.fidelities[0].cost > task.begun.budget)
+        let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
+        if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
+            return Err(other());
+        }
+        let usual = self.target.fidelities[told.fidelity].cost;
+        let cost = (told.cost != usual).then_some(told.cost as f32);
+        Ok(tuner.answer(told.value(), cost)?)
     }
 
     fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
@@ -370,7 +399,7 @@ fn answered(tuner: &mut dyn Tuner, ask: &Ask, source: &mut dyn Source) -> Result
         let taken = match answer {
             Answer::Stop => return Ok(None),
             Answer::Failed => tuner.fail(),
-            Answer::Value(value, _) => tuner.tell(value as f32),
+            Answer::Value(value, cost) => tuner.answer(Some(value as f32), cost.map(|cost| cost as f32)),
         };
         match taken {
             Ok(()) => return Ok(Some(answer)),
@@ -379,23 +408,9 @@ fn answered(tuner: &mut dyn Tuner, ask: &Ask, source: &mut dyn Source) -> Result
     }
 }
 
-/// Tells an answer from before a restart again.
-fn replay(space: &Space, tuner: &mut dyn Tuner, told: &Told) -> Result<(), Error> {
-    let other = || {
-        Error::usage(
-            "the stored answers are not those to the queries that this version of foretune asks: finish the task with \
-             the version that began it, or give another --state",
-        )
-    };
-    let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-    if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
-        return Err(other());
-    }
-    let _: () = match told.outcome {
-        Outcome::Value(value) => tuner.tell(value)?,
-        Outcome::Failed => tuner.fail()?,
-    };
-    Ok(())
+/// The first thing of two that differs.
+fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {
+    was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key)).map(String::as_str)
 }
 
 /// The point of a query with the digits that single precision has.

@@ -26,7 +26,7 @@ const FORMAT: u32 = 1;
 pub enum Why {
     /// The deployed point, to learn how noisy a fidelity is.
     Noise,
-    /// One of the first points of a task; not charged to the budget.
+    /// One of the first points of a task; charged to the budget only where a point is in use.
     Initial,
     /// A recommendation of an earlier task, measured again.
     Carried,
@@ -61,11 +61,6 @@ pub struct Told {
 }
 
 impl Told {
-    /// What is charged to the budget.
-    pub fn charged(&self) -> f64 {
-        if self.why == Why::Initial { 0.0 } else { self.cost }
-    }
-
     /// The value, if the measurement succeeded.
     pub fn value(&self) -> Option<f32> {
         match self.outcome {
@@ -129,6 +124,9 @@ pub struct Begun {
     pub deployed: Option<Vec<f64>>,
     /// The optimizer's settings.
     pub settings: BTreeMap<String, Value>,
+    /// Floor, tolerance and limits, in words.
+    #[serde(default)]
+    pub service: BTreeMap<String, String>,
 }
 
 /// A task, running or ended.
@@ -144,9 +142,14 @@ pub struct TaskState {
 }
 
 impl TaskState {
+    /// What is charged to the budget: all but initial points, and these, too, where a point is in use.
+    pub fn charged(&self, told: &Told) -> f64 {
+        if told.why == Why::Initial && self.begun.deployed.is_none() { 0.0 } else { told.cost }
+    }
+
     /// What was spent of the budget so far.
     pub fn spent(&self) -> f64 {
-        self.answers.iter().map(Told::charged).sum()
+        self.answers.iter().map(|told| self.charged(told)).sum()
     }
 }
 
@@ -315,7 +318,8 @@ mod tests {
             cost: 5.0,
         };
         let failed = Told { outcome: Outcome::Failed, why: Why::Initial, ..told.clone() };
-        let begun = Begun { budget: 60.0, deployed: None, settings: BTreeMap::new() };
+        let begun =
+            Begun { budget: 60.0, deployed: None, settings: BTreeMap::new(), service: BTreeMap::new() };
         let task = TaskState { begun, answers: vec![told, failed], ended: None };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }

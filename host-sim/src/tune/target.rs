@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use foretune_core::Goal;
+use foretune_core::{Floor, Goal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::Error;
 use crate::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec};
+use crate::runner::Service;
 use crate::settings::shortest;
 
 /// One way to measure.
@@ -21,26 +21,6 @@ pub struct Rung {
     pub noise: Option<f64>,
     /// What the measurement is told, if anything.
     pub samples: Option<u32>,
-}
-
-/// What a trial may not fall below.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Level {
-    /// A value.
-    Value(f64),
-    /// So much below what the deployed point gives.
-    Drop(f64),
-    /// A share of what the deployed point gives.
-    Share(f64),
-}
-
-/// A level, and the share of trials that may fall below it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Floor {
-    /// The level.
-    pub level: Level,
-    /// The share of trials below it, in (0, 1).
-    pub risk: f64,
 }
 
 /// A hard limit: `Σ coefficient · parameter ≤ at_most`.
@@ -116,22 +96,14 @@ impl Target {
         options
     }
 
-    /// The one place where what a live system asks for meets the optimizer.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming what the optimizer cannot do yet.
-    pub fn check_live(&self) -> Result<(), Error> {
-        let asked = [
-            ("[floor]", self.floor.is_some()),
-            ("[[limit]]", !self.limits.is_empty()),
-            ("tolerance", self.tolerance > 0.0),
-        ];
-        match asked.into_iter().find(|(_, asked)| *asked) {
-            Some((what, _)) => Err(Error::usage(format!(
-                "{}: {what} is understood, but this version of the optimizer cannot keep it yet: leave it out",
-                self.name
-            ))),
-            None => Ok(()),
+    /// What it asks for as a system in service.
+    pub fn service(&self) -> Service {
+        let limit =
+            |limit: &Limit| (limit.coefficients.iter().map(|a| *a as f32).collect(), limit.at_most as f32);
+        Service {
+            floor: self.floor,
+            tolerance: self.tolerance as f32,
+            limits: self.limits.iter().map(limit).collect(),
         }
     }
 
@@ -163,7 +135,7 @@ impl Target {
 }
 
 /// The value as the parameter has it, or why it has no such value.
-fn admissible(parameter: &DimensionSpec, value: f64) -> Result<f64, String> {
+pub(crate) fn admissible(parameter: &DimensionSpec, value: f64) -> Result<f64, String> {
     let (low, high) = parameter.range();
     match parameter {
         DimensionSpec::Interval { .. } if (low..=high).contains(&value) => Ok(value),

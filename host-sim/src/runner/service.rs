@@ -1,0 +1,186 @@
+//! A system in service: the point in use when tuning begins, and what it asks for beside its problem.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use foretune_core::{Floor, Level, Limit};
+
+use super::seeds::Seeds;
+use crate::problems::random::{Purpose, Random};
+use crate::problems::{DimensionSpec, ProblemSpec};
+
+/// What trials have to keep to, and when a task is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Service {
+    /// What trials should keep above.
+    pub floor: Option<Floor>,
+    /// A task ends when no more than this share is to be gained; 0 never.
+    pub tolerance: f32,
+    /// Coefficients of the parameters in natural units, and what their sum may be at most.
+    pub limits: Vec<(Vec<f32>, f32)>,
+}
+
+impl Service {
+    /// The limits in the core's terms.
+    pub(super) fn limits(&self) -> Vec<Limit<'_>> {
+        let limit = |(coefficients, at_most)| Limit { coefficients, at_most };
+        self.limits.iter().map(|(coefficients, at_most)| (&coefficients[..], *at_most)).map(limit).collect()
+    }
+
+    /// In words, for those who keep it.
+    pub fn words(&self) -> BTreeMap<String, String> {
+        let mut words = BTreeMap::new();
+        if let Some(Floor { level, risk }) = self.floor {
+            words.insert("floor".into(), format!("{} at a risk of {risk}", level_words(level)));
+        }
+        if self.tolerance > 0.0 {
+            words.insert("tolerance".into(), self.tolerance.to_string());
+        }
+        if !self.limits.is_empty() {
+            let limit =
+                |(coefficients, at_most): &(Vec<f32>, f32)| format!("{coefficients:?} at most {at_most}");
+            words.insert("limits".into(), self.limits.iter().map(limit).collect::<Vec<_>>().join(", "));
+        }
+        words
+    }
+
+    /// The same for values whose sign is turned, so that less becomes more.
+    pub fn turned(mut self) -> Self {
+        if let Some(Floor { level: Level::Value(value), .. }) = &mut self.floor {
+            *value = -*value;
+        }
+        self
+    }
+}
+
+/// A level as words have it: `share:0.9`, `drop:2`, `value:30`.
+pub fn level(text: &str) -> Result<Level, String> {
+    let wrong = || format!("takes share:0.9, drop:2 or value:30, with numbers of your own, not `{text}`");
+    let (kind, number) = text.split_once(':').ok_or_else(wrong)?;
+    let number: f32 = number.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(wrong)?;
+    match kind {
+        "share" if (0.0..1.0).contains(&number) => Ok(Level::Share(number)),
+        "share" => Err(format!("a share is from 0 to below 1, not {number}")),
+        "drop" if number > 0.0 => Ok(Level::Drop(number)),
+        "drop" => Err(format!("a drop is above 0, not {number}")),
+        "value" => Ok(Level::Value(number)),
+        _ => Err(wrong()),
+    }
+}
+
+/// The words for a level.
+pub fn level_words(level: Level) -> String {
+    match level {
+        Level::Value(value) => format!("value:{value}"),
+        Level::Drop(drop) => format!("drop:{drop}"),
+        Level::Share(share) => format!("share:{share}"),
+    }
+}
+
+/// The point in use when the first task begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deployed {
+    /// The problem's ordinary one.
+    Default,
+    /// Another random one in every experiment.
+    Random,
+    /// This one, in natural units.
+    At(Vec<f64>),
+}
+
+impl FromStr for Deployed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "default" => Ok(Self::Default),
+            "random" => Ok(Self::Random),
+            values => {
+                let values: Result<Vec<f64>, _> =
+                    values.split(',').map(|value| value.trim().parse()).collect();
+                let wrong = |_| format!("takes default, random, or a number per parameter, not `{text}`");
+                values.map(Self::At).map_err(wrong)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Deployed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Random => f.write_str("random"),
+            Self::At(values) => {
+                let values: Vec<String> = values.iter().map(f64::to_string).collect();
+                f.write_str(&values.join(","))
+            }
+        }
+    }
+}
+
+impl Deployed {
+    /// The point of an experiment, in natural units; none if the problem has no ordinary one.
+    pub fn point(&self, spec: &ProblemSpec, seeds: &Seeds) -> Option<Vec<f64>> {
+        match self {
+            Self::Default => Some(spec.deployed.clone()).filter(|point| !point.is_empty()),
+            Self::At(values) => Some(values.clone()),
+            Self::Random => {
+                let mut random = Random::new(seeds.baseline, Purpose::InUse, 0);
+                Some(spec.dimensions.iter().map(|dimension| anywhere(dimension, &mut random)).collect())
+            }
+        }
+    }
+}
+
+fn anywhere(dimension: &DimensionSpec, random: &mut Random) -> f64 {
+    match dimension {
+        DimensionSpec::Interval { low, high, .. } => random.uniform(*low, *high),
+        DimensionSpec::Levels { values, .. } => {
+            let level = random.uniform(0.0, values.len() as f64) as usize;
+            values[level.min(values.len() - 1)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::Problem;
+
+    #[test]
+    fn words_are_read_back_and_nonsense_is_refused() {
+        for words in ["share:0.9", "drop:2.5", "value:-30"] {
+            assert_eq!(level(words).map(level_words), Ok(words.to_string()));
+        }
+        for words in ["0.9", "share:1", "share:x", "drop:0", "value:inf", "shore:0.9"] {
+            assert!(level(words).is_err(), "{words}");
+        }
+        for words in ["default", "random", "-80,0.8"] {
+            assert_eq!(words.parse::<Deployed>().unwrap().to_string(), words);
+        }
+        assert!("somewhere".parse::<Deployed>().is_err());
+    }
+
+    #[test]
+    fn a_random_point_is_one_of_the_problems_and_another_in_every_experiment() {
+        let spec = "rrm".parse::<Problem>().unwrap().spec();
+        let points: Vec<Vec<f64>> =
+            (1..20).map(|i| Deployed::Random.point(&spec, &Seeds::new(1, i)).unwrap()).collect();
+        for point in &points {
+            for (value, dimension) in point.iter().zip(&spec.dimensions) {
+                let DimensionSpec::Levels { values, .. } = dimension else { panic!("levels") };
+                assert!(values.contains(value));
+            }
+        }
+        assert!(points.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn only_a_value_turns_its_sign() {
+        let turned =
+            |level| Service { floor: Some(Floor { level, risk: 0.1 }), ..Service::default() }.turned();
+        assert_eq!(turned(Level::Value(3.0)).floor.unwrap().level, Level::Value(-3.0));
+        assert_eq!(turned(Level::Drop(3.0)).floor.unwrap().level, Level::Drop(3.0));
+    }
+}
