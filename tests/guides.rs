@@ -88,6 +88,16 @@ mod first_program {
     }
 }
 
+/// `docs/guide/live.md`: a program as it stands.
+mod in_service {
+    include!(concat!(env!("OUT_DIR"), "/live_1.rs"));
+
+    #[test]
+    fn runs_a_task() {
+        main();
+    }
+}
+
 /// `docs/guide/settings.md`.
 mod settings {
     mod checked {

@@ -15,13 +15,13 @@ use crate::results;
 use crate::runner;
 use crate::words::{counted, spell};
 
-/// Tune a simulated cellular system for about a minute, and tell what came out.
+/// Run a simulated cellular system in service, never tuned and tuned, for about a minute, and tell what its users got.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
     /// Different towns to average over.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
     systems: u32,
-    /// Tasks in each.
+    /// Hours in each.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     tasks: u32,
     /// Root of all randomness.
@@ -45,8 +45,8 @@ pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), 
     let plan = demo::plan(arguments.systems, arguments.tasks, arguments.seed)?;
     writeln!(out, "{}\n", demo::INTRODUCTION)?;
     let (methods, systems) = (demo::METHODS.len(), counted(arguments.systems as usize, "town"));
-    let tasks = counted(arguments.tasks as usize, "task");
-    writeln!(out, "Now {methods} methods tune {systems} over {tasks} each.")?;
+    let hours = counted(arguments.tasks as usize, "hour");
+    writeln!(out, "Now {systems} are run in {methods} ways for {hours} each.")?;
     out.flush()?;
     // The picture's place is tried first: a minute's work should not end in "permission denied".
     write(arguments, "")?;
