@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::gp::Observations;
 use crate::linalg::{MatrixMut, column_mut, view, zeros};
 use crate::math;
+use crate::outlier;
 use crate::space::MAX_DIMENSIONS;
 
 /// A point in the unit cube, or in natural units.
@@ -145,11 +146,17 @@ pub(crate) struct Answer {
     cost: Option<f32>,
     kind: Kind,
     failed: bool,
+    doubted: bool,
 }
 
 impl Answer {
     /// All zeros.
-    pub const NONE: Answer = Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false };
+    pub const NONE: Answer =
+        Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false, doubted: false };
+
+    fn is_believed(&self) -> bool {
+        !self.failed && !self.doubted
+    }
 }
 
 impl<const D: usize, const N: usize> DataMemory<D, N> {
@@ -168,7 +175,8 @@ impl<const D: usize, const N: usize> DataMemory<D, N> {
 /// The observations, in the order in which they came.
 ///
 /// A failed measurement takes a slot, too. To the model it is an observation of the worst value told so far, so that it
-/// keeps away from there.
+/// keeps away from there. So is a [doubted](outlier) answer, until its point is measured again: then the model sees the
+/// second answer in its place.
 pub(crate) struct Data<'a> {
     dimensions: usize,
     points: MatrixMut<'a>,
@@ -222,7 +230,8 @@ impl<'a> Data<'a> {
         let (slot, capacity) = (self.stored, self.capacity());
         let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
         let answer = self.answers.get_mut(slot).ok_or(full)?;
-        *answer = Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none() };
+        *answer =
+            Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none(), doubted: false };
         self.stored += 1;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
@@ -231,7 +240,7 @@ impl<'a> Data<'a> {
 
     /// Observation `i`, whether it counts already or is hidden.
     pub fn record(&self, i: usize) -> Record {
-        let Answer { y, cost, kind, failed } = self.answers[i];
+        let Answer { y, cost, kind, failed, .. } = self.answers[i];
         let unit = self.slot(i).iter().copied().collect();
         Record { unit, fidelity: usize::from(self.fidelity[i]), kind, y: (!failed).then_some(y), cost }
     }
@@ -247,15 +256,45 @@ impl<'a> Data<'a> {
     pub fn rescale(&mut self, scale: Scale, sign: f32) {
         let answers = &self.answers[..self.len];
         let mut worst = f32::INFINITY;
-        for (z, answer) in self.z.iter_mut().zip(answers).filter(|(_, answer)| !answer.failed) {
+        for (z, answer) in self.z.iter_mut().zip(answers).filter(|(_, answer)| answer.is_believed()) {
             *z = sign * scale.apply(answer.y).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
             worst = worst.min(*z);
         }
         // Before anything was told, one standard deviation below the mean.
         let worst = if worst.is_finite() { worst } else { -1.0 };
-        for (z, _) in self.z.iter_mut().zip(answers).filter(|(_, answer)| answer.failed) {
-            *z = worst;
+        for i in 0..self.len {
+            if !self.is_believed(i) {
+                let second = self.twins(i).find(|&j| self.doubted(i) && self.is_believed(j));
+                self.z[i] = second.map_or(worst, |j| self.z[j]);
+            }
         }
+    }
+
+    /// Judges the answers from slot `from` on, after one more was told: doubts one that is [too far](outlier) from the
+    /// others, or believes one that the last confirms. Whether anything changed.
+    pub fn judge(&mut self, from: usize, factor: f32, noise: f32) -> bool {
+        let Some(last) = self.len.checked_sub(1).filter(|&last| factor > 0.0 && self.is_believed(last))
+        else {
+            return false;
+        };
+        let believed = |i: &usize| self.is_believed(*i);
+        let others = || (from..last).filter(believed).map(|i| self.answers[i].y);
+        let (y, first) = (self.answers[last].y, self.twins(last).find(|&i| self.answers[i].doubted));
+        if let Some(first) = first.filter(|&i| outlier::confirms(y, self.answers[i].y, others())) {
+            self.answers[first].doubted = false;
+            return true;
+        }
+        let values = (from..self.len).filter(believed).map(|i| (i, self.answers[i].y));
+        let found = outlier::find(values, factor, noise);
+        if let Some(i) = found {
+            self.answers[i].doubted = true;
+        }
+        found.is_some()
+    }
+
+    /// The other slots with the same point and fidelity.
+    fn twins(&self, i: usize) -> impl Iterator<Item = usize> {
+        self.asked(self.slot(i), usize::from(self.fidelity[i])).filter(move |&j| j != i)
     }
 
     /// Number of observations that count.
@@ -283,9 +322,9 @@ impl<'a> Data<'a> {
         self.slot(i)
     }
 
-    /// What was told from slot `from` on, failures left out.
+    /// What was told from slot `from` on and is believed.
     pub fn told(&self, from: usize) -> impl Iterator<Item = f32> + Clone {
-        self.answers[from..self.len].iter().filter(|answer| !answer.failed).map(|answer| answer.y)
+        self.answers[from..self.len].iter().filter(|answer| answer.is_believed()).map(|answer| answer.y)
     }
 
     /// Observations as the model sees them: standardised, larger is better.
@@ -311,6 +350,16 @@ impl<'a> Data<'a> {
     /// Whether measurement `i` failed.
     pub fn failed(&self, i: usize) -> bool {
         self.answers[i].failed
+    }
+
+    /// Whether answer `i` is doubted.
+    pub fn doubted(&self, i: usize) -> bool {
+        self.answers[i].doubted
+    }
+
+    /// Whether measurement `i` did not fail and its answer is not doubted.
+    pub fn is_believed(&self, i: usize) -> bool {
+        self.answers[i].is_believed()
     }
 
     /// The slots in which a point was asked at a fidelity.

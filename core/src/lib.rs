@@ -89,6 +89,7 @@ mod random;
 mod features;
 mod kernel;
 mod gp;
+mod outlier;
 mod data;
 mod prior;
 mod svgd;

@@ -123,6 +123,10 @@ pub struct SearchSettings {
     pub refinements: usize,
     /// Where the recommendation may lie.
     pub recommend: Recommend,
+    /// When an answer is doubted: how many times farther from all others of the task it lies than these are apart, 2 or
+    /// more. It is measured again, charged like any query, and believed if the second answer is alike; else the model
+    /// sees only the second. 0: every answer is believed, as in the paper.
+    pub confirm: f32,
 }
 
 /// All settings, in groups. Plain values; [`checked`](Settings::checked) says whether they make sense.
@@ -195,6 +199,7 @@ impl Settings {
             candidates: 512,
             refinements: 3,
             recommend: Recommend::Queried,
+            confirm: 0.0,
         },
     };
 
@@ -235,6 +240,7 @@ impl Settings {
             candidates: 128,
             refinements: 3,
             recommend: Recommend::Anywhere,
+            confirm: 30.0,
         },
     };
 
@@ -294,6 +300,8 @@ impl Settings {
             "max_values", "1 to 16": search.max_values >= 1 && search.max_values <= MAX_SAMPLES;
             "candidates", "16 or more": search.candidates >= 16;
             "refinements", "0 to 8": search.refinements <= 8;
+            "confirm", "0, or 2 to 1000000":
+                search.confirm == 0.0 || (search.confirm >= 2.0 && search.confirm <= 1e6);
         }
         Ok(self)
     }
@@ -347,6 +355,7 @@ impl Settings {
         float(transfer.kde_mix);
         float(transfer.memory_deviation);
         float(transfer.memory_after);
+        float(search.confirm);
         let (bandwidth, h) = match learning.bandwidth {
             Bandwidth::Fixed(h) => (0, h),
             Bandwidth::Median => (1, 0.0),
@@ -402,87 +411,4 @@ impl Default for Settings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const _: () = assert!(Settings::PAPER.checked().is_ok());
-    const _: () = assert!(Settings::DEFAULT.checked().is_ok());
-    const _: () = assert!(Settings::LIVE.checked().is_ok());
-
-    /// The default preset with one field changed.
-    fn with(change: impl FnOnce(&mut Settings)) -> Settings {
-        let mut settings = Settings::DEFAULT;
-        change(&mut settings);
-        settings
-    }
-
-    #[test]
-    fn bad_values_are_refused_by_the_name_of_the_field_to_change() {
-        let log = LogNormal { mean: 0.0, deviation: 1e-30 };
-        for (bad, name) in [
-            (with(|s| s.model.particles = 0), "particles"),
-            (with(|s| s.model.particles = 17), "particles"),
-            (with(|s| s.method = Method::MfMes), "particles"),
-            (with(|s| s.method = Method::TwoPhase { c: f32::NAN }), "method"),
-            (with(|s| s.transfer.beta = -1.0), "beta"),
-            (with(|s| s.transfer.beta = f32::NAN), "beta"),
-            (with(|s| s.transfer.kde_mix = 1.5), "kde_mix"),
-            (with(|s| s.learning.step = Step::Plain { rate: 0.0 }), "step"),
-            (with(|s| s.search.candidates = 3), "candidates"),
-            (with(|s| s.transfer.memory_deviation = -1.0), "memory_deviation"),
-            (with(|s| s.transfer.memory_after = f32::NAN), "memory_after"),
-            (with(|s| s.model.scaling = Scaling::Fixed { mean: 0.0, deviation: 0.0 }), "scaling"),
-            (with(|s| s.search.initial = 0), "initial"),
-            (with(|s| s.model.map = Map::Deep { width: 0 }), "map"),
-            (with(|s| s.model.prior.gamma = log), "prior"),
-        ] {
-            assert!(
-                matches!(bad.checked(), Err(Error::Setting { name: found, .. }) if found == name),
-                "{name}"
-            );
-        }
-        let one = Settings::DEFAULT.with_method(Method::MfMes);
-        assert_eq!(one.checked().map(|s| s.model.particles), Ok(1));
-    }
-
-    #[test]
-    fn every_setting_is_in_the_fingerprint() {
-        let print = |settings: Settings| {
-            let mut sum = 0u32;
-            settings.fingerprint(|word| sum = sum.wrapping_mul(0x0100_0193).wrapping_add(word ^ 0x5bd1));
-            sum
-        };
-        let log = LogNormal { mean: 0.1, deviation: 0.2 };
-        for other in [
-            with(|s| s.method = Method::Continual),
-            with(|s| s.model.map = Map::Deep { width: 8 }),
-            with(|s| s.model.particles = 9),
-            with(|s| s.transfer.beta = 0.7),
-            with(|s| s.search.information = Information::Paper),
-            with(|s| s.search.max_values = 9),
-            with(|s| s.model.prior.length = log),
-            with(|s| s.model.prior.signal = log),
-            with(|s| s.model.prior.gamma = log),
-            with(|s| s.model.prior.weights = Weights::Fixed(0.5)),
-            with(|s| s.transfer.carry_particles = false),
-            with(|s| s.transfer.kde_bandwidth = 0.5),
-            with(|s| s.transfer.kde_mix = 0.3),
-            with(|s| s.learning.bandwidth = Bandwidth::Fixed(0.3)),
-            with(|s| s.learning.step = Step::Shared { rate: 0.05 }),
-            with(|s| s.learning.step = Step::Adam { rate: 0.06 }),
-            with(|s| s.learning.steps_per_round = 4),
-            with(|s| s.learning.steps_per_task = 4),
-            with(|s| s.transfer.carried = 1),
-            with(|s| s.transfer.remeasure = false),
-            with(|s| s.transfer.memory_deviation = 0.7),
-            with(|s| s.transfer.memory_after = 0.7),
-            with(|s| s.search.initial = 1),
-            with(|s| s.model.scaling = Scaling::Running),
-            with(|s| s.search.candidates = 17),
-            with(|s| s.search.refinements = 1),
-            with(|s| s.search.recommend = Recommend::Queried),
-        ] {
-            assert_ne!(print(Settings::DEFAULT), print(other), "{other:?}");
-        }
-    }
-}
+mod tests;

@@ -199,7 +199,7 @@ impl State<'_> {
         for &i in best.iter().flatten() {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
-        let good = || (from..data.len()).filter(|&i| !data.failed(i) && data.z()[i] >= floor);
+        let good = || (from..data.len()).filter(|&i| data.is_believed(i) && data.z()[i] >= floor);
         let known = good().count();
         let mut pick = 0;
         while candidates.len < count {
@@ -219,7 +219,7 @@ impl State<'_> {
     pub fn observed_candidates(&mut self) {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         candidates.len = 0;
-        let admits = |i: &usize| !data.failed(*i) && self.problem.admits(data.point(*i));
+        let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
         for i in (self.task.remembered..data.len()).filter(admits) {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
@@ -244,7 +244,7 @@ impl State<'_> {
     pub fn best_observed(&self) -> [Option<usize>; TOP] {
         let (data, z) = (&self.memory.data, self.memory.data.z());
         let mut best = [None; TOP];
-        let admits = |i: &usize| !data.failed(*i) && self.problem.admits(data.point(*i));
+        let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
         for i in (self.task.remembered..z.len()).filter(admits) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {

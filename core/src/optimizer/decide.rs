@@ -1,9 +1,11 @@
-//! What comes next in a task: replay, its end, an initial point, a carried point, or a search.
+//! What comes next in a task: replay, its end, a doubted answer's point again, an initial point, a carried point, or a
+//! search.
 
 use super::query::{Query, Stop};
 use super::search::Objective;
 use super::state::State;
-use crate::data::{Kind, Point};
+use crate::data::{Kind, Point, Scaling};
+use crate::math;
 use crate::random::Purpose;
 use crate::search::uniform;
 use crate::settings::Method;
@@ -40,6 +42,8 @@ impl State<'_> {
         } else if self.memory.data.room() == 0 {
             Next::Finish(Stop::Capacity)
         } else if let Some(query) = self.deployed_query() {
+            Next::Hand(query)
+        } else if let Some(query) = self.doubted_query() {
             Next::Hand(query)
         } else if !self.initial_done() && self.can_start() {
             Next::Hand(self.initial_query())
@@ -86,6 +90,21 @@ impl State<'_> {
         self.query(x, fidelity, Kind::Initial)
     }
 
+    /// The point and fidelity of a doubted answer once more, if that can be paid. Not where a floor is to be kept and the
+    /// answer was bad: should it be true, users would pay for it twice.
+    fn doubted_query(&self) -> Option<Query> {
+        let (data, prices, sign) = (&self.memory.data, self.prices(), self.problem.goal.sign());
+        let worth = |&i: &usize| {
+            let (x, fidelity) = (data.point(i), usize::from(data.fidelity()[i]));
+            let bad = data.record(i).y.is_none_or(|y| sign * self.task.scale.apply(y) < 0.0);
+            let harmful = self.problem.floor.is_some() && bad || !self.problem.admits(x);
+            data.count(x, fidelity) == 1 && prices.can_pay(fidelity) && !harmful
+        };
+        let i = (self.task.remembered..data.len()).filter(|&i| data.doubted(i)).find(worth)?;
+        let x = data.point(i).iter().copied().collect();
+        Some(self.query(x, usize::from(data.fidelity()[i]), Kind::Search))
+    }
+
     /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
     fn carried_query(&mut self) -> Option<Query> {
         let (truth, transfer) = (self.problem.truth(), self.settings.transfer);
@@ -106,11 +125,17 @@ impl State<'_> {
         None
     }
 
-    /// After an observation has been added: scale, then learn.
+    /// After an observation has been added: judge, scale, then learn. Before a doubted answer is measured again there is
+    /// nothing to learn from it.
     pub fn observed(&mut self) -> Next {
         self.task.asked = None;
+        let largest = self.problem.fidelities.iter().fold(0.0f32, |largest, f| largest.max(f.noise));
+        let (own, confirm) = (self.task.remembered, self.settings.search.confirm);
+        if self.memory.data.judge(own, confirm, math::sqrt(largest)) {
+            self.task.settled = matches!(self.settings.model.scaling, Scaling::Fixed { .. });
+        }
         self.rescale();
-        let learns = self.initial_done();
+        let learns = self.initial_done() && self.doubted_query().is_none();
         Next::Learn(if learns { self.settings.learning.steps_per_round } else { 0 })
     }
 }

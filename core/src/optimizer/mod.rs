@@ -27,6 +27,10 @@
 //! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
 //! place, and the query is not asked again.
 //!
+//! **Absurd answers.** An answer far from all others ([`confirm`](crate::SearchSettings::confirm)) is doubted: the next
+//! query is the same again, and only a second answer like it makes it believed. Until then it counts as a failure; after
+//! another second answer the model sees that in its place.
+//!
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 mod memory;
@@ -430,6 +434,7 @@ impl<'a> Optimizer<'a> {
             task: state.task.number,
             observations: state.round() as usize,
             failures: (0..data.len()).filter(|&i| data.failed(i)).count(),
+            doubted: (0..data.len()).filter(|&i| data.doubted(i)).count(),
             remembered: state.task.remembered,
             past: state.task.past,
             room: data.room(),

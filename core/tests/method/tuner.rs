@@ -62,6 +62,7 @@ pub const SETTINGS: Settings = Settings {
         candidates: LEVELS as usize * LEVELS as usize,
         refinements: 0,
         recommend: Recommend::Anywhere,
+        confirm: 0.0,
     },
     learning: LearningSettings {
         bandwidth: Bandwidth::Median,

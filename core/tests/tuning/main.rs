@@ -4,6 +4,7 @@ mod arena;
 mod budget;
 mod capacities;
 mod live;
+mod outliers;
 mod profiles;
 mod promises;
 mod refusals;

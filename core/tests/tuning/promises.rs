@@ -148,6 +148,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                 candidates,
                 refinements,
                 recommend: if anywhere { Recommend::Anywhere } else { Recommend::Queried },
+                confirm: if anywhere { 30.0 } else { 2.0 },
             },
             learning: LearningSettings { step, bandwidth, steps_per_round, steps_per_task },
             ..Settings::DEFAULT

@@ -63,6 +63,7 @@ pub const SETTINGS: Settings = Settings {
         candidates: 32,
         refinements: 2,
         recommend: Recommend::Queried,
+        confirm: 0.0,
     },
     learning: LearningSettings {
         bandwidth: Bandwidth::Median,

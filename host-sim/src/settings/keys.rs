@@ -311,6 +311,17 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "confirm",
+        takes: "0, or a number from 2 to 1000000",
+        help: "an answer so many times farther from all others than these are apart is measured again before it is \
+               believed; 0 for never",
+        get: |s| float(s.core.search.confirm),
+        set: |s, text| {
+            s.core.search.confirm = within(text, 0.0..=0.0).or_else(|| within(text, 2.0..=1e6))?;
+            Some(())
+        },
+    },
+    Key {
         name: "capacity",
         takes: "32, 64, 128 or 256",
         help: "room for observations in one task; with less room than the budget buys, expensive fidelities win",

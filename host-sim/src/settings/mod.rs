@@ -113,6 +113,7 @@ impl Setup {
         settings.model.map = Map::Ard;
         settings.learning.steps_per_round = 0;
         settings.transfer.carried = 0;
+        settings.search.confirm = 0.0;
         settings
     }
 
@@ -276,6 +277,7 @@ mod tests {
             ("carry_particles", "maybe"),
             ("recommend", "nowhere"),
             ("information", "none"),
+            ("confirm", "1"),
         ] {
             let error = setup(Preset::Default).set(key, value).unwrap_err().to_string();
             assert!(error.contains(&format!("`{key}`")) && !error.contains('\n'), "{error}");

@@ -1,0 +1,91 @@
+use super::*;
+
+const ALPHA: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+const POWER: Dimension<'static> = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
+
+#[test]
+fn levels_survive_the_round_trip() {
+    for dimension in [ALPHA, POWER, Dimension::Grid { low: 0.0, high: 1e-3, levels: u16::MAX }] {
+        for level in 0..dimension.levels().unwrap() {
+            let unit = dimension.unit_of_level(level);
+            assert_eq!(dimension.level_of_unit(unit), Some(level));
+            assert_eq!(dimension.snap(unit), unit);
+            let value = dimension.value(unit);
+            assert_eq!(dimension.unit(value), Some(unit), "level {level} of {dimension:?}");
+        }
+    }
+    assert_eq!(POWER.value(POWER.unit_of_level(51)), -100.0);
+    assert_eq!(ALPHA.value(0.66), 0.7);
+}
+
+#[test]
+fn intervals_clamp_and_refuse_what_lies_outside() {
+    let d = Dimension::Interval { low: 10.0, high: 5000.0 };
+    assert_eq!(d.value(-1.0), 10.0);
+    assert_eq!(d.value(2.0), 5000.0);
+    assert_eq!(d.unit(5001.0), None);
+    assert_eq!(d.unit(f32::NAN), None);
+    assert_eq!(d.unit(10.0), Some(0.0));
+}
+
+#[test]
+fn refuses_malformed_problems_by_name() {
+    let dimensions = [POWER];
+    let fidelities = [Fidelity { cost: 10.0, samples: 10, noise: 0.1 }];
+    let good = Problem {
+        dimensions: &dimensions,
+        fidelities: &fidelities,
+        budget: 100.0,
+        goal: Goal::Maximise,
+        ..Problem::PLAIN
+    };
+    assert!(good.checked().is_ok());
+    let few = "at least 2 levels are needed";
+    let infinite = "both ends, and their distance, must be finite";
+    let empty = "its lower end must be below its upper end";
+    let close = "levels must ascend, farther apart than the rounding of an f32";
+    for (bad, what) in [
+        (Dimension::Interval { low: 1.0, high: 1.0 }, empty),
+        (Dimension::Interval { low: 2.0, high: 1.0 }, empty),
+        (Dimension::Interval { low: f32::NAN, high: 1.0 }, infinite),
+        (Dimension::Interval { low: f32::MIN, high: f32::MAX }, infinite),
+        (Dimension::Grid { low: 0.0, high: 1.0, levels: 1 }, few),
+        (Dimension::Levels(&[1.0]), few),
+        (Dimension::Levels(&[1.0, 1.0]), empty),
+        (Dimension::Levels(&[]), few),
+        (Dimension::Levels(&[0.0, f32::NAN, 1.0]), close),
+        (Dimension::Levels(&[-1e8, 1.0, 2.0, 1e8]), close),
+        (Dimension::Grid { low: 1e8, high: 1e8 + 16.0, levels: 100 }, close),
+    ] {
+        let dimensions = [POWER, bad];
+        let refused = Problem { dimensions: &dimensions, ..good }.checked();
+        assert_eq!(refused, Err(Error::Dimension { index: 1, what }));
+    }
+    for (cost, noise, what) in [
+        (0.0, 0.1, "its cost must be 1e-12 to 1e12"),
+        (1e-30, 0.1, "its cost must be 1e-12 to 1e12"),
+        (f32::NAN, 0.1, "its cost must be 1e-12 to 1e12"),
+        (11.0, -1.0, "its noise must be a finite variance, 0 or more"),
+        (11.0, f32::INFINITY, "its noise must be a finite variance, 0 or more"),
+        (9.0, 0.1, "it must cost no less than the one before it"),
+    ] {
+        let fidelities = [fidelities[0], Fidelity { cost, samples: 1, noise }];
+        let refused = Problem { fidelities: &fidelities, ..good }.checked();
+        assert_eq!(refused, Err(Error::Fidelity { index: 1, what }));
+    }
+    assert_eq!(Problem { budget: f32::NAN, ..good }.checked(), Err(Error::Budget));
+    let none = Problem { dimensions: &[], ..good }.checked();
+    assert_eq!(none, Err(Error::Dimension { index: 0, what: "there must be one at least" }));
+    let many = Problem { dimensions: &[POWER; 17], ..good }.checked();
+    assert_eq!(many, Err(Error::Dimension { index: 16, what: "there may be 16 at most" }));
+}
+
+#[test]
+fn small_spaces_are_enumerated_whole() {
+    let space = [ALPHA, Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }];
+    assert_eq!(size(&space, 24), Some(24));
+    assert_eq!(size(&space, 23), None);
+    let mut x = [0.0; 2];
+    enumerate(&space, 17, &mut x);
+    assert_eq!(x, [0.4, 1.0]);
+}
