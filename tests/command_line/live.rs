@@ -26,12 +26,13 @@ fn queries(folder: &Path, unit: &str) -> Vec<Vec<String>> {
 #[test]
 fn tasks_start_from_the_point_in_use_and_every_trial_is_charged() {
     let folder = tempfile::tempdir().unwrap();
-    let more = ["--method", "never,random,hill-climbing,mft-mes", "--floor", "share:0.9", "--risk", "0.1"];
+    let more =
+        ["--method", "never,random,hill-climbing,safe-opt,mft-mes", "--floor", "share:0.9", "--risk", "0.1"];
     let printed = succeed(folder.path(), &study("o", &more));
     assert!(printed.contains("below the floor"), "{printed}");
     let path = folder.path().join("o");
     let number = |text: &String| text.parse::<f64>().unwrap();
-    for unit in ["never", "random", "hill-climbing", "mft-mes"] {
+    for unit in ["never", "random", "hill-climbing", "safe-opt", "mft-mes"] {
         let rows = queries(&path, unit);
         assert_eq!(rows[0][3], "-80 0.8 -80 0.8", "{unit}");
         for task in ["1", "2"] {
@@ -80,6 +81,7 @@ fn what_makes_no_sense_is_refused_with_what_is_allowed() {
         (&["--deployed=-80,0.8"], "4 numbers"),
         (&["--deployed=-81,0.8,-80,0.8"], "nearest"),
         (&["--floor", "share:0.9", "--method", "two-phase"], "batches"),
+        (&["--method", "safe-opt"], "needs a floor"),
     ] {
         let error = fail(folder.path(), &study("o", more), 2);
         assert!(error.contains(words), "{more:?}: {error}");

@@ -1,4 +1,4 @@
-//! What is done without an optimizer: nothing, or one parameter after the other.
+//! What is done without our optimizer: nothing, one parameter after the other, or [SafeOpt](super::safe_opt).
 //!
 //! *Never tuned* leaves the point in use where it is; *kept* tunes the first task and then leaves its recommendation.
 //! Both measure once per task, at the truth's fidelity, so that there is something to tell. *Hill climbing* is how an
@@ -9,6 +9,7 @@
 use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, SnapshotError, Stop};
 
 use super::method::Method;
+use super::safe_opt::SafeOpt;
 use super::tuner::{Advice, Next, Proposal, Tuner};
 
 /// First step of hill climbing, in the unit cube.
@@ -16,14 +17,32 @@ const FIRST_STEP: f32 = 0.1;
 /// Least step of hill climbing.
 const LEAST_STEP: f32 = 0.002;
 
+/// How a task is gone about.
+enum Way {
+    Stay,
+    Climb(Climb),
+    SafeOpt(Box<SafeOpt>),
+}
+
+impl Way {
+    fn new(method: Method, deployed: &[f32], seed: u64, task: u64) -> Self {
+        match method {
+            Method::HillClimbing => Self::Climb(Climb::new(deployed.to_vec())),
+            Method::SafeOpt => Self::SafeOpt(Box::new(SafeOpt::new(deployed.to_vec(), seed, task))),
+            _ => Self::Stay,
+        }
+    }
+}
+
 /// Someone at work on a sequence of tasks without an optimizer; with one in the first task, if its result is kept.
 pub(super) struct ByHand<'a> {
     inner: Option<&'a mut dyn Tuner>,
     problem: Problem<'a>,
-    climbs: bool,
+    method: Method,
+    seed: u64,
     /// The point in use.
     deployed: Vec<f32>,
-    climb: Climb,
+    way: Way,
     asked: Option<Proposal>,
     /// The last answer, for who does not climb.
     told: f32,
@@ -33,12 +52,19 @@ pub(super) struct ByHand<'a> {
 }
 
 impl<'a> ByHand<'a> {
-    pub fn new(inner: &'a mut dyn Tuner, problem: Problem<'a>, method: Method, deployed: Vec<f32>) -> Self {
+    pub fn new(
+        inner: &'a mut dyn Tuner,
+        problem: Problem<'a>,
+        method: Method,
+        deployed: Vec<f32>,
+        seed: u64,
+    ) -> Self {
         Self {
             inner: (method == Method::Kept).then_some(inner),
             problem,
-            climbs: method == Method::HillClimbing,
-            climb: Climb::new(deployed.clone()),
+            way: Way::new(method, &deployed, seed, 1),
+            method,
+            seed,
             deployed,
             asked: None,
             told: 0.0,
@@ -55,19 +81,28 @@ impl<'a> ByHand<'a> {
 
     fn begin(&mut self, deployed: Vec<f32>) {
         self.task += 1;
-        self.climb = Climb::new(deployed.clone());
+        self.way = Way::new(self.method, &deployed, self.seed, self.task);
         self.deployed = deployed;
         (self.asked, self.round, self.done) = (None, 0, false);
     }
 
+    /// Who climbs wants many trials, the others exact ones.
+    fn fidelity(&self) -> usize {
+        if matches!(self.way, Way::Climb(_)) { 0 } else { self.problem.truth() }
+    }
+
     fn propose(&mut self) -> Option<Proposal> {
         let problem = self.problem;
-        let fidelity = if self.climbs { 0 } else { problem.truth() };
+        let fidelity = self.fidelity();
         let spent = problem.fidelities[fidelity].cost * (self.round + 1) as f32;
-        if spent > problem.budget || (!self.climbs && self.round > 0) {
+        if spent > problem.budget || (matches!(self.way, Way::Stay) && self.round > 0) {
             return None;
         }
-        let unit = if self.climbs { self.climb.next(problem.dimensions)? } else { self.deployed.clone() };
+        let unit = match &mut self.way {
+            Way::Stay => self.deployed.clone(),
+            Way::Climb(climb) => climb.next(problem.dimensions)?,
+            Way::SafeOpt(task) => task.next(&problem),
+        };
         Some(Proposal { unit, fidelity, kind: Kind::Carried, round: self.round })
     }
 }
@@ -98,12 +133,12 @@ impl Tuner for ByHand<'_> {
         }
         self.asked.take().ok_or(Error::OutOfTurn)?;
         self.round += 1;
-        match y {
-            Some(y) => {
-                self.told = y;
-                self.climb.tell(y);
-            }
-            None => self.climb.fail(),
+        self.told = y.unwrap_or(self.told);
+        match (&mut self.way, y) {
+            (Way::Stay, _) => {}
+            (Way::Climb(climb), Some(y)) => climb.tell(y),
+            (Way::Climb(climb), None) => climb.fail(),
+            (Way::SafeOpt(task), y) => task.tell(y),
         }
         Ok(())
     }
@@ -113,11 +148,13 @@ impl Tuner for ByHand<'_> {
             return inner.advice();
         }
         let problem = self.problem;
-        let fidelity = if self.climbs { 0 } else { problem.truth() };
-        let deviation = libm::sqrtf(problem.fidelities[fidelity].noise);
-        let (unit, mean) =
-            if self.climbs { (&self.climb.x, self.climb.best?) } else { (&self.deployed, self.told) };
-        (self.done && self.round > 0).then(|| Advice { unit: unit.clone(), mean, deviation })
+        let deviation = libm::sqrtf(problem.fidelities[self.fidelity()].noise);
+        let (unit, mean) = match &self.way {
+            Way::Stay => (self.deployed.clone(), self.told),
+            Way::Climb(climb) => (climb.x.clone(), climb.best?),
+            Way::SafeOpt(task) => task.best(&problem)?,
+        };
+        (self.done && self.round > 0).then_some(Advice { unit, mean, deviation })
     }
 
     fn next_task(&mut self) -> Result<(), Error> {

@@ -32,6 +32,8 @@ pub enum Method {
     Kept,
     /// One parameter at a time from the point in use.
     HillClimbing,
+    /// SafeOpt's rule under the same floor.
+    SafeOpt,
     /// MF-MES with as many particles as the others, drawn anew for every task; nothing is carried on.
     MfMesTen,
     /// The same with carried points, and nothing else carried on.
@@ -40,10 +42,11 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order of tables and legends.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Never,
         Self::Kept,
         Self::HillClimbing,
+        Self::SafeOpt,
         Self::Random,
         Self::RandomCheapest,
         Self::Lattice,
@@ -72,6 +75,7 @@ impl Method {
             Self::Never => "never",
             Self::Kept => "kept",
             Self::HillClimbing => "hill-climbing",
+            Self::SafeOpt => "safe-opt",
             Self::MfMesTen => "mf-mes-ten",
             Self::WarmStart => "warm-start",
         }
@@ -92,6 +96,7 @@ impl Method {
             Self::Never => "Never tuned",
             Self::Kept => "First recommendation kept",
             Self::HillClimbing => "Hill climbing",
+            Self::SafeOpt => "SafeOpt",
             Self::MfMesTen => "MF-MES, ten particles",
             Self::WarmStart => "MF-MES, ten particles, points carried",
         }
@@ -106,13 +111,19 @@ impl Method {
     pub fn only_truth(self) -> bool {
         matches!(
             self,
-            Self::Separation | Self::Myopic | Self::TwoPhase | Self::Random | Self::Lattice | Self::Never
+            Self::Separation
+                | Self::Myopic
+                | Self::TwoPhase
+                | Self::Random
+                | Self::Lattice
+                | Self::Never
+                | Self::SafeOpt
         )
     }
 
-    /// Whether it is done without an optimizer, at least after the first task.
+    /// Whether it is done without our optimizer, at least after the first task.
     pub fn by_hand(self) -> bool {
-        matches!(self, Self::Never | Self::Kept | Self::HillClimbing)
+        matches!(self, Self::Never | Self::Kept | Self::HillClimbing | Self::SafeOpt)
     }
 
     /// The core's method; `None` for a baseline.
@@ -124,7 +135,12 @@ impl Method {
             Self::Separation => Some(CoreMethod::Separation { c }),
             Self::Myopic => Some(CoreMethod::Myopic { c }),
             Self::TwoPhase => Some(CoreMethod::TwoPhase { c }),
-            Self::Random | Self::RandomCheapest | Self::Lattice | Self::Never | Self::HillClimbing => None,
+            Self::Random
+            | Self::RandomCheapest
+            | Self::Lattice
+            | Self::Never
+            | Self::HillClimbing
+            | Self::SafeOpt => None,
         }
     }
 }

@@ -12,6 +12,7 @@ mod method;
 mod plan;
 mod pool;
 mod progress;
+mod safe_opt;
 mod seeds;
 mod service;
 mod session;

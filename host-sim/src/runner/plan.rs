@@ -350,7 +350,7 @@ impl Plan {
             let missing =
                 || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));
             let deployed = space.unit(&deployed.ok_or_else(missing)?);
-            return work(&mut ByHand::new(&mut optimizer, problem, method, deployed));
+            return work(&mut ByHand::new(&mut optimizer, problem, method, deployed, seeds.baseline));
         }
         if method.core(setup.c).is_some() {
             return work(&mut optimizer);
@@ -367,6 +367,9 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let floor = benchmark.space().service().floor.is_some();
     if floor && matches!(variant.method, Method::Myopic | Method::TwoPhase) {
         return Err(Error::usage(format!("{} asks in batches, and cannot keep to a floor", variant.method)));
+    }
+    if !floor && variant.method == Method::SafeOpt {
+        return Err(Error::usage("safe-opt needs a floor: add --floor"));
     }
     if settings.search.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(
