@@ -91,6 +91,8 @@ pub enum Status {
     Thinking,
     /// The station is measuring.
     Waiting,
+    /// The station is measuring, and the last trial fell below the floor.
+    Below,
     /// Something is wrong: see the log.
     Fault,
 }

@@ -12,6 +12,7 @@ use crate::board::Status;
 /// | dropped  | on    |        | on  |
 /// | thinking |       | on     |     |
 /// | waiting  | on    | on     |     |
+/// | below the floor | on | on | on |
 /// | fault    |       |        | on  |
 pub struct Leds<G, Y, R> {
     /// The green LED.
@@ -30,6 +31,7 @@ impl<G: OutputPin, Y: OutputPin, R: OutputPin> Leds<G, Y, R> {
             Status::Dropped => (true, false, true),
             Status::Thinking => (false, true, false),
             Status::Waiting => (true, true, false),
+            Status::Below => (true, true, true),
             Status::Fault => (false, false, true),
         };
         self.green.set_state(PinState::from(green)).ok();
@@ -46,6 +48,7 @@ impl<G: OutputPin, Y: OutputPin, R: OutputPin> Leds<G, Y, R> {
 /// | dropped  | two short flashes |
 /// | thinking | on |
 /// | waiting  | on for a second |
+/// | below the floor | the same, and a short flash |
 /// | fault    | ten flashes |
 pub struct OneLed<P> {
     pin: P,
@@ -81,6 +84,9 @@ fn is_lit(status: Status, time: u32) -> bool {
         Status::Dropped => time < FLASH || (3 * FLASH..4 * FLASH).contains(&time),
         Status::Thinking => true,
         Status::Waiting => time < PERIOD / 2,
+        Status::Below => {
+            time < PERIOD / 2 || (PERIOD / 2 + 2 * FLASH..PERIOD / 2 + 3 * FLASH).contains(&time)
+        }
         Status::Fault => time % (2 * FLASH) < FLASH,
     }
 }
@@ -108,8 +114,8 @@ mod tests {
     use core::convert::Infallible;
     use std::vec::Vec;
 
-    const ALL: [Status; 5] =
-        [Status::Idle, Status::Dropped, Status::Thinking, Status::Waiting, Status::Fault];
+    const ALL: [Status; 6] =
+        [Status::Idle, Status::Dropped, Status::Thinking, Status::Waiting, Status::Below, Status::Fault];
 
     struct Pin(bool);
 
@@ -165,7 +171,7 @@ mod tests {
     #[test]
     fn one_led_tells_them_apart_by_blinking() {
         let seen = ALL.map(blinking);
-        assert_eq!(seen, [(1, 100), (2, 200), (0, 2000), (1, 1000), (10, 1000)]);
+        assert_eq!(seen, [(1, 100), (2, 200), (0, 2000), (1, 1000), (2, 1100), (10, 1000)]);
     }
 
     #[test]

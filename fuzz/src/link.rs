@@ -4,11 +4,14 @@
 //! read, and stay within the knowledge that it was given. The station must take any answer.
 
 use arbitrary::{Result, Unstructured};
+use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
 use foretune_link::{
     Application, Begin, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
     Outcome, Pace, Phase, Point, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
     Response, Retry, Station, Ticket, Tuner, Upload, crc32, encode,
 };
+
+use foretune_link::problem::{self, Bytes, Numbers, Parts, Room};
 
 use crate::case::number;
 
@@ -29,16 +32,30 @@ const IDENTITY: Identity<'static> = Identity {
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut frame = [0; MAX_FRAME];
     let requests = [
-        Request::Hello { version: 1 },
-        Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0 }),
+        Request::Hello { version: 2 },
+        Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0, ..Begin::PLAIN }),
         Request::Poll { task: 1 },
         Request::Status,
         Request::Offer { knowledge: 0, total: 3, crc: crc32(b"abc") },
         Request::Write { crc: crc32(b"abc"), offset: 0, data: b"abc" },
         Request::Commit { crc: crc32(b"abc") },
+        Request::Describe { total: 3, crc: crc32(b"abc") },
     ];
     let frames = requests.iter().map(|request| encode(1, request, &mut frame).expect("it fits").to_vec());
-    frames.chain(crate::optimizer::seeds()).collect()
+    frames.chain(crate::optimizer::seeds()).chain([problem_seed()]).collect()
+}
+
+/// The bytes of a problem with everything that one can have.
+fn problem_seed() -> Vec<u8> {
+    let described = Problem {
+        dimensions: &[Dimension::Levels(&[0.0, 1.0]), Dimension::Grid { low: 0.0, high: 1.0, levels: 9 }],
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.1 }],
+        deployed: Some(&[0.0, 0.5]),
+        floor: Some(Floor { level: Level::Share(0.9), risk: 0.1 }),
+        limits: &[Limit { coefficients: &[1.0, 1.0], at_most: 1.0 }],
+        ..Problem::PLAIN
+    };
+    Bytes::of(&described).expect("it fits").as_slice().to_vec()
 }
 
 /// Runs an input.
@@ -48,6 +65,21 @@ pub fn run(bytes: &[u8]) {
     device.check();
     let _ = talk_to_tuner(&mut Unstructured::new(bytes));
     let _ = talk_to_station(&mut Unstructured::new(bytes));
+    read_problem(bytes);
+}
+
+/// Bytes that are a problem are the only ones of it; a problem that fits is one that the core takes.
+fn read_problem(bytes: &[u8]) {
+    let mut numbers = Numbers::new();
+    let Ok(parts) = Parts::read(bytes, &mut numbers) else { return };
+    let problem = parts.problem(1.0);
+    let again = Bytes::of(&problem).expect("it was read").as_slice().to_vec();
+    let floor = problem.floor.is_some();
+    // Without a floor its level and risk may be anything.
+    assert!(again[..8] == bytes[..8] && again[16..] == bytes[16..] && (!floor || again == bytes));
+    if problem::check(&problem, Room { dimensions: 16, fidelities: 8 }).is_ok() {
+        assert!(problem.checked().is_ok());
+    }
 }
 
 fn talk_to_tuner(u: &mut Unstructured<'_>) -> Result<()> {
@@ -89,25 +121,27 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
     let Ticket { task, step } = device.tuner.ticket();
     let App { sequence, ref knowledge, total, .. } = device.app;
     let crc = crc32(data);
-    Ok(match u.int_in_range(0..=13)? {
+    Ok(match u.int_in_range(0..=14)? {
         0 => Request::Hello { version: u.arbitrary()? },
         1 | 2 => Request::Begin(Begin {
             task: near(u, task.wrapping_add(1))?,
             problem: near(u, PROBLEM)?,
             seed: u.arbitrary()?,
             budget: number(u, &[1.0, 100.0])?,
+            ..Begin::PLAIN
         }),
         3 => Request::Poll { task: near(u, task)? },
         4..=6 => {
             let ticket = Ticket { task: near(u, task)?, step: near(u, step)? };
             let outcome = if u.ratio(1, 3)? { Outcome::Failed } else { Outcome::Value(number(u, &[1.0])?) };
-            Request::Report(Report { ticket, attempt: u.int_in_range(0..=3)?, outcome })
+            Request::Report(Report { ticket, attempt: u.int_in_range(0..=3)?, outcome, cost: None })
         }
         7 => Request::Stop { task: near(u, task)? },
         8 => Request::Abort { task: near(u, task)? },
         9 => Request::Offer { knowledge: near(u, sequence)?, total: near(u, data.len() as u32)?, crc },
         10 => Request::Write { crc, offset: near(u, total.unwrap_or(0))?, data },
         11 => Request::Commit { crc },
+        14 => Request::Describe { total: near(u, data.len() as u32)?, crc },
         12 => Request::Read { knowledge: near(u, sequence)?, offset: near(u, knowledge.len() as u32)? },
         _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
         _ => Request::Status,
@@ -129,6 +163,9 @@ struct App {
     incoming: Vec<u8>,
     /// Length of the transfer that is open.
     total: Option<u32>,
+    /// The problem that was received last, and the numbers of all that ever were.
+    problem: Vec<u8>,
+    described: Vec<u32>,
 }
 
 impl Device {
@@ -173,11 +210,13 @@ impl Device {
         for event in &self.app.events {
             match *event {
                 Event::Begun(begin) => {
-                    assert_eq!((begin.task, begin.problem), (task + 1, PROBLEM));
+                    assert_eq!(begin.task, task + 1);
+                    assert!(begin.problem == PROBLEM || self.app.described.contains(&begin.problem));
                     assert!(begin.budget.is_finite() && begin.budget > 0.0);
                     (task, step, attempt, running) = (begin.task, 0, 0, true);
                 }
-                Event::Observed { ticket, value } => {
+                Event::Observed { ticket, value, cost } => {
+                    assert!(cost.is_none_or(|cost| (0.0..=1e30).contains(&cost)));
                     assert!(running && value.is_finite() && ticket == Ticket { task, step });
                     (step, attempt) = (step + 1, 0);
                 }
@@ -204,7 +243,28 @@ impl Device {
 
 impl Application for App {
     fn apply(&mut self, event: &Event) -> std::result::Result<(), Refusal> {
+        if let Event::Begun(begin) = event
+            && begin.problem != PROBLEM
+            && (begin.problem != crc32(&self.problem) || self.problem.is_empty())
+        {
+            return Err(Refusal::WrongProblem { ours: PROBLEM });
+        }
         self.events.push(*event);
+        Ok(())
+    }
+
+    fn open_problem(&mut self, total: u32) -> std::result::Result<(), Refusal> {
+        if total > LIMIT {
+            return Err(Refusal::TooLarge { limit: LIMIT });
+        }
+        self.problem.clear();
+        Ok(())
+    }
+
+    fn write_problem(&mut self, data: &[u8]) -> std::result::Result<(), Refusal> {
+        self.problem.extend_from_slice(data);
+        assert!(self.problem.len() <= LIMIT as usize, "more than was described");
+        self.described.push(crc32(&self.problem));
         Ok(())
     }
 
@@ -284,9 +344,12 @@ fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
         assert!(open.is_none_or(|request| encode(tag, &request, &mut [0; MAX_FRAME]).is_ok()));
         match u.int_in_range(0..=7)? {
             0 => station.greet(),
-            1 => station.begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0 }),
+            1 if u.arbitrary()? => {
+                station.begin_with(Begin { task: 1, problem: 7, ..Begin::PLAIN }, b"problem")
+            }
+            1 => station.begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0, ..Begin::PLAIN }),
             2 => station.resume(u.arbitrary()?),
-            3 => station.report(Outcome::Value(number(u, &[1.0])?)),
+            3 => station.report(Outcome::Value(number(u, &[1.0])?), u.arbitrary()?),
             4 => station.stop(),
             5 => station.abort(),
             _ => station.ask_status(),
@@ -344,6 +407,7 @@ fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>
             Refusal::Busy { task },
             Refusal::NoTransfer,
             Refusal::Storage,
+            Refusal::WrongProblem { ours: PROBLEM },
         ])?),
     })
 }

@@ -96,11 +96,12 @@ impl Game {
     fn begin(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let (number, length) = (u.int_in_range(1..=9)?, u.int_in_range(0..=MAX_PREAMBLE + 4)?);
         let preamble = vec![u.arbitrary::<u8>()?; length];
+        let fits = length <= MAX_PREAMBLE && self.store.journal().capacity::<Flash>(length) > 0;
         self.history.tasks.push((number, preamble.clone()));
         let task = Some(Task { number, preamble: preamble.clone(), records: Vec::new() });
         let world = World { task, running: true, ..self.worlds[0].clone() };
         let done = self.store.begin_task(number, &preamble);
-        assert_eq!(done == Err(Error::TooLarge), length > MAX_PREAMBLE);
+        assert_eq!(done == Err(Error::TooLarge), !fits);
         self.settle(done, world);
         Ok(())
     }

@@ -168,7 +168,7 @@ mod tests {
                 progress: Progress { done: u32::MAX, total: u32::MAX },
                 line,
                 reports,
-                health: Health { stack_free: u32::MAX, restarts: u32::MAX, fault: u16::MAX },
+                health: Health { stack_free: u32::MAX, restarts: u32::MAX, fault: u16::MAX, below: u32::MAX },
             }),
             Response::Chunk { offset: u32::MAX, data },
         ]
@@ -208,7 +208,7 @@ mod tests {
         assert!(parse::<Request>(&[b'>', 7, 6]).is_ok());
         assert_eq!(parse::<Request>(&[b'<', 7, 6]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[b'>', 7, 6, 0]), Err(FrameError::Unknown));
-        assert_eq!(parse::<Request>(&[b'>', 7, 12]), Err(FrameError::Unknown));
+        assert_eq!(parse::<Request>(&[b'>', 7, 13]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[]), Err(FrameError::Unknown));
     }
 }

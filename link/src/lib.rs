@@ -11,7 +11,8 @@
 //! | [`frame`], [`decoder`] | how it looks on the line: COBS, CRC-32 |
 //! | [`tuner`] | the device's side: which query is open, which reports count |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
-//! | [`transfer`] | the master's side of carrying knowledge to and from a device |
+//! | [`problem`] | what is tuned, as bytes |
+//! | [`transfer`] | the master's side of carrying problems to a device, and knowledge to and from it |
 //!
 //! Everything here is free of I/O, clocks and allocation: bytes and ticks come in, bytes go out.
 #![no_std]
@@ -20,6 +21,8 @@
 extern crate std;
 
 pub mod message;
+
+pub mod problem;
 
 pub mod frame;
 
@@ -40,17 +43,18 @@ pub use message::{
     Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response,
     Retry, Status, Ticket,
 };
+pub use problem::{MAX_PROBLEM, Misfit};
 pub use station::{Pace, Station, StationEvent};
-pub use transfer::{Download, Upload};
+pub use transfer::{Description, Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
 
 /// Version of the protocol that this crate speaks, exchanged in `Hello` and `Greeting`.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Most dimensions that a query can have.
 pub const MAX_DIMENSIONS: usize = 16;
 
-/// Most bytes of knowledge in one message.
+/// Most bytes of knowledge or of a problem in one message.
 pub const MAX_CHUNK: usize = 256;
 
 /// Most bytes of each text in a greeting; longer ones are cut.

@@ -2,7 +2,8 @@
 //!
 //! Call [`Station::transmit`] regularly and send what it returns; give every answer to [`Station::receive`] and act on
 //! the event. After a restart of the station, [`Station::greet`], then [`Station::resume`] the task that
-//! the greeting names: the tuner remembers everything.
+//! the greeting names: the tuner remembers everything. A problem that the tuner was not built for goes with
+//! [`Station::begin_with`]: it is described to the tuner when that does not know it.
 
 use crate::VERSION;
 use crate::exchange::Exchange;
@@ -10,6 +11,7 @@ use crate::message::{
     Begin, Greeting, Outcome, Progress, Query, Recommendation, Refusal, Report, Request, Response, Status,
     Ticket,
 };
+use crate::transfer::Description;
 
 /// Times in the caller's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,38 +62,56 @@ pub enum StationEvent<'a> {
     Refused(Refusal),
 }
 
+/// Descriptions of a problem after which a tuner that still does not know it is believed to be out of order. More than one
+/// is needed where it restarts meanwhile.
+const DESCRIPTIONS: u8 = 20;
+
 /// What the station does when no other request is pending.
 #[derive(Clone, Debug, PartialEq)]
-enum State {
+enum State<'p> {
     Rest,
     Greet,
     Begin(Begin),
+    Describe(Description<'p>, Begin),
     Poll { task: u32, since: u32, pause: u32 },
     Measure(Query),
-    Report(Query, Outcome),
+    Report(Query, Outcome, Option<f32>),
 }
 
 /// State of the dialogue on the station. Measurements are made by the caller.
 #[derive(Clone, Debug)]
-pub struct Station {
+pub struct Station<'p> {
     pace: Pace,
     exchange: Exchange,
-    state: State,
+    state: State<'p>,
+    /// The problem of the task to begin, unless the tuner was built for it, and how often it was described.
+    problem: Option<&'p [u8]>,
+    described: u8,
     /// Task of the state, while there is one.
     task: u32,
     /// Goes before what the state wants, once.
-    pending: Option<Request<'static>>,
+    pending: Option<Request<'p>>,
     /// The request that waits for its answer.
-    open: Option<Request<'static>>,
+    open: Option<Request<'p>>,
     /// The last measurement, in case the tuner lost it and asks again.
-    held: Option<(Query, Outcome)>,
+    held: Option<(Query, Outcome, Option<f32>)>,
 }
 
-impl Station {
+impl<'p> Station<'p> {
     /// A station at rest; see [`Exchange::new`] for the tag.
     pub const fn new(pace: Pace, first_tag: u32) -> Self {
         let exchange = Exchange::new(first_tag, pace.timeout);
-        Self { pace, exchange, state: State::Rest, task: 0, pending: None, open: None, held: None }
+        Self {
+            pace,
+            exchange,
+            state: State::Rest,
+            problem: None,
+            described: 0,
+            task: 0,
+            pending: None,
+            open: None,
+            held: None,
+        }
     }
 
     /// Asks the tuner who it is and where it stands.
@@ -99,10 +119,16 @@ impl Station {
         self.take_up(State::Greet);
     }
 
-    /// Begins a task and goes on to its end.
+    /// Begins a task of the problem that the tuner was built for, and goes on to its end.
     pub fn begin(&mut self, begin: Begin) {
-        self.task = begin.task;
+        (self.task, self.problem, self.described) = (begin.task, None, 0);
         self.take_up(State::Begin(begin));
+    }
+
+    /// The same for a problem of the station's own, given as its bytes (see [`crate::problem`]).
+    pub fn begin_with(&mut self, begin: Begin, problem: &'p [u8]) {
+        self.begin(begin);
+        self.problem = Some(problem);
     }
 
     /// Goes on with a task that runs already, to its end.
@@ -111,11 +137,12 @@ impl Station {
         self.take_up(State::Poll { task, since: 0, pause: 0 });
     }
 
-    /// Hands in the measurement last asked for. Ignored when none is.
-    pub fn report(&mut self, outcome: Outcome) {
+    /// Hands in the measurement last asked for, and what it cost where that is not what the query said. Ignored when none
+    /// is asked for.
+    pub fn report(&mut self, outcome: Outcome, cost: Option<f32>) {
         if let State::Measure(query) = &self.state {
-            self.held = Some((query.clone(), outcome));
-            self.state = State::Report(query.clone(), outcome);
+            self.held = Some((query.clone(), outcome, cost));
+            self.state = State::Report(query.clone(), outcome, cost);
         }
     }
 
@@ -145,7 +172,7 @@ impl Station {
     }
 
     /// What to send now, if anything, with its tag.
-    pub fn transmit(&mut self, now: u32) -> Option<(u32, Request<'static>)> {
+    pub fn transmit(&mut self, now: u32) -> Option<(u32, Request<'p>)> {
         if self.open.is_none() {
             self.open = self.pending.take().or_else(|| self.state_request(now));
             self.open?;
@@ -167,23 +194,25 @@ impl Station {
     }
 
     /// A new state makes an open request pointless: nobody waits for its answer.
-    fn take_up(&mut self, state: State) {
+    fn take_up(&mut self, state: State<'p>) {
         self.state = state;
         self.pending = None;
         self.open = None;
     }
 
-    fn state_request(&self, now: u32) -> Option<Request<'static>> {
+    fn state_request(&self, now: u32) -> Option<Request<'p>> {
         match &self.state {
             State::Rest | State::Measure(_) => None,
             State::Greet => Some(Request::Hello { version: VERSION }),
             State::Begin(begin) => Some(Request::Begin(*begin)),
+            State::Describe(description, begin) => description.request().or(Some(Request::Begin(*begin))),
             State::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
             State::Poll { task, .. } => Some(Request::Poll { task: *task }),
-            State::Report(query, outcome) => Some(Request::Report(Report {
+            State::Report(query, outcome, cost) => Some(Request::Report(Report {
                 ticket: query.ticket,
                 attempt: query.attempt,
                 outcome: *outcome,
+                cost: *cost,
             })),
         }
     }
@@ -209,6 +238,14 @@ impl Station {
                 self.poll(now, 0);
                 StationEvent::Nothing
             }
+            (Request::Begin(begin), Response::Refused(Refusal::WrongProblem { .. }))
+                if self.can_describe() =>
+            {
+                self.described += 1;
+                self.state = State::Describe(Description::new(self.problem.unwrap_or_default()), *begin);
+                StationEvent::Nothing
+            }
+            (Request::Describe { .. } | Request::Write { .. }, response) => self.described(response),
             (_, Response::Refused(refusal)) => {
                 self.state = State::Rest;
                 StationEvent::Refused(*refusal)
@@ -230,16 +267,31 @@ impl Station {
         }
     }
 
+    fn can_describe(&self) -> bool {
+        self.problem.is_some() && self.described < DESCRIPTIONS
+    }
+
+    fn described<'a>(&mut self, response: &Response<'a>) -> StationEvent<'a> {
+        let State::Describe(description, _) = &mut self.state else { return StationEvent::Nothing };
+        match description.receive(response) {
+            Ok(()) => StationEvent::Nothing,
+            Err(refusal) => {
+                self.state = State::Rest;
+                StationEvent::Refused(refusal)
+            }
+        }
+    }
+
     fn poll(&mut self, now: u32, pause: u32) {
         self.state = State::Poll { task: self.task, since: now, pause };
     }
 
     /// A query already measured is answered from memory; all others go to the caller.
     fn measure<'a>(&mut self, query: &Query) -> StationEvent<'a> {
-        if let Some((known, outcome)) = &self.held
+        if let Some((known, outcome, cost)) = &self.held
             && known == query
         {
-            self.state = State::Report(query.clone(), *outcome);
+            self.state = State::Report(query.clone(), *outcome, *cost);
             return StationEvent::Nothing;
         }
         self.state = State::Measure(query.clone());
@@ -248,7 +300,7 @@ impl Station {
 
     fn measure_again<'a>(&mut self, attempt: u8) -> StationEvent<'a> {
         match &self.state {
-            State::Report(query, _) => {
+            State::Report(query, ..) => {
                 let query = Query { attempt, ..query.clone() };
                 self.measure(&query)
             }

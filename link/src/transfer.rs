@@ -1,6 +1,6 @@
-//! The master's side of carrying knowledge to and from a device.
+//! The master's side of carrying problems to a device, and knowledge to and from it.
 //!
-//! Both types say which request comes next and take the answers; an [`crate::exchange::Exchange`] sends and repeats.
+//! All types say which request comes next and take the answers; an [`crate::exchange::Exchange`] sends and repeats.
 
 use core::fmt;
 
@@ -103,6 +103,43 @@ impl fmt::Display for DownloadError {
 }
 
 impl core::error::Error for DownloadError {}
+
+/// Carries a problem to a device, which then knows it until its next restart or the next problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description<'a> {
+    bytes: &'a [u8],
+    crc: u32,
+    /// How many bytes the device has; none before it is ready.
+    received: Option<usize>,
+}
+
+impl<'a> Description<'a> {
+    /// Of a problem's bytes, see [`crate::problem`].
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, crc: crc32(bytes), received: None }
+    }
+
+    /// What to ask next; none when the device has it all.
+    pub fn request(&self) -> Option<Request<'a>> {
+        let Some(offset) = self.received else {
+            return Some(Request::Describe { total: self.bytes.len() as u32, crc: self.crc });
+        };
+        let rest = self.bytes.get(offset..).filter(|rest| !rest.is_empty())?;
+        let data = rest.get(..MAX_CHUNK).unwrap_or(rest);
+        Some(Request::Write { crc: self.crc, offset: offset as u32, data })
+    }
+
+    /// Takes the answer to the last request. An error means that the device will not have it.
+    pub fn receive(&mut self, response: &Response) -> Result<(), Refusal> {
+        match *response {
+            Response::Ready { offset } => self.received = Some(offset as usize),
+            Response::Refused(Refusal::NoTransfer) => self.received = None,
+            Response::Refused(refusal) => return Err(refusal),
+            _ => {}
+        }
+        Ok(())
+    }
+}
 
 /// Reads a device's knowledge into a buffer.
 #[derive(Debug)]

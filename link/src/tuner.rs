@@ -21,6 +21,9 @@ mod receiver;
 pub use application::{Application, Event, Proposal};
 use receiver::Receiver;
 
+/// No measurement costs more.
+const LARGEST_COST: f32 = 1e30;
+
 /// State of the dialogue on the device.
 #[derive(Debug)]
 pub struct Tuner {
@@ -185,8 +188,9 @@ impl Tuner {
             Request::Offer { .. }
             | Request::Write { .. }
             | Request::Commit { .. }
-            | Request::Forget { .. } => {
-                self.allow_knowledge()?;
+            | Request::Forget { .. }
+            | Request::Describe { .. } => {
+                self.allow_transfers()?;
                 self.receiver.respond(request, app)
             }
         }
@@ -223,14 +227,12 @@ impl Tuner {
         if self.task.checked_add(1) != Some(task) {
             return Err(Refusal::WrongTask { current: self.task });
         }
-        if begin.problem != self.identity.problem {
-            return Err(Refusal::WrongProblem { ours: self.identity.problem });
-        }
         if !(begin.budget.is_finite() && begin.budget > 0.0) {
             return Err(Refusal::BadBudget);
         }
-        self.make(Event::Begun(*begin), app)?;
+        // If what was received is of no use, the next description begins anew.
         self.receiver.close();
+        self.make(Event::Begun(*begin), app)?;
         Ok(Response::Begun { task })
     }
 
@@ -262,9 +264,12 @@ impl Tuner {
         if self.phase != Phase::Waiting {
             return self.poll(ticket.task);
         }
+        let cost = report.cost;
         match report.outcome {
-            Outcome::Value(value) if value.is_finite() => {
-                self.make(Event::Observed { ticket, value }, app)?;
+            Outcome::Value(value)
+                if value.is_finite() && cost.is_none_or(|cost| (0.0..=LARGEST_COST).contains(&cost)) =>
+            {
+                self.make(Event::Observed { ticket, value, cost }, app)?;
                 bump(&mut self.reports.counted);
                 Ok(Response::Settled { ticket })
             }
@@ -331,8 +336,8 @@ impl Tuner {
         self.dropped.map_or(Ok(()), |reason| Err(Refusal::Dropped { task: self.task, reason }))
     }
 
-    /// Knowledge changes between tasks only.
-    fn allow_knowledge(&self) -> Result<(), Refusal> {
+    /// Knowledge and problem change between tasks only.
+    fn allow_transfers(&self) -> Result<(), Refusal> {
         match self.phase {
             Phase::Idle | Phase::Finished => Ok(()),
             _ => Err(Refusal::Busy { task: self.task }),

@@ -26,20 +26,27 @@ fn anything<'a>(random: &mut XorShiftRng, tuner: &Tuner, memory: &Memory, data: 
     let length = random.next_u32() as usize % (data.len() + 1);
     let value = f32::from_bits(random.next_u32());
     let mut n = |near| number(random, near);
-    match n(0) % 12 {
+    match n(0) % 14 {
         0 => Request::Hello { version: n(1) as u16 },
-        1 => Request::Begin(Begin { task: n(task + 1), problem: n(PROBLEM), seed: 0, budget: value }),
+        1 => Request::Begin(Begin {
+            task: n(task + 1),
+            problem: n(PROBLEM),
+            seed: 0,
+            budget: value,
+            ..Begin::PLAIN
+        }),
         2 => Request::Poll { task: n(task) },
         3..6 => {
             let outcome = if n(0) == 0 { Outcome::Failed } else { Outcome::Value(value) };
             let ticket = Ticket { task: n(task), step: n(step) };
-            Request::Report(Report { ticket, attempt: n(0) as u8, outcome })
+            Request::Report(Report { ticket, attempt: n(0) as u8, outcome, cost: None })
         }
         6 => Request::Stop { task: n(task) },
         7 => Request::Abort { task: n(task) },
         8 => Request::Offer { knowledge: n(memory.sequence), total: n(64), crc: n(1) },
         9 => Request::Write { crc: n(1), offset: n(0), data: &data[..length] },
         10 => Request::Commit { crc: n(1) },
+        11 | 12 => Request::Describe { total: n(64), crc: n(1) },
         _ if n(0) == 0 => Request::Forget { knowledge: n(memory.sequence) },
         _ => Request::Read { knowledge: n(memory.sequence), offset: n(memory.knowledge.len() as u32) },
     }

@@ -71,7 +71,7 @@ enum Errand {
 
 /// The station with its keeper, who begins tasks and carries knowledge, and may fall asleep at any time.
 struct Master {
-    station: Station,
+    station: Station<'static>,
     decoder: Decoder<304>,
     errand: Errand,
     /// A measurement under way: when it is done.
@@ -203,7 +203,7 @@ impl Soak {
         let Some(begin) = memory.begin else { return };
         for at in before..memory.events.len() {
             self.ledger.progress_at = self.now;
-            if let Event::Observed { ticket, value } = memory.events[at] {
+            if let Event::Observed { ticket, value, .. } = memory.events[at] {
                 let settled: Vec<Event> = settled(&memory.events[..at]);
                 let proposal = support::propose(&begin, &memory.knew, &settled);
                 assert_eq!(ticket.step as usize, settled.len(), "counted twice or skipped");
@@ -287,7 +287,7 @@ impl Soak {
 
     fn begin(&mut self, task: u32) {
         let seed = u64::from(task) * 17;
-        self.master.station.begin(Begin { task, problem: PROBLEM, seed, budget: 1000.0 });
+        self.master.station.begin(Begin { task, problem: PROBLEM, seed, budget: 1000.0, ..Begin::PLAIN });
     }
 
     /// The recommendation must be that of an undisturbed task, or of its beginning if the task was stopped.
@@ -346,7 +346,9 @@ impl Soak {
         if at > self.now {
             self.master.measuring = Some((at, query));
         } else {
-            self.master.station.report(measure(query.ticket, query.attempt, &query.point, query.fidelity));
+            self.master
+                .station
+                .report(measure(query.ticket, query.attempt, &query.point, query.fidelity), None);
         }
     }
 }

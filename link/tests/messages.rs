@@ -1,5 +1,6 @@
 //! Every message survives the line; nothing that is no message gets through or does harm.
 
+use foretune_link::problem::{Misfit, Part};
 use foretune_link::{
     Begin, Coordinate, Decoder, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, MAX_CHUNK,
     MAX_DIMENSIONS, MAX_FRAME, Outcome, Phase, Point, Progress, Query, Reason, Recommendation, Refusal,
@@ -22,12 +23,9 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn begin() -> impl Strategy<Value = Begin> {
-    (any::<(u32, u32, u64)>(), number()).prop_map(|((task, problem, seed), budget)| Begin {
-        task,
-        problem,
-        seed,
-        budget,
-    })
+    (any::<(u32, u32, u64, bool, bool)>(), number()).prop_map(
+        |((task, problem, seed, deploy, adopt), budget)| Begin { task, problem, seed, budget, deploy, adopt },
+    )
 }
 
 fn data() -> impl Strategy<Value = &'static [u8]> {
@@ -39,11 +37,9 @@ fn request() -> impl Strategy<Value = Request<'static>> {
         any::<u16>().prop_map(|version| Request::Hello { version }),
         begin().prop_map(Request::Begin),
         any::<u32>().prop_map(|task| Request::Poll { task }),
-        (ticket(), any::<u8>(), outcome()).prop_map(|(ticket, attempt, outcome)| Request::Report(Report {
-            ticket,
-            attempt,
-            outcome
-        })),
+        (ticket(), any::<u8>(), outcome(), prop::option::of(number())).prop_map(
+            |(ticket, attempt, outcome, cost)| Request::Report(Report { ticket, attempt, outcome, cost })
+        ),
         any::<u32>().prop_map(|task| Request::Stop { task }),
         any::<u32>().prop_map(|task| Request::Abort { task }),
         Just(Request::Status),
@@ -52,6 +48,7 @@ fn request() -> impl Strategy<Value = Request<'static>> {
         any::<u32>().prop_map(|crc| Request::Commit { crc }),
         any::<(u32, u32)>().prop_map(|(knowledge, offset)| Request::Read { knowledge, offset }),
         any::<u32>().prop_map(|knowledge| Request::Forget { knowledge }),
+        any::<(u32, u32)>().prop_map(|(total, crc)| Request::Describe { total, crc }),
     ]
 }
 
@@ -101,7 +98,8 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 fn recommendation() -> impl Strategy<Value = Recommendation> {
-    let reason = vec![Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Failures];
+    let reason =
+        vec![Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Tolerance];
     (any::<(u32, u32)>(), prop::sample::select(reason), number(), number(), point()).prop_map(
         |((task, queries), reason, spent, mean, point)| Recommendation {
             task,
@@ -123,7 +121,7 @@ fn status() -> impl Strategy<Value = Status> {
             progress: Progress { done: n[2], total: n[3] },
             line: LineCounters { good: n[4], broken: n[5], oversize: n[6], unknown: n[7] },
             reports: ReportCounters { counted: n[8], repeated: n[9], failed: n[10], given_up: n[11] },
-            health: Health { stack_free, restarts, fault },
+            health: Health { stack_free, restarts, fault, below: n[0] },
         },
     )
 }
@@ -147,6 +145,8 @@ fn refusal() -> impl Strategy<Value = Refusal> {
             Refusal::Dropped { task: n, reason: DropReason::NothingObserved },
             Refusal::Dropped { task: n, reason: DropReason::Restarts },
             Refusal::Dropped { task: n, reason: DropReason::Stored },
+            Refusal::BadProblem(Misfit { part: Part::Limits, at: fault }),
+            Refusal::BadProblem(Misfit { part: Part::Bytes, at: 0 }),
         ])
     })
 }

@@ -5,6 +5,8 @@
 
 mod support;
 
+use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
+use foretune_link::problem::Bytes;
 use foretune_link::tuner::Tuner;
 use foretune_link::{
     Begin, Decoder, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode, frame::crc32,
@@ -87,15 +89,31 @@ impl Session {
     }
 }
 
+/// One parameter on a grid, another in a list; two fidelities; in service, above nine tenths of what it gives.
+const DESCRIBED: Problem<'static> = Problem {
+    dimensions: &[
+        Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
+        Dimension::Levels(&[0.0, 0.4, 0.5, 1.0]),
+    ],
+    fidelities: &[
+        Fidelity { cost: 10.0, samples: 10, noise: 0.75 },
+        Fidelity { cost: 100.0, samples: 100, noise: 0.75 },
+    ],
+    deployed: Some(&[-80.0, 0.5]),
+    floor: Some(Floor { level: Level::Share(0.875), risk: 0.0625 }),
+    limits: &[Limit { coefficients: &[1.0, 100.0], at_most: 24.0 }],
+    ..Problem::PLAIN
+};
+
 fn report(step: u32, attempt: u8, outcome: Outcome) -> Request<'static> {
-    Request::Report(Report { ticket: Ticket { task: 1, step }, attempt, outcome })
+    Request::Report(Report { ticket: Ticket { task: 1, step }, attempt, outcome, cost: None })
 }
 
 fn tuning(session: &mut Session) {
     session.remark("The station introduces itself; the tuner is new and idle.");
     session.say(Request::Hello { version: VERSION });
     session.remark("It begins the first task.");
-    session.say(Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 42, budget: 500.0 }));
+    session.say(Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 42, budget: 500.0, ..Begin::PLAIN }));
     session.remark("The tuner thinks for a while, then has a query.");
     session.say(Request::Poll { task: 1 });
     think(&mut session.tuner, &mut session.memory);
@@ -121,6 +139,7 @@ fn trouble(session: &mut Session) {
         ticket: Ticket { task: 7, step: 0 },
         attempt: 0,
         outcome: Outcome::Value(1.0),
+        cost: None,
     }));
     session.remark("How is the tuner?");
     session.say(Request::Status);
@@ -141,8 +160,17 @@ fn knowledge(session: &mut Session) {
     session.say(Request::Commit { crc });
     session.remark("And forgotten.");
     session.say(Request::Forget { knowledge: 2 });
-    session.remark("The next task is begun and dropped.");
-    session.say(Request::Begin(Begin { task: 2, problem: PROBLEM, seed: 42, budget: 500.0 }));
+    session.remark(
+        "The next task is for another problem, which the tuner does not know yet: it is described first.",
+    );
+    let bytes = Bytes::of(&DESCRIBED).unwrap();
+    let (bytes, problem) = (bytes.as_slice(), bytes.number());
+    let begin = Begin { task: 2, problem, seed: 42, budget: 500.0, deploy: true, ..Begin::PLAIN };
+    session.say(Request::Begin(begin));
+    session.say(Request::Describe { total: bytes.len() as u32, crc: problem });
+    session.say(Request::Write { crc: problem, offset: 0, data: bytes });
+    session.say(Request::Begin(begin));
+    session.remark("And dropped.");
     session.say(Request::Abort { task: 2 });
     session.say(Request::Hello { version: VERSION });
 }
@@ -173,7 +201,7 @@ fn every_message_is_in_the_session() {
     let session = session();
     let requests = [
         "Hello", "Begin(", "Poll", "Report(", "Stop", "Abort", "Status", "Offer", "Write", "Commit", "Read",
-        "Forget",
+        "Forget", "Describe",
     ];
     let responses = [
         "Greeting(",

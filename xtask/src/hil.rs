@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use crate::board::{Board, emulated, find};
 use crate::error::Error;
 use crate::qemu::{Device, instructions_per_tick};
-use crate::shell::{cargo, run, target_dir};
+use crate::shell::{cargo, root, run, target_dir};
 use crate::size::budget;
 use crate::step::Verdict;
 use crate::tools::Tools;
@@ -39,6 +39,9 @@ pub struct Plan {
     /// Let knowledge travel: trained on the host, loaded into the device, read from it and continued on the host.
     #[arg(long)]
     pub travel: bool,
+    /// Tune the problem in `examples/`, which is sent to the device, in place of the one that it is built for.
+    #[arg(long, conflicts_with = "travel")]
+    pub sent: bool,
 }
 
 impl Plan {
@@ -52,6 +55,7 @@ impl Plan {
             steps: None,
             count: false,
             travel: false,
+            sent: false,
         }
     }
 
@@ -65,6 +69,12 @@ impl Plan {
     pub fn arguments(&self, port: u16) -> Vec<String> {
         let mut words = vec!["hil".into(), "--connect".into(), format!("tcp:127.0.0.1:{port}")];
         words.extend(["--tasks".into(), self.tasks.to_string(), "--budget".into(), self.budget.to_string()]);
+        if self.sent {
+            let folder = root().join("examples");
+            let script = folder.join("measure.py");
+            let command = format!("python3 '{}' {{power}} {{alpha}} {{tilt}} {{samples}}", script.display());
+            words.extend([folder.join("problem.toml").display().to_string(), "--command".into(), command]);
+        }
         words.extend(self.steps.iter().flat_map(|steps| ["--steps".into(), steps.to_string()]));
         words
     }
@@ -85,6 +95,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
         Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
         Plan::new("mps2-an500", "compact", 3, 130),
         Plan::new("mps2-an505", "compact", 2, 130),
+        Plan { sent: true, ..Plan::new("mps2-an386", "compact", 2, 40) },
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
     ];
     let remarks = plans.iter().map(|plan| play(tools, plan, &station)).collect::<Result<Vec<_>, _>>()?;
@@ -129,7 +140,8 @@ fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
         true => format!(", longest slice {} instructions", slice * instructions_per_tick(board)),
         false => String::new(),
     };
-    Ok(format!("{} on {}: stack {stack} bytes{slice}", plan.profile, board.name))
+    let what = if plan.sent { ", a problem that was sent" } else { "" };
+    Ok(format!("{} on {}{what}: stack {stack} bytes{slice}", plan.profile, board.name))
 }
 
 fn number_after(line: &str, before: &str) -> Option<u64> {

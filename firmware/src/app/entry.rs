@@ -5,10 +5,10 @@
 //! | 0 | kind: 1 observed, 2 given up, 3 failed try, 4 stopped, 5 aborted, 6 finished, 7 dropped, 8 restarted |
 //! | 1 | fidelity; of a failed try its number; of an end or a drop its reason |
 //! | 2 | how the query came about: 0 initial, 1 carried, 2 search |
-//! | 3 | 0 |
+//! | 3 | 1 if an observation's actual cost is known |
 //! | 4 | value, or mean of the recommendation |
 //! | 8 | point, 8 numbers |
-//! | 40 | spent, queries (of an end) |
+//! | 40 | spent, queries (of an end); the actual cost, if it is known (of an observation) |
 
 use foretune_core::{Dimension, Kind, Point, Record};
 use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
@@ -23,8 +23,8 @@ pub const DIMENSIONS: usize = 8;
 /// An event of a task, with all that is needed to replay it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
-    /// A query was answered.
-    Observed(Asked, f32),
+    /// A query was answered; what that cost, where it is not what the query said.
+    Observed(Asked, f32, Option<f32>),
     /// A query was given up.
     GivenUp(Asked),
     /// A try of the open query failed.
@@ -70,7 +70,7 @@ pub struct Asked {
 }
 
 const REASONS: [Reason; 5] =
-    [Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Failures];
+    [Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Tolerance];
 const DROP_REASONS: [DropReason; 3] = [DropReason::NothingObserved, DropReason::Restarts, DropReason::Stored];
 const KINDS: [Kind; 3] = [Kind::Initial, Kind::Carried, Kind::Search];
 
@@ -84,7 +84,10 @@ impl Entry {
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         let (head, value, x, tail) = match *self {
-            Entry::Observed(asked, y) => ([1, asked.fidelity, asked.kind as u8], y, asked.x, (0.0, 0)),
+            Entry::Observed(asked, y, cost) => {
+                bytes[3] = u8::from(cost.is_some());
+                ([1, asked.fidelity, asked.kind as u8], y, asked.x, (cost.unwrap_or(0.0), 0))
+            }
             Entry::GivenUp(asked) => ([2, asked.fidelity, asked.kind as u8], 0.0, asked.x, (0.0, 0)),
             Entry::Failed { attempt } => ([3, attempt, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
             Entry::Stopped => ([4, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
@@ -114,7 +117,7 @@ impl Entry {
         let x = core::array::from_fn(|i| float(8 + 4 * i));
         let asked = || Some(Asked { x, fidelity: bytes[1], kind: *KINDS.get(usize::from(bytes[2]))? });
         Some(match bytes[0] {
-            1 => Entry::Observed(asked()?, float(4)),
+            1 => Entry::Observed(asked()?, float(4), (bytes[3] == 1).then(|| float(40))),
             2 => Entry::GivenUp(asked()?),
             3 => Entry::Failed { attempt: bytes[1] },
             4 => Entry::Stopped,
@@ -136,7 +139,7 @@ impl Entry {
     pub fn event(&self, ticket: Ticket) -> Option<Event> {
         let task = ticket.task;
         match *self {
-            Entry::Observed(_, value) => Some(Event::Observed { ticket, value }),
+            Entry::Observed(_, value, cost) => Some(Event::Observed { ticket, value, cost }),
             Entry::GivenUp(_) => Some(Event::GivenUp { ticket }),
             Entry::Failed { attempt } => Some(Event::Failed { ticket, attempt }),
             Entry::Stopped => Some(Event::Stopped { task }),
@@ -148,13 +151,13 @@ impl Entry {
 
     /// The answer that the optimizer recalls, of a problem in so many dimensions.
     pub fn record(&self, dimensions: usize) -> Option<Record> {
-        let (asked, y) = match *self {
-            Entry::Observed(asked, y) => (asked, Some(y)),
-            Entry::GivenUp(asked) => (asked, None),
+        let (asked, y, cost) = match *self {
+            Entry::Observed(asked, y, cost) => (asked, Some(y), cost),
+            Entry::GivenUp(asked) => (asked, None, None),
             _ => return None,
         };
         let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
-        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y, cost: None })
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y, cost })
     }
 
     /// The recommendation that an end holds.
@@ -183,7 +186,8 @@ mod tests {
     fn entries_survive_their_bytes() {
         let asked = Asked { x: [0.25; DIMENSIONS], fidelity: 3, kind: Kind::Carried };
         for entry in [
-            Entry::Observed(asked, -1.5),
+            Entry::Observed(asked, -1.5, None),
+            Entry::Observed(asked, -1.5, Some(12.5)),
             Entry::GivenUp(asked),
             Entry::Failed { attempt: 2 },
             Entry::Stopped,
@@ -192,7 +196,7 @@ mod tests {
             Entry::Dropped { reason: DropReason::Restarts },
             Entry::Dropped { reason: DropReason::Stored },
             Entry::Restarted,
-            Entry::finished(&[0.5, 1.0], 4.5, 990.0, 41, Reason::Failures),
+            Entry::finished(&[0.5, 1.0], 4.5, 990.0, 41, Reason::Tolerance),
         ] {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));
         }
@@ -202,7 +206,8 @@ mod tests {
     fn unknown_bytes_are_no_entry() {
         assert_eq!(Entry::decode(&[0; LENGTH]), None);
         assert_eq!(Entry::decode(&[0xff; LENGTH]), None);
-        let mut bytes = Entry::Observed(Asked { x: [0.0; 8], fidelity: 0, kind: Kind::Search }, 1.0).encode();
+        let mut bytes =
+            Entry::Observed(Asked { x: [0.0; 8], fidelity: 0, kind: Kind::Search }, 1.0, None).encode();
         bytes[2] = 9;
         assert_eq!(Entry::decode(&bytes), None);
     }

@@ -11,9 +11,13 @@ mod entry;
 pub mod profile;
 
 use embedded_io::{Read, ReadReady, Write};
-use foretune_core::{Activity, AnyMemory, Dimension, Optimizer, Problem, Progress, Query, Settings, Stop};
+use foretune_core::{
+    Activity, AnyMemory, Dimension, Memory, Optimizer, Problem, Progress, Query, Settings, SnapshotError,
+    Stop,
+};
 use foretune_link as link;
-use link::{Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
+use link::problem::{Bytes, Numbers, Room};
+use link::{Begin, Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
 use crate::log::{error, info, warn};
@@ -26,12 +30,42 @@ use recorder::{Open, Recorder};
 pub struct Config {
     /// Name of the profile, as in the greeting.
     pub profile: &'static str,
-    /// What is tuned; its budget comes with each task.
+    /// What is tuned unless the station sends another problem; the budget comes with each task.
     pub problem: Problem<'static>,
+    /// Its number: [`number`] of it.
+    pub number: u32,
+    /// What a problem may have at most: what the memory has room for.
+    pub room: Room,
     /// How.
     pub settings: Settings,
+    /// How, if the problem has a floor; the same model, so that knowledge is good for both.
+    pub live: Settings,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
+}
+
+/// The number by which both sides of the line name a problem.
+///
+/// # Panics
+/// If the problem has more than fits a description; at compile time where this is a constant.
+pub const fn number(problem: &Problem<'_>) -> u32 {
+    match Bytes::of(problem) {
+        Some(bytes) => bytes.number(),
+        None => panic!("the problem does not fit a description"),
+    }
+}
+
+impl Config {
+    /// Whether the built-in problem has no more dimensions and fidelities than there is room for.
+    pub const fn has_room(&self) -> bool {
+        self.problem.dimensions.len() <= self.room.dimensions
+            && self.problem.fidelities.len() <= self.room.fidelities
+    }
+
+    /// How a problem is tuned.
+    pub fn settings_for(&self, problem: &Problem<'_>) -> Settings {
+        if problem.floor.is_some() { self.live } else { self.settings }
+    }
 }
 
 /// Tries after which a query is given up.
@@ -50,6 +84,27 @@ const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
 pub trait KeepGoing<S>: FnMut(&mut S) -> bool {}
 impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
 
+/// What a [`Memory`] has room for.
+pub trait Capacity {
+    /// Dimensions and fidelities.
+    const ROOM: Room;
+}
+
+impl<
+    const D: usize,
+    const M: usize,
+    const N: usize,
+    const V: usize,
+    const F: usize,
+    const P: usize,
+    const A: usize,
+    const Q: usize,
+> Capacity for Memory<D, M, N, V, F, P, A, Q>
+{
+    const ROOM: Room =
+        Room { dimensions: if D < entry::DIMENSIONS { D } else { entry::DIMENSIONS }, fidelities: M };
+}
+
 /// The application on a board.
 pub struct App<B: Board> {
     serial: B::Serial,
@@ -67,18 +122,19 @@ impl<B: Board> App<B> {
     ///
     /// # Errors
     /// [`storage::Error::Layout`] if the layout does not fit the flash.
+    #[inline(never)]
     pub fn new(board: B, config: Config) -> Result<Self, storage::Error> {
         let Parts { serial, flash, system } = board.split();
+        let store = Store::open(flash, config.layout.in_sectors_of::<B::Flash>())?;
+        let recorder = Recorder::new(store, config);
         let tuner = Tuner::new(link::Identity {
             firmware: FIRMWARE,
             profile: config.profile,
-            problem: foretune_core::snapshot::problem_checksum(&config.problem),
-            dimensions: config.problem.dimensions.len() as u8,
-            fidelities: config.problem.fidelities.len() as u8,
+            problem: config.number,
+            dimensions: config.room.dimensions as u8,
+            fidelities: config.room.fidelities as u8,
             tries: TRIES,
         });
-        let store = Store::open(flash, config.layout.in_sectors_of::<B::Flash>())?;
-        let recorder = Recorder::new(store, config);
         let mut app =
             App { serial, system, recorder, tuner, decoder: link::Decoder::new(), config, longest: 0 };
         app.report_restart();
@@ -97,19 +153,23 @@ impl<B: Board> App<B> {
     }
 
     /// Gives the last task's events to the dialogue.
+    #[inline(never)]
     fn read_journal(&mut self) {
         if let Some(slot) = self.recorder.store.knowledge() {
             self.tuner.retire(slot.tag);
         }
         let Some(begin) = self.recorder.begun() else { return };
         self.tuner.replay(&Event::Begun(begin));
+        let mut numbers = Numbers::new();
+        let parts = self.recorder.parts(begin.problem, &mut numbers).and_then(Result::ok);
+        let problem = self.recorder.problem(&begin, parts.as_ref()).unwrap_or(Problem::PLAIN);
         let mut index = 0;
         while let Some(entry) = self.recorder.entry(index) {
             if let Some(event) = entry.event(self.tuner.ticket()) {
                 self.tuner.replay(&event);
             } else if self.recorder.store.running().is_none() {
                 // The end of a task whose knowledge is stored; without that, the end is yet to come again.
-                let recommendation = entry.recommendation(begin.task, self.config.problem.dimensions);
+                let recommendation = entry.recommendation(begin.task, problem.dimensions);
                 recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
             }
             index += 1;
@@ -151,10 +211,29 @@ impl<B: Board> App<B> {
                 self.rest();
                 continue;
             }
-            match self.start(memory) {
-                Ok(optimizer) => self.work(optimizer, &mut going),
-                Err(why) => self.give_up_task(why),
-            }
+            self.tune(memory, &mut going);
+        }
+    }
+
+    /// Takes up the task that runs, with its problem, and works on it until it ends.
+    #[inline(never)]
+    fn tune(&mut self, memory: &mut dyn AnyMemory, going: &mut impl KeepGoing<B::System>) {
+        let damaged = foretune_core::Error::Snapshot(SnapshotError::Contents);
+        let Some(begin) = self.recorder.begun() else { return self.give_up_task(damaged) };
+        let mut numbers = Numbers::new();
+        let parts = self.recorder.parts(begin.problem, &mut numbers).and_then(Result::ok);
+        let problem = self.recorder.problem(&begin, parts.as_ref());
+        let Some(problem) = problem else { return self.give_up_task(damaged) };
+        self.recorder.health.below = 0;
+        // Not moved: it would lie on the stack twice.
+        let mut started = memory.start(problem, self.config.settings_for(&problem), begin.seed);
+        let taken_up = match &mut started {
+            Ok(optimizer) => self.take_up(optimizer, &begin),
+            Err(why) => Err(*why),
+        };
+        match (started.as_mut(), taken_up) {
+            (Ok(optimizer), Ok(())) => self.work(optimizer, going),
+            (_, Err(why)) | (Err(&mut why), _) => self.give_up_task(why),
         }
     }
 
@@ -172,18 +251,14 @@ impl<B: Board> App<B> {
         let _ = self.serve();
     }
 
-    /// The optimizer for the task that runs: its knowledge loaded, its answers so far recalled.
-    fn start<'m>(&mut self, memory: &'m mut dyn AnyMemory) -> Result<Optimizer<'m>, foretune_core::Error> {
-        let Some(begin) = self.recorder.begun() else { return Err(foretune_core::Error::OutOfTurn) };
-        let problem = Problem { budget: begin.budget, ..self.config.problem };
-        let mut optimizer = memory.start(problem, self.config.settings, begin.seed)?;
-        let knowledge = self.recorder.knowledge_bytes();
-        if !knowledge.is_empty() {
-            optimizer.load(knowledge)?;
-        }
+    /// Loads the knowledge of the task that runs and recalls its answers so far.
+    #[inline(never)]
+    fn take_up(&mut self, optimizer: &mut Optimizer<'_>, begin: &Begin) -> Result<(), foretune_core::Error> {
+        take_over(optimizer, begin, self.recorder.knowledge_bytes())?;
+        let dimensions = optimizer.problem().dimensions.len();
         let mut index = 0;
         while let Some(entry) = self.recorder.entry(index) {
-            if let Some(record) = entry.record(problem.dimensions.len()) {
+            if let Some(record) = entry.record(dimensions) {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
                 optimizer.stop();
@@ -196,18 +271,20 @@ impl<B: Board> App<B> {
             optimizer.task(),
             optimizer.status().to_replay
         );
-        Ok(optimizer)
+        Ok(())
     }
 
     /// Works on a task until it ends.
-    fn work(&mut self, mut optimizer: Optimizer<'_>, going: &mut impl KeepGoing<B::System>) {
+    fn work(&mut self, optimizer: &mut Optimizer<'_>, going: &mut impl KeepGoing<B::System>) {
         let mut open: Option<Query> = None;
         while going(&mut self.system) {
             self.system.feed();
             while let Some(event) = self.serve() {
                 match (event, open.take()) {
-                    (Event::Observed { value, .. }, Some(query)) => self.told(&mut optimizer, query, value),
-                    (Event::GivenUp { .. }, Some(query)) => self.gave_up(&mut optimizer, query),
+                    (Event::Observed { value, cost, .. }, Some(query)) => {
+                        self.told(optimizer, query, value, cost)
+                    }
+                    (Event::GivenUp { .. }, Some(query)) => self.gave_up(optimizer, query),
                     (Event::Stopped { .. }, _) => optimizer.stop(),
                     (Event::Aborted { .. }, _) => return info!("task aborted"),
                     (_, query) => open = query,
@@ -221,10 +298,10 @@ impl<B: Board> App<B> {
             self.longest = self.longest.max(self.system.ticks() - before);
             match progress {
                 Progress::Working => self.thinking(&optimizer.status()),
-                Progress::Query(query) => open = Some(self.ask(&optimizer, query)),
+                Progress::Query(query) => open = Some(self.ask(optimizer, query)),
                 Progress::Waiting if !self.ready() => self.system.idle(),
                 Progress::Waiting => {}
-                Progress::Done(stop) => return self.finish(&optimizer, stop),
+                Progress::Done(stop) => return self.finish(optimizer, stop),
                 _ => return self.give_up_task(foretune_core::Error::OutOfTurn),
             }
         }
@@ -235,12 +312,26 @@ impl<B: Board> App<B> {
         let (done, all) = (status.observations as u32, (status.observations + status.to_replay) as u32);
         let total = if status.activity == Activity::Replaying { all } else { 0 };
         self.tuner.set_progress(done, total);
+        if status.activity == Activity::Replaying {
+            self.recorder.health.below = status.live.map_or(0, |live| live.below);
+        }
     }
 
-    fn told(&mut self, optimizer: &mut Optimizer<'_>, query: Query, value: f32) {
+    /// Whether the last trial fell below the floor, which is logged.
+    fn count_below(&mut self, status: &foretune_core::Status) -> bool {
+        let below = status.live.map_or(0, |live| live.below);
+        let fell = below > self.recorder.health.below;
+        self.recorder.health.below = below;
+        if fell {
+            warn!("a trial fell below the floor: {} of {} in this task", below, status.observations);
+        }
+        fell
+    }
+
+    fn told(&mut self, optimizer: &mut Optimizer<'_>, query: Query, value: f32, cost: Option<f32>) {
         // The recorder journals a value that the optimizer would refuse as a failure: do the same here.
         if self.recorder.plausible(value) {
-            if optimizer.tell(query, value).is_err() {
+            if optimizer.answer(query, Some(value), cost).is_err() {
                 error!("an answer was refused that the journal holds");
             }
         } else {
@@ -257,21 +348,24 @@ impl<B: Board> App<B> {
 
     /// Opens a query in the dialogue and tells the recorder what to journal with its answer.
     fn ask(&mut self, optimizer: &Optimizer<'_>, query: Query) -> Query {
-        let fidelity = self.config.problem.fidelities[query.fidelity()];
+        let problem = optimizer.problem();
+        let fidelity = problem.fidelities[query.fidelity()];
         self.recorder.open = Some(Open::new(&query, optimizer.plausible()));
         self.tuner.ask(Proposal {
             fidelity: query.fidelity() as u8,
             samples: fidelity.samples,
             cost: fidelity.cost,
-            point: coordinates(self.config.problem.dimensions, query.unit()),
+            point: coordinates(problem.dimensions, query.unit()),
         });
-        self.system.show(Status::Waiting);
+        let below = self.count_below(&optimizer.status());
+        self.system.show(if below { Status::Below } else { Status::Waiting });
         self.look_at_stack();
         info!("query {} of task {} at fidelity {}", query.round(), query.task(), query.fidelity());
         query
     }
 
     /// Stores recommendation and knowledge, then ends the task.
+    #[inline(never)]
     fn finish(&mut self, optimizer: &Optimizer<'_>, stop: Stop) {
         let task = self.tuner.ticket().task;
         let Some(best) = optimizer.recommendation() else {
@@ -279,6 +373,7 @@ impl<B: Board> App<B> {
             return self.drop_task(DropReason::NothingObserved);
         };
         let status = optimizer.status();
+        self.count_below(&status);
         let queries = optimizer.records().count() as u32;
         let entry = Entry::finished(best.unit(), best.mean, status.spent, queries, reason(stop));
         let system = &mut self.system;
@@ -295,7 +390,7 @@ impl<B: Board> App<B> {
         self.look_at_stack();
         info!("task {} done: {} queries, longest slice {} ticks", task, queries, self.longest);
         info!("stack {}, fallbacks {}", self.system.stack(), status.fallbacks);
-        let recommendation = entry.recommendation(task, self.config.problem.dimensions);
+        let recommendation = entry.recommendation(task, optimizer.problem().dimensions);
         recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
     }
 
@@ -356,12 +451,33 @@ impl<B: Board> App<B> {
     }
 }
 
+/// Loads what a task begins with: knowledge, if there is any, and the point in use, if the station names it anew.
+///
+/// # Errors
+/// Why the knowledge cannot be used.
+pub fn take_over(
+    optimizer: &mut Optimizer<'_>,
+    begin: &Begin,
+    knowledge: &[u8],
+) -> Result<(), foretune_core::Error> {
+    match (knowledge, begin.adopt) {
+        ([], _) => {}
+        (_, false) => optimizer.load(knowledge)?,
+        (_, true) => optimizer.load_from_another_problem(knowledge)?,
+    }
+    match optimizer.problem().deployed.filter(|_| begin.deploy) {
+        Some(point) => optimizer.deploy(point),
+        None => Ok(()),
+    }
+}
+
 /// The optimizer's reason as the link says it.
 pub fn reason(stop: Stop) -> Reason {
     match stop {
         Stop::Budget => Reason::Budget,
         Stop::Capacity => Reason::Capacity,
         Stop::Exhausted => Reason::Exhausted,
+        Stop::Tolerance => Reason::Tolerance,
         _ => Reason::Stopped,
     }
 }

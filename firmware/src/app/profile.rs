@@ -9,7 +9,7 @@ use foretune_core::{
     Settings,
 };
 
-use super::Config;
+use super::{Capacity, Config, number};
 use crate::storage::Layout;
 
 /// Target power `P0` in dBm, 3GPP's grid.
@@ -39,9 +39,18 @@ pub type Compact = foretune_core::profile::Compact;
 pub const COMPACT: Config = Config {
     profile: "compact",
     problem: POWER_CONTROL,
+    number: number(&POWER_CONTROL),
+    room: Compact::ROOM,
     settings: Settings {
         search: SearchSettings { initial: 10, ..foretune_core::profile::COMPACT.search },
         ..foretune_core::profile::COMPACT
+    },
+    live: Settings {
+        search: SearchSettings {
+            candidates: foretune_core::profile::COMPACT.search.candidates,
+            ..Settings::LIVE.search
+        },
+        ..Settings::LIVE
     },
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
 };
@@ -52,24 +61,30 @@ pub type Deep = foretune_core::memory!(
     step: Plain { rate: 1.0 }, keeps_particles: false
 );
 
-/// The paper's map and settings, with its fixed scaling for this problem.
+/// The paper's map and settings.
 pub const DEEP: Config = Config {
     profile: "deep",
     problem: POWER_CONTROL,
-    settings: Settings {
-        model: ModelSettings {
-            map: Map::Deep { width: 64 },
-            scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
-            ..Settings::PAPER.model
-        },
-        search: SearchSettings { candidates: 256, initial: 10, ..Settings::PAPER.search },
-        learning: LearningSettings {
-            steps_per_task: steps(Settings::PAPER.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
-            ..Settings::PAPER.learning
-        },
-        ..Settings::PAPER
-    },
+    number: number(&POWER_CONTROL),
+    room: Deep::ROOM,
+    settings: PAPER,
+    live: PAPER,
     layout: Layout::consecutive(0, 352 * KB, 32 * KB),
+};
+
+/// The paper's settings for the deep profile, with its fixed scaling for this problem.
+const PAPER: Settings = Settings {
+    model: ModelSettings {
+        map: Map::Deep { width: 64 },
+        scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
+        ..Settings::PAPER.model
+    },
+    search: SearchSettings { candidates: 256, initial: 10, ..Settings::PAPER.search },
+    learning: LearningSettings {
+        steps_per_task: steps(Settings::PAPER.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
+        ..Settings::PAPER.learning
+    },
+    ..Settings::PAPER
 };
 
 /// Learning steps at the end of a task: the paper's 2000 take minutes, so a test may build with fewer.
@@ -84,8 +99,10 @@ const fn steps(default: u32, chosen: Option<&str>) -> u32 {
     value
 }
 
-const _: () = assert!(COMPACT.settings.checked().is_ok() && DEEP.settings.checked().is_ok());
+const _: () = assert!(COMPACT.settings.checked().is_ok() && COMPACT.live.checked().is_ok());
+const _: () = assert!(PAPER.checked().is_ok());
 const _: () = assert!(POWER_CONTROL.checked().is_ok());
+const _: () = assert!(COMPACT.has_room() && DEEP.has_room());
 
 #[cfg(test)]
 mod tests {
@@ -114,7 +131,8 @@ mod tests {
         const STRIDE: u32 = 64;
         for (config, queries) in [(COMPACT, 64), (DEEP, 128)] {
             let entries = queries * u32::from(super::super::TRIES) + super::super::RESTARTS + 2;
-            let room = config.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET - STRIDE;
+            let room = config.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET;
+            let room = room - crate::storage::MAX_PREAMBLE as u32;
             assert!(entries * STRIDE <= room, "{}: {entries} entries", config.profile);
         }
     }

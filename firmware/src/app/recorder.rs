@@ -3,9 +3,11 @@
 use core::ops::RangeInclusive;
 
 use embedded_storage::nor_flash::NorFlash;
-use foretune_core::snapshot::check_knowledge;
-use foretune_core::{Error, ProblemPart, Query, SnapshotError};
-use foretune_link::{Application, Begin, Event, Health, Knowledge, Refusal};
+use foretune_core::snapshot::{Header, check_knowledge};
+use foretune_core::{Error, Problem, ProblemPart, Query, SnapshotError};
+use foretune_link::problem::{self, Numbers, Parts, Room};
+use foretune_link::{Application, Begin, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Refusal, crc32};
+use heapless::Vec;
 
 use super::entry::{self, Asked, Entry, padded};
 use super::{Config, mapped};
@@ -19,8 +21,9 @@ pub const FAULT_KNOWLEDGE: u16 = 101;
 /// Health's code when a task was dropped because the device failed at the same place of it again and again.
 pub const FAULT_RESTARTS: u16 = 102;
 
-/// Length of the journal's preamble: task, problem, seed, budget.
-const PREAMBLE: usize = 20;
+/// Length of the first part of the journal's preamble: task, problem, seed, budget, flags. A problem that came over the
+/// line follows.
+const HEAD: usize = 24;
 
 /// The query that is open, as far as the journal cares.
 #[derive(Clone, Debug)]
@@ -44,25 +47,61 @@ pub struct Recorder<F> {
     pub happened: Option<Event>,
     pub health: Health,
     config: Config,
+    /// Room for the head, then the problem that was received last.
+    preamble: Vec<u8, { HEAD + MAX_PROBLEM }>,
 }
 
 impl<F: NorFlash + Mapped> Recorder<F> {
     pub fn new(store: Store<F, { entry::LENGTH }>, config: Config) -> Self {
-        Recorder { store, open: None, happened: None, health: Health::default(), config }
+        let (health, preamble) = (Health::default(), Vec::new());
+        let mut recorder = Recorder { store, open: None, happened: None, health, config, preamble };
+        recorder.read_preamble();
+        recorder
+    }
+
+    /// Takes up the problem of the last task.
+    fn read_preamble(&mut self) {
+        let _ = self.preamble.resize(HEAD + MAX_PROBLEM, 0);
+        let length = self.store.preamble(&mut self.preamble).map_or(0, <[u8]>::len);
+        let _ = self.preamble.resize(length.max(HEAD), 0);
+    }
+
+    /// The bytes of the problem that was received last.
+    fn received(&self) -> &[u8] {
+        self.preamble.get(HEAD..).unwrap_or_default()
+    }
+
+    /// The problem that was received last, if it is the one of this number.
+    ///
+    /// # Errors
+    /// What cannot be read of it.
+    pub fn parts<'n>(&self, number: u32, numbers: &'n mut Numbers) -> Option<Result<Parts<'n>, Misfit>> {
+        let known = number != self.config.number && number == crc32(self.received());
+        known.then(|| Parts::read(self.received(), numbers))
+    }
+
+    /// The problem of a task: built in, or received as these parts.
+    pub fn problem<'p>(&self, begin: &Begin, parts: Option<&'p Parts<'_>>) -> Option<Problem<'p>> {
+        if begin.problem == self.config.number {
+            return Some(Problem { budget: begin.budget, ..self.config.problem });
+        }
+        parts.map(|parts| parts.problem(begin.budget))
     }
 
     /// How the last task began, if its journal is there.
     pub fn begun(&mut self) -> Option<Begin> {
         self.store.last_task()?;
-        let mut bytes = [0; PREAMBLE];
-        let preamble: &[u8; PREAMBLE] = self.store.preamble(&mut bytes).ok()?.try_into().ok()?;
-        let word = |at: usize| [preamble[at], preamble[at + 1], preamble[at + 2], preamble[at + 3]];
+        let mut bytes = [0; HEAD];
+        let head: &[u8; HEAD] = self.store.preamble(&mut bytes).ok()?.try_into().ok()?;
+        let word = |at: usize| [head[at], head[at + 1], head[at + 2], head[at + 3]];
         let seed = u64::from(u32::from_le_bytes(word(8))) | u64::from(u32::from_le_bytes(word(12))) << 32;
         Some(Begin {
             task: u32::from_le_bytes(word(0)),
             problem: u32::from_le_bytes(word(4)),
             seed,
             budget: f32::from_le_bytes(word(16)),
+            deploy: head[20] == 1,
+            adopt: head[21] == 1,
         })
     }
 
@@ -127,13 +166,21 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         self.store.commit_knowledge(task).map(|_| ())
     }
 
-    fn preamble(begin: &Begin) -> [u8; PREAMBLE] {
-        let mut bytes = [0; PREAMBLE];
-        bytes[..4].copy_from_slice(&begin.task.to_le_bytes());
-        bytes[4..8].copy_from_slice(&begin.problem.to_le_bytes());
-        bytes[8..16].copy_from_slice(&begin.seed.to_le_bytes());
-        bytes[16..].copy_from_slice(&begin.budget.to_le_bytes());
-        bytes
+    /// Stores how a task begins, with its problem unless that is built in.
+    fn begin(&mut self, begin: &Begin) -> Result<(), storage::Error> {
+        if begin.problem == self.config.number {
+            self.preamble.truncate(HEAD);
+        }
+        let fields: [&[u8]; 5] = [
+            &begin.task.to_le_bytes(),
+            &begin.problem.to_le_bytes(),
+            &begin.seed.to_le_bytes(),
+            &begin.budget.to_le_bytes(),
+            &[u8::from(begin.deploy), u8::from(begin.adopt)],
+        ];
+        let bytes = fields.into_iter().flatten();
+        self.preamble.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.store.begin_task(begin.task, &self.preamble)
     }
 
     /// Number of the last task, which the next knowledge notes.
@@ -146,7 +193,9 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let asked = || self.open.as_ref().map(|open| open.asked).ok_or(Refusal::Storage);
         Ok(Some(match *event {
             Event::Begun(_) => return Ok(None),
-            Event::Observed { value, .. } if self.plausible(value) => Entry::Observed(asked()?, value),
+            Event::Observed { value, cost, .. } if self.plausible(value) => {
+                Entry::Observed(asked()?, value, cost)
+            }
             Event::Observed { .. } | Event::GivenUp { .. } => Entry::GivenUp(asked()?),
             Event::Failed { attempt, .. } => Entry::Failed { attempt },
             Event::Stopped { .. } => Entry::Stopped,
@@ -155,14 +204,46 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         }))
     }
 
-    /// Whether a task can start from this; from nothing it can.
-    fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
-        if bytes.is_empty() {
-            return Ok(());
+    /// Whether a task can start from what is known; from nothing it can.
+    #[inline(never)]
+    fn check_start(&self, begin: &Begin) -> Result<(), Refusal> {
+        let mut numbers = Numbers::new();
+        let parts = self.parts(begin.problem, &mut numbers).transpose().map_err(Refusal::BadProblem)?;
+        let problem = self.problem(begin, parts.as_ref());
+        let problem = problem.ok_or(Refusal::WrongProblem { ours: self.config.number })?;
+        problem::check(&problem, self.config.room).map_err(Refusal::BadProblem)?;
+        match (self.knowledge_bytes(), begin.adopt) {
+            ([], _) => Ok(()),
+            (bytes, adopt) => match check_knowledge(bytes, &self.config.settings_for(&problem), &problem) {
+                // What fits is looked at first: the rest of it does.
+                Err(SnapshotError::Problem(_)) if adopt => Ok(()),
+                checked => checked.map(|_| ()).map_err(|why| Refusal::BadKnowledge { code: code(why) }),
+            },
         }
-        check_knowledge(bytes, &self.config.settings, &self.config.problem)
-            .map(|_| ())
-            .map_err(|why| Refusal::BadKnowledge { code: code(why) })
+    }
+
+    /// Whether this profile's particles are of that size.
+    fn same_model(&self, header: &Header) -> bool {
+        let settings = &self.config.settings;
+        let particles = header.particles == 0 || header.particles == settings.model.particles;
+        particles && header.parameters == settings.model(header.dimensions).parameters()
+    }
+
+    /// Whether this is knowledge that some problem could start from. Which one, is known when a task begins.
+    fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
+        let bad = |why| Refusal::BadKnowledge { code: code(why) };
+        let header = Header::verify(bytes).map_err(bad)?;
+        let Room { dimensions, fidelities } = self.config.room;
+        if header.mid_task {
+            Err(bad(SnapshotError::Settings))
+        } else if header.dimensions > dimensions
+            || header.fidelities > fidelities
+            || !self.same_model(&header)
+        {
+            Err(bad(SnapshotError::Model))
+        } else {
+            Ok(())
+        }
     }
 
     fn observed_anything(&mut self) -> bool {
@@ -180,18 +261,30 @@ impl<F: NorFlash + Mapped> Recorder<F> {
 impl<F: NorFlash + Mapped> Application for Recorder<F> {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
         match event {
-            Event::Begun(_) => self.check_knowledge(self.knowledge_bytes())?,
+            Event::Begun(begin) => self.check_start(begin)?,
             Event::Stopped { .. } if !self.observed_anything() => return Err(Refusal::NothingObserved),
             _ => {}
         }
         let stored = match (event, self.entry_of(event)?) {
-            (Event::Begun(begin), _) => self.store.begin_task(begin.task, &Self::preamble(begin)),
+            (Event::Begun(begin), _) => self.begin(begin),
             (_, Some(entry)) => self.append(&entry),
             (_, None) => Ok(()),
         };
         stored.map_err(|_| Refusal::Storage)?;
         self.happened = Some(*event);
         Ok(())
+    }
+
+    fn open_problem(&mut self, total: u32) -> Result<(), Refusal> {
+        if total as usize > MAX_PROBLEM {
+            return Err(Refusal::TooLarge { limit: MAX_PROBLEM as u32 });
+        }
+        self.preamble.truncate(HEAD);
+        Ok(())
+    }
+
+    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        self.preamble.extend_from_slice(data).map_err(|_| Refusal::TooLarge { limit: MAX_PROBLEM as u32 })
     }
 
     fn health(&self) -> Health {

@@ -13,7 +13,9 @@ static MEMORY: ConstStaticCell<Deep> = ConstStaticCell::new(Deep::new());
 #[cortex_m_rt::entry]
 fn main() -> ! {
     let memory = MEMORY.take();
-    let mut app = App::new(this::take(), DEEP).expect("the layout fits the board's flash");
+    // Not moved: it would lie on the stack twice.
+    let mut app = App::new(this::take(), DEEP);
+    let app = app.as_mut().expect("the layout fits the board's flash");
     loop {
         app.run(memory, |_: &mut _| true);
     }

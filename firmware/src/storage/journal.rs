@@ -17,13 +17,16 @@ use embedded_storage::nor_flash::NorFlash;
 use foretune_core::snapshot::Crc;
 use foretune_link::crc32;
 
-/// Most bytes of a preamble.
-pub const MAX_PREAMBLE: usize = 2 * MAX_WORD;
+/// Most bytes of a preamble: how the task began, and a problem that came with it.
+pub const MAX_PREAMBLE: usize = MAX_WORD + foretune_link::MAX_PROBLEM;
 
 /// Most bytes of a record.
 pub const MAX_RECORD: usize = 2 * MAX_WORD - CRC_BYTES;
 
 const CRC_BYTES: usize = 4;
+
+/// Bytes of a preamble that are written at a time.
+const PIECE: usize = 2 * MAX_WORD;
 
 /// What is known about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +59,7 @@ struct Active {
 }
 
 impl<const RECORD: usize> Journal<RECORD> {
-    const FORMAT: Format = Format { magic: *b"FTJN", version: 1 | (RECORD as u32) << 16 };
+    const FORMAT: Format = Format { magic: *b"FTJN", version: 2 | (RECORD as u32) << 16 };
 
     /// Finds the newest task and counts its records.
     pub fn open<F: NorFlash>(flash: &mut F, regions: [Region; 2]) -> Self {
@@ -117,10 +120,11 @@ impl<const RECORD: usize> Journal<RECORD> {
         self.activate(flash, Active { which, header, count: 0, certain: true })
     }
 
-    /// Reads what the task was begun with; returns the part of the buffer that holds it.
+    /// Reads what the task was begun with, or as much of it as the buffer holds; returns the part that was read.
     pub fn preamble<'b, F: NorFlash>(&self, flash: &mut F, out: &'b mut [u8]) -> Result<&'b [u8], Error> {
         let active = self.active.ok_or(Error::NotOpen)?;
-        let out = out.get_mut(..active.header.length as usize).ok_or(Error::TooLarge)?;
+        let length = out.len().min(active.header.length as usize);
+        let out = out.get_mut(..length).ok_or(Error::TooLarge)?;
         flash::read(flash, self.regions[active.which].start + PAYLOAD_OFFSET, out)?;
         Ok(out)
     }
@@ -165,14 +169,34 @@ impl<const RECORD: usize> Journal<RECORD> {
         let header =
             Header { sequence: from.header.sequence.checked_add(1).ok_or(Error::Full)?, ..from.header };
         let to = Active { which: self.other(), header, certain: true, ..from };
-        let mut preamble = [0; MAX_PREAMBLE];
-        let preamble = self.preamble(flash, &mut preamble)?;
-        self.prepare(flash, to.which, preamble)?;
+        flash::erase(flash, self.regions[to.which])?;
+        self.copy_preamble(flash, from.which, to.which, from.header.length)?;
         for index in 0..from.count {
             let record = self.look(flash, &from, index).ok_or(Error::Damaged)?;
             self.write_record(flash, &to, index, &record)?;
         }
         self.activate(flash, to)
+    }
+
+    /// Copies a preamble to an erased area, piece by piece.
+    fn copy_preamble<F: NorFlash>(
+        &self,
+        flash: &mut F,
+        from: usize,
+        to: usize,
+        length: u32,
+    ) -> Result<(), Error> {
+        let [from, to] = [from, to].map(|which| self.regions[which].start + PAYLOAD_OFFSET);
+        let mut piece = [0; PIECE];
+        let mut at = 0;
+        while at < length {
+            let count = (length - at).min(PIECE as u32);
+            let piece = &mut piece[..count as usize];
+            flash::read(flash, from + at, piece)?;
+            flash::write_checked(flash, to + at, piece)?;
+            at += count;
+        }
+        Ok(())
     }
 
     /// Erases an area and writes the preamble.
@@ -183,10 +207,12 @@ impl<const RECORD: usize> Journal<RECORD> {
             return Err(Error::TooLarge);
         }
         flash::erase(flash, self.regions[which])?;
-        if preamble.is_empty() {
-            return Ok(());
+        let mut at = self.regions[which].start + PAYLOAD_OFFSET;
+        for piece in preamble.chunks(PIECE) {
+            flash::write_checked(flash, at, piece)?;
+            at += PIECE as u32;
         }
-        flash::write_checked(flash, self.regions[which].start + PAYLOAD_OFFSET, preamble)
+        Ok(())
     }
 
     fn activate<F: NorFlash>(&mut self, flash: &mut F, active: Active) -> Result<(), Error> {

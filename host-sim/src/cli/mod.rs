@@ -15,7 +15,7 @@ mod run;
 mod serve;
 mod theory;
 mod trace;
-mod tune;
+pub(crate) mod tune;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

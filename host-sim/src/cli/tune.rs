@@ -82,7 +82,7 @@ Examples:
   foretune tune problem.toml --command './measure.sh {p0} {alpha} --samples {samples}'
   foretune tune problem.toml --command 'python3 simulate.py' --timeout 60 --report page.html";
 
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "takes a number of seconds above 0".to_string();
     let value: f64 = text.parse().map_err(|_| wrong())?;
     Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)

@@ -63,7 +63,7 @@ impl Dialogue {
     }
 
     /// A station of this dialogue's pace.
-    pub fn station(&mut self) -> Station {
+    pub fn station<'p>(&mut self) -> Station<'p> {
         self.tag = self.tag.wrapping_add(1 << 20);
         Station::new(Pace { timeout: self.timeout, interval: 20 }, self.tag)
     }

@@ -1,12 +1,14 @@
-//! `foretune hil`: plays the base station and its radio environment to a real or emulated device.
+//! `foretune hil`: plays the base station and what it measures to a real or emulated device.
 //!
-//! The device tunes some tasks of power control; when it is done, the same tasks are run by the same core on this host,
+//! The device tunes some tasks: of power control, which it is built for and which is simulated here, or of a problem from
+//! a file, which is sent to it and measured by a command. When it is done, the same tasks are run by the same core on this host,
 //! and every query, every recommendation and what was learnt must be the same, bit for bit.
 
 mod dialogue;
 mod line;
 mod notes;
 mod profile;
+mod radio;
 mod station;
 mod world;
 
@@ -16,19 +18,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use foretune_core::snapshot::Header;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
 use crate::error::Error;
+use crate::tune::{self, Command};
 use crate::words::counted;
 use dialogue::{Device, Dialogue};
 use line::{Address, Line};
 use notes::Notes;
 use profile::{Outline, Profile, Trace};
-use world::World;
+use radio::Radio;
+use world::{Own, World};
 
 /// Plays the base station to a device, and compares what it does with the same core on this host.
 #[derive(Debug, Args)]
 pub struct HilArguments {
+    /// The problem to tune, which is sent to the device (docs/guide/tune.md) [the one that it is built for].
+    #[arg(value_name = "PROBLEM.TOML", requires = "command", conflicts_with_all = ["flaky", "train"])]
+    problem: Option<PathBuf>,
+    /// What measures it, as for `foretune tune`.
+    #[arg(long, short, value_name = "COMMAND", requires = "problem")]
+    command: Option<String>,
+    /// A measurement that takes longer has failed.
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::tune::seconds, requires = "problem")]
+    limit: Option<Duration>,
     /// Serial port of a real board, such as /dev/ttyACM0.
     #[arg(long, value_name = "PORT", required_unless_present = "connect", conflicts_with = "connect")]
     port: Option<String>,
@@ -38,9 +52,9 @@ pub struct HilArguments {
     /// Tasks to tune.
     #[arg(long, value_name = "N", default_value_t = 3)]
     tasks: usize,
-    /// What the queries of a task may cost.
-    #[arg(long, value_name = "COST", default_value_t = 400.0)]
-    budget: f32,
+    /// What the queries of a task may cost [400, or as the problem says].
+    #[arg(long, value_name = "COST")]
+    budget: Option<f32>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -59,6 +73,9 @@ pub struct HilArguments {
     /// Make the device forget what it knows first.
     #[arg(long)]
     forget: bool,
+    /// Begin with what the device knows though it was learnt on another problem.
+    #[arg(long, conflicts_with = "forget")]
+    adopt: bool,
     /// Abort the task that the device is at.
     #[arg(long)]
     abort: bool,
@@ -76,6 +93,15 @@ pub struct HilArguments {
     patience: u64,
 }
 
+/// What a run goes by, whatever is measured.
+struct Plan {
+    tasks: usize,
+    budget: f32,
+    adopt: bool,
+    notes: Option<PathBuf>,
+    patience: u64,
+}
+
 /// Runs the command.
 pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let address = match (&arguments.port, &arguments.connect) {
@@ -83,29 +109,57 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         (None, Some(address)) => address.clone(),
         (None, None) => return Err(Error::usage("say where the device is: --port or --connect")),
     };
+    let mut world = world(arguments)?;
+    let plan = plan(arguments, &world);
     let patience = Duration::from_secs(arguments.patience);
     let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience);
     let device = dialogue.greet()?;
     let profile = Profile::find(&device.profile)?.with_steps(arguments.steps);
     introduce(&device, out)?;
-    if device.problem != profile.problem() {
-        return Err(Error::Device(
-            "the device tunes another problem than this program: are both of the same version?".into(),
-        ));
+    match world.problem() {
+        Some(bytes) => profile.fits(bytes)?,
+        None if device.problem == profile.problem() => {}
+        None => {
+            return Err(Error::Device(
+                "the device tunes another problem than this program: are both of the same version?".into(),
+            ));
+        }
     }
-    let mut world = World::new(arguments.seed, arguments.flaky);
     let mut notes = match Notes::load(arguments.notes.as_deref())? {
         Some(notes) => notes,
         None => {
-            let notes = prepare(&mut dialogue, &profile, arguments, out)?;
+            let notes = prepare(&mut dialogue, &profile, arguments, &plan, out)?;
             // Before the first task begins: a station that falls over right after that must find it in its notes.
             notes.save(arguments.notes.as_deref())?;
             notes
         }
     };
-    station::play(&mut dialogue, &mut notes, &mut world, arguments, &profile, out)?;
-    let learnt = compare(&notes, &profile, &mut world, device.tries, arguments, out)?;
-    finish(&mut dialogue, &profile, &learnt, arguments, out)
+    station::play(&mut dialogue, &mut notes, &mut world, &plan, &profile, out)?;
+    let learnt = compare(&notes, &profile, &world, &plan, out)?;
+    finish(&mut dialogue, &profile, &learnt, arguments, &plan, out)
+}
+
+fn world(arguments: &HilArguments) -> Result<World, Error> {
+    let (Some(problem), Some(command)) = (&arguments.problem, &arguments.command) else {
+        return Ok(World::Radio(Box::new(Radio::new(arguments.seed, arguments.flaky))));
+    };
+    let target = tune::read(problem)?;
+    let command = Command::new(command, &target, arguments.limit)?;
+    Ok(World::Own(Box::new(Own::new(target, command, arguments.seed)?)))
+}
+
+fn plan(arguments: &HilArguments, world: &World) -> Plan {
+    let budget = match world {
+        World::Radio(_) => 400.0,
+        World::Own(own) => own.budget(),
+    };
+    Plan {
+        tasks: arguments.tasks,
+        budget: arguments.budget.unwrap_or(budget),
+        adopt: arguments.adopt,
+        notes: arguments.notes.clone(),
+        patience: arguments.patience,
+    }
 }
 
 fn introduce(device: &Device, out: &mut dyn Write) -> Result<(), Error> {
@@ -120,6 +174,7 @@ fn prepare(
     dialogue: &mut Dialogue,
     profile: &Profile,
     arguments: &HilArguments,
+    plan: &Plan,
     out: &mut dyn Write,
 ) -> Result<Notes, Error> {
     let device = dialogue.greet()?;
@@ -137,36 +192,43 @@ fn prepare(
         dialogue.order(&Request::Forget { knowledge: device.knowledge.sequence })?;
         writeln!(out, "the device has forgotten what it knew")?;
     }
-    if let Some(bytes) = wanted(profile, arguments, device.tries)? {
+    if let Some(bytes) = wanted(profile, arguments, plan, device.tries)? {
         let now = dialogue.greet()?.knowledge;
         let stored = dialogue.upload(&bytes, &now)?;
-        describe(profile, &bytes, out)?;
+        describe(&bytes, out)?;
         writeln!(out, "loaded into the device as knowledge no. {}", stored.sequence)?;
     }
     let device = dialogue.greet()?;
     let start = read_knowledge(dialogue, &device.knowledge)?;
-    Ok(Notes { first_task: device.task + 1, start, traces: vec![Trace::default(); arguments.tasks] })
+    let (traces, answers) = (vec![Trace::default(); plan.tasks], vec![Vec::new(); plan.tasks]);
+    Ok(Notes { first_task: device.task + 1, start, traces, answers })
 }
 
 /// Knowledge that the device shall have: from a file, or trained here.
-fn wanted(profile: &Profile, arguments: &HilArguments, tries: u8) -> Result<Option<Vec<u8>>, Error> {
+fn wanted(
+    profile: &Profile,
+    arguments: &HilArguments,
+    plan: &Plan,
+    tries: u8,
+) -> Result<Option<Vec<u8>>, Error> {
     if let Some(file) = &arguments.upload {
         let bytes = fs::read(file)
             .map_err(|error| Error::usage(format!("cannot read {}: {error}", file.display())))?;
         return Ok(Some(bytes));
     }
     let Some(tasks) = arguments.train else { return Ok(None) };
-    let mut world = World::new(arguments.seed.wrapping_add(1), false);
+    let mut world = Radio::new(arguments.seed.wrapping_add(1), false);
     let mut knowledge = Vec::new();
     for place in 0..tasks {
         let begin = Begin {
             task: place as u32 + 1,
             problem: profile.problem(),
             seed: world.optimizer_seed(place),
-            budget: arguments.budget,
+            budget: plan.budget,
+            ..Begin::PLAIN
         };
-        let answer = &mut |query: &Query| settle(&mut world, place, query, tries);
-        knowledge = profile.run(&begin, &knowledge, answer)?.knowledge;
+        let answer = &mut |query: &Query| (settle(&mut world, place, query, tries), None);
+        knowledge = profile.run(&begin, None, &knowledge, answer)?.knowledge;
     }
     Ok(Some(knowledge))
 }
@@ -175,9 +237,9 @@ fn read_knowledge(dialogue: &mut Dialogue, knowledge: &Knowledge) -> Result<Vec<
     if knowledge.total == 0 { Ok(Vec::new()) } else { dialogue.download(knowledge) }
 }
 
-/// Shows what knowledge is, if it is for this profile.
-fn describe(profile: &Profile, bytes: &[u8], out: &mut dyn Write) -> Result<(), Error> {
-    let header = profile.check(bytes).map_err(foretune_core::Error::from)?;
+/// Shows what knowledge is.
+fn describe(bytes: &[u8], out: &mut dyn Write) -> Result<(), Error> {
+    let header = Header::verify(bytes).map_err(foretune_core::Error::from)?;
     writeln!(
         out,
         "knowledge: {} bytes, {} particles of {} parameters, {} carried points, for task {}",
@@ -194,17 +256,17 @@ fn describe(profile: &Profile, bytes: &[u8], out: &mut dyn Write) -> Result<(), 
 fn compare(
     notes: &Notes,
     profile: &Profile,
-    world: &mut World,
-    tries: u8,
-    arguments: &HilArguments,
+    world: &World,
+    plan: &Plan,
     out: &mut dyn Write,
 ) -> Result<Vec<u8>, Error> {
     let mut knowledge = notes.start.clone();
     let mut queries = 0;
     for (place, seen) in notes.traces.iter().enumerate() {
-        let begin = notes.begin(place, arguments, profile, world);
-        let mut settle = |query: &Query| settle(world, place, query, tries);
-        let Outline { trace, knowledge: learnt } = profile.run(&begin, &knowledge, &mut settle)?;
+        let begin = notes.begin(place, plan, profile, world);
+        let mut answer = |query: &Query| notes.answer(place, query);
+        let Outline { trace, knowledge: learnt } =
+            profile.run(&begin, world.problem(), &knowledge, &mut answer)?;
         if let Some(step) = seen.queries.iter().zip(&trace.queries).position(|(a, b)| a != b) {
             let (device, host) = (&seen.queries[step], &trace.queries[step]);
             return Err(Error::Device(format!(
@@ -235,7 +297,7 @@ fn compare(
 }
 
 /// What becomes of a query after all its tries.
-fn settle(world: &mut World, place: usize, query: &Query, tries: u8) -> Option<f32> {
+fn settle(world: &mut Radio, place: usize, query: &Query, tries: u8) -> Option<f32> {
     (0..tries).find_map(|attempt| match world.measure(place, &Query { attempt, ..query.clone() }) {
         Outcome::Value(value) if value.is_finite() => Some(value),
         _ => None,
@@ -248,6 +310,7 @@ fn finish(
     profile: &Profile,
     learnt: &[u8],
     arguments: &HilArguments,
+    plan: &Plan,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let device = dialogue.greet()?;
@@ -258,16 +321,21 @@ fn finish(
     writeln!(out, "IDENTICAL: what was learnt, {} bytes", knows.len())?;
     let Some(file) = &arguments.download else { return Ok(out.flush()?) };
     fs::write(file, &knows)?;
-    describe(profile, &knows, out)?;
-    let mut world = World::new(arguments.seed, arguments.flaky);
+    describe(&knows, out)?;
+    if arguments.problem.is_some() {
+        return Ok(out.flush()?);
+    }
+    let mut world = Radio::new(arguments.seed, arguments.flaky);
     let place = arguments.tasks;
     let begin = Begin {
         task: device.task + 1,
         problem: device.problem,
         seed: world.optimizer_seed(place),
-        budget: arguments.budget,
+        budget: plan.budget,
+        ..Begin::PLAIN
     };
-    let next = profile.run(&begin, &knows, &mut |query| settle(&mut world, place, query, device.tries))?;
+    let mut answer = |query: &Query| (settle(&mut world, place, query, device.tries), None);
+    let next = profile.run(&begin, None, &knows, &mut answer)?;
     if let Some(end) = &next.trace.recommendation {
         let (value, optimum) = world.judge(place, &end.point);
         writeln!(out, "continued on this host: {value:.1} of {optimum:.1} bit/s/Hz in the next task")?;

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use foretune_link::{Begin, Query, Recommendation};
+use foretune_link::{Begin, Outcome, Query, Recommendation, crc32};
 use serde::{Deserialize, Serialize};
 
-use super::HilArguments;
+use super::Plan;
 use super::profile::{Profile, Trace};
-use super::world::World;
+use super::world::{Result as Measured, World};
 use crate::error::Error;
 
 /// Where the device started, and what it has asked and recommended since.
@@ -20,6 +20,8 @@ pub struct Notes {
     pub start: Vec<u8>,
     /// The tasks.
     pub traces: Vec<Trace>,
+    /// The last answer to every query of every task, and what it cost; none where the measurement failed.
+    pub answers: Vec<Vec<(Option<f32>, Option<f32>)>>,
 }
 
 impl Notes {
@@ -48,13 +50,30 @@ impl Notes {
     }
 
     /// How a task begins.
-    pub fn begin(&self, place: usize, arguments: &HilArguments, profile: &Profile, world: &World) -> Begin {
+    pub fn begin(&self, place: usize, plan: &Plan, profile: &Profile, world: &World) -> Begin {
         Begin {
             task: self.first_task + place as u32,
-            problem: profile.problem(),
+            problem: world.problem().map_or(profile.problem(), crc32),
             seed: world.optimizer_seed(place),
-            budget: arguments.budget,
+            budget: plan.budget,
+            deploy: false,
+            adopt: plan.adopt && place == 0,
         }
+    }
+
+    /// Notes the answer to a query that was noted. One that is asked again was not counted, so the last answer counts.
+    pub fn note_answer(&mut self, place: usize, query: &Query, (outcome, cost): Measured) {
+        let answers = &mut self.answers[place];
+        answers.truncate(query.ticket.step as usize);
+        answers.push(match outcome {
+            Outcome::Value(value) if value.is_finite() => (Some(value), cost),
+            _ => (None, None),
+        });
+    }
+
+    /// The answer to a query.
+    pub fn answer(&self, place: usize, query: &Query) -> (Option<f32>, Option<f32>) {
+        self.answers[place].get(query.ticket.step as usize).copied().unwrap_or_default()
     }
 
     /// Notes a query; one that was asked before must be the same.
@@ -99,7 +118,12 @@ mod tests {
     }
 
     fn notes() -> Notes {
-        Notes { first_task: 5, start: vec![1, 2, 3], traces: vec![Trace::default(); 2] }
+        Notes {
+            first_task: 5,
+            start: vec![1, 2, 3],
+            traces: vec![Trace::default(); 2],
+            answers: vec![Vec::new(); 2],
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
-use foretune_core::snapshot::{check_knowledge, problem_checksum};
-use foretune_core::{Optimizer, Problem, Progress, Settings, SnapshotError};
+use foretune_core::{Optimizer, Problem, Progress, Settings};
 use foretune_firmware::app::profile::{COMPACT, Compact, DEEP, Deep};
-use foretune_firmware::app::{Config, coordinates, reason};
-use foretune_link::{Begin, Query, Recommendation, Ticket};
+use foretune_firmware::app::{Config, coordinates, reason, take_over};
+use foretune_link::problem::{self, Numbers, Parts};
+use foretune_link::{Begin, Query, Recommendation, Refusal, Ticket};
 use serde::{Deserialize, Serialize};
 
+use super::dialogue::refused;
 use crate::error::Error;
 
 /// A profile of the firmware, as the host knows it.
@@ -24,8 +25,8 @@ struct Assignment<'a> {
     knowledge: &'a [u8],
 }
 
-/// Answers a query; `None` gives it up.
-type Answer<'a> = dyn FnMut(&Query) -> Option<f32> + 'a;
+/// Answers a query, and says what that cost where it is not what the query said; `None` gives it up.
+type Answer<'a> = dyn FnMut(&Query) -> (Option<f32>, Option<f32>) + 'a;
 
 /// What a task comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,18 +67,31 @@ impl Profile {
 
     /// Fingerprint of its problem, as in the greeting.
     pub fn problem(&self) -> u32 {
-        problem_checksum(&self.config.problem)
+        self.config.number
     }
 
-    /// Whether knowledge is for this profile and in a version that we know; what its header says.
-    pub fn check(&self, knowledge: &[u8]) -> Result<foretune_core::snapshot::Header, SnapshotError> {
-        check_knowledge(knowledge, &self.config.settings, &self.config.problem)
+    /// Whether the device has room for a problem, given as its bytes.
+    pub fn fits(&self, bytes: &[u8]) -> Result<(), Error> {
+        let mut numbers = Numbers::new();
+        Parts::read(bytes, &mut numbers)
+            .and_then(|parts| problem::check(&parts.problem(0.0), self.config.room))
+            .map_err(|misfit| refused(&Refusal::BadProblem(misfit)))
     }
 
-    /// One task on this host, from some knowledge.
-    pub fn run(&self, begin: &Begin, knowledge: &[u8], answer: &mut Answer<'_>) -> Result<Outline, Error> {
-        let Config { problem, settings, .. } = self.config;
-        let problem = Problem { budget: begin.budget, ..problem };
+    /// One task on this host, of a problem that was sent or else of its own, from some knowledge.
+    pub fn run(
+        &self,
+        begin: &Begin,
+        sent: Option<&[u8]>,
+        knowledge: &[u8],
+        answer: &mut Answer<'_>,
+    ) -> Result<Outline, Error> {
+        let mut numbers = Numbers::new();
+        let parts = sent.map(|bytes| Parts::read(bytes, &mut numbers)).transpose();
+        let parts = parts.map_err(|misfit| refused(&Refusal::BadProblem(misfit)))?;
+        let own = Problem { budget: begin.budget, ..self.config.problem };
+        let problem = parts.as_ref().map_or(own, |parts| parts.problem(begin.budget));
+        let settings = self.config.settings_for(&problem);
         Ok((self.run)(&Assignment { problem, settings, begin, knowledge }, answer)?)
     }
 }
@@ -98,9 +112,7 @@ fn run(
     answer: &mut Answer<'_>,
 ) -> Result<Outline, foretune_core::Error> {
     let Assignment { problem, begin, knowledge, .. } = *task;
-    if !knowledge.is_empty() {
-        core.load(knowledge)?;
-    }
+    take_over(&mut core, begin, knowledge)?;
     let mut queries = Vec::new();
     let stop = loop {
         match core.advance_with(knowledge)? {
@@ -116,12 +128,11 @@ fn run(
                     cost: fidelity.cost,
                     point: coordinates(problem.dimensions, query.unit()),
                 };
-                let value = answer(&asked);
+                let (value, cost) = answer(&asked);
                 queries.push(asked);
-                match value {
-                    Some(value) => core.tell(query, value)?,
-                    None => core.fail(query)?,
-                }
+                // As the device does with a value that no measurement can give.
+                let value = value.filter(|value| core.plausible().contains(value));
+                core.answer(query, value, value.and(cost))?;
             }
             // Every query is answered at once, and the knowledge is at hand.
             _ => return Err(foretune_core::Error::OutOfTurn),

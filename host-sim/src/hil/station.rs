@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use foretune_link::{Outcome, Phase, Query, Recommendation, Response, Station, StationEvent, Status};
 
-use super::HilArguments;
+use super::Plan;
 use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
 use super::notes::Notes;
 use super::profile::Profile;
-use super::world::World;
+use super::world::{Result as Measured, World};
 use crate::error::Error;
 
 /// What came over the line, kept beyond the answer's bytes.
@@ -27,11 +27,12 @@ pub fn play(
     dialogue: &mut Dialogue,
     notes: &mut Notes,
     world: &mut World,
-    arguments: &HilArguments,
+    plan: &Plan,
     profile: &Profile,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let patience = Duration::from_secs(arguments.patience);
+    let patience = Duration::from_secs(plan.patience);
+    let sent = world.problem().map(<[u8]>::to_vec);
     let mut station = dialogue.station();
     let mut alive = Instant::now();
     let mut told = Instant::now();
@@ -41,18 +42,22 @@ pub fn play(
             alive = Instant::now();
             match heard {
                 Heard::Greeted { phase, task } => {
-                    if !go_on(&mut station, phase, task, notes, world, arguments, profile)? {
-                        return Ok(());
+                    let Some(begin) = go_on(&mut station, phase, task, notes)? else { continue };
+                    let Some(place) = begin else { return Ok(()) };
+                    let begin = notes.begin(place, plan, profile, world);
+                    match &sent {
+                        Some(bytes) => station.begin_with(begin, bytes),
+                        None => station.begin(begin),
                     }
                 }
                 Heard::Measure(query) => {
-                    let outcome = measure(notes, world, &query, out)?;
-                    notes.save(arguments.notes.as_deref())?;
-                    station.report(outcome);
+                    let (outcome, cost) = measure(notes, world, &query, out)?;
+                    notes.save(plan.notes.as_deref())?;
+                    station.report(outcome, cost);
                 }
                 Heard::Finished(end) => {
                     finished(notes, world, &end, out)?;
-                    notes.save(arguments.notes.as_deref())?;
+                    notes.save(plan.notes.as_deref())?;
                     station.greet();
                     station.ask_status();
                 }
@@ -75,7 +80,7 @@ pub fn play(
 }
 
 /// Sends what is due and hears what has come.
-fn exchange(dialogue: &mut Dialogue, station: &mut Station) -> Vec<Heard> {
+fn exchange(dialogue: &mut Dialogue, station: &mut Station<'_>) -> Vec<Heard> {
     let now = dialogue.now();
     if let Some((tag, request)) = station.transmit(now) {
         dialogue.send(tag, &request);
@@ -100,16 +105,13 @@ fn exchange(dialogue: &mut Dialogue, station: &mut Station) -> Vec<Heard> {
     heard
 }
 
-/// Resumes the task that runs, fetches an end that was missed, or begins the next; false when all is done.
+/// Resumes the task that runs, or fetches an end that was missed. Else the place of the next task to begin, if there is one.
 fn go_on(
-    station: &mut Station,
+    station: &mut Station<'_>,
     phase: Phase,
     task: u32,
     notes: &Notes,
-    world: &World,
-    arguments: &HilArguments,
-    profile: &Profile,
-) -> Result<bool, Error> {
+) -> Result<Option<Option<usize>>, Error> {
     let place = notes.place(task);
     let ended = place.is_none_or(|place| notes.traces[place].recommendation.is_some());
     let next = (task + 1).checked_sub(notes.first_task).map(|place| place as usize);
@@ -122,12 +124,12 @@ fn go_on(
         (Phase::Thinking | Phase::Waiting, _) if place.is_some() => station.resume(task),
         (Phase::Finished, _) if !ended => station.resume(task),
         (Phase::Idle | Phase::Finished, Some(next)) if next < notes.traces.len() => {
-            station.begin(notes.begin(next, arguments, profile, world));
+            return Ok(Some(Some(next)));
         }
-        (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(false),
+        (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(Some(None)),
         _ => return Err(Error::Device(not_ours(task))),
     }
-    Ok(true)
+    Ok(None)
 }
 
 fn not_ours(task: u32) -> String {
@@ -139,14 +141,15 @@ fn measure(
     world: &mut World,
     query: &Query,
     out: &mut dyn Write,
-) -> Result<Outcome, Error> {
+) -> Result<Measured, Error> {
     let task = query.ticket.task;
     let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_query(place, query)?;
-    let outcome = world.measure(place, query);
+    let (outcome, cost) = world.measure(place, query)?;
+    notes.note_answer(place, query, (outcome, cost));
     let setting = world.show(&query.point);
     let result = match outcome {
-        Outcome::Value(value) => format!("{value:.2} bit/s/Hz"),
+        Outcome::Value(value) => world.value(value),
         Outcome::Failed => "failed".into(),
     };
     writeln!(
@@ -155,7 +158,7 @@ fn measure(
         query.ticket.step, query.samples
     )?;
     out.flush()?;
-    Ok(outcome)
+    Ok((outcome, cost))
 }
 
 fn finished(
@@ -167,11 +170,11 @@ fn finished(
     let task = end.task;
     let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
     notes.note_end(place, end)?;
-    let (value, optimum) = world.judge(place, &end.point);
+    let worth = world.judge(place, &end.point, end.mean);
     let setting = world.show(&end.point);
     writeln!(
         out,
-        "task {task} ended ({:?}) after {} queries for {}: {setting}, {value:.1} of {optimum:.1} bit/s/Hz",
+        "task {task} ended ({:?}) after {} queries for {}: {setting}, {worth}",
         end.reason, end.queries, end.spent
     )?;
     Ok(out.flush()?)
@@ -181,7 +184,7 @@ fn show_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
     let Status { line, reports, health, .. } = status;
     writeln!(
         out,
-        "device: {} reports counted, {} repeated, {} failed, {} given up; frames {} good, {} bad; stack {} free; fault {}",
+        "device: {} reports counted, {} repeated, {} failed, {} given up; frames {} good, {} bad; stack {} free; fault {}; {} below the floor",
         reports.counted,
         reports.repeated,
         reports.failed,
@@ -189,7 +192,8 @@ fn show_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
         line.good,
         line.broken + line.oversize + line.unknown,
         health.stack_free,
-        health.fault
+        health.fault,
+        health.below
     )?;
     Ok(out.flush()?)
 }

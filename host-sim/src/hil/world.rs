@@ -1,133 +1,223 @@
-//! The radio environment: what a setting is worth, with the noise of its measurement.
+//! What is measured: the radio environment, or whatever a command measures for a problem from a file.
 
+use foretune_core::Dimension;
+use foretune_link::problem::Bytes;
 use foretune_link::{Coordinate, Outcome, Point, Query};
 
-use crate::checksum::crc32;
-use crate::problems::{DimensionSpec, Problem, ProblemSpec, Task};
-use crate::runner::{Noise, Seeds};
+use super::radio::Radio;
+use crate::error::Error;
+use crate::runner::Space;
+use crate::tune::{self, Ask, Command, Measured, Target, Why};
 
-/// Power control of two cells: a sequence of tasks, and the noise of every measurement.
-pub struct World {
-    problem: Problem,
-    spec: ProblemSpec,
-    seeds: Seeds,
-    flaky: bool,
-    current: Option<(usize, Box<dyn Task + Send>)>,
+/// A result, and what it cost where that is not what the query said.
+pub type Result = (Outcome, Option<f32>);
+
+/// Where measurements come from.
+pub enum World {
+    /// The problem that the firmware is built for, simulated.
+    Radio(Box<Radio>),
+    /// A problem from a file.
+    Own(Box<Own>),
 }
 
 impl World {
-    /// The environment of a seed; a flaky one fails now and then.
-    pub fn new(seed: u64, flaky: bool) -> Self {
-        let problem: Problem = "rrm".parse().expect("the name of a problem");
-        World { problem, spec: problem.spec(), seeds: Seeds::new(seed, 1), flaky, current: None }
-    }
-
     /// Seed of the optimizer in a task, counted from 0.
     pub fn optimizer_seed(&self, place: usize) -> u64 {
-        self.seeds.optimizer.wrapping_add(place as u64)
-    }
-
-    /// Measures: the same whenever the same is asked, so that a repeated measurement changes nothing.
-    pub fn measure(&mut self, place: usize, query: &Query) -> Outcome {
-        let luck = crc32(&[place as u8, query.ticket.step as u8, query.attempt]);
-        match (self.flaky, luck % 12) {
-            (true, 0) => return Outcome::Failed,
-            (true, 1) => return Outcome::Value(f32::NAN),
-            _ => {}
+        match self {
+            World::Radio(radio) => radio.optimizer_seed(place),
+            World::Own(own) => own.seed.wrapping_add(place as u64),
         }
-        let fidelity = usize::from(query.fidelity);
-        let setting = self.setting(&query.point);
-        let mut noise = Noise::new(self.seeds.noise, place as u32 + 1);
-        (0..query.ticket.step).for_each(|_| {
-            noise.draw(1.0);
-        });
-        let noise = noise.draw(self.spec.fidelities[fidelity].noise_variance);
-        Outcome::Value((self.task(place).value(fidelity, &setting) + noise) as f32)
     }
 
-    /// Value of a setting without noise, and the highest there is.
-    pub fn judge(&mut self, place: usize, point: &Point) -> (f64, f64) {
-        let truth = self.spec.fidelities.len() - 1;
-        let setting = self.setting(point);
-        let task = self.task(place);
-        (task.value(truth, &setting), task.optimum())
+    /// The bytes of the problem to send; none for the one that the firmware is built for.
+    pub fn problem(&self) -> Option<&[u8]> {
+        match self {
+            World::Radio(_) => None,
+            World::Own(own) => Some(&own.bytes),
+        }
     }
 
-    /// A setting in words.
+    /// Measures a query of a task.
+    pub fn measure(&mut self, place: usize, query: &Query) -> std::result::Result<Result, Error> {
+        match self {
+            World::Radio(radio) => Ok((radio.measure(place, query), None)),
+            World::Own(own) => own.measure(query),
+        }
+    }
+
+    /// A point in words.
     pub fn show(&self, point: &Point) -> String {
-        let stations = self.setting(point);
-        let show = |pair: &[f64]| format!("{:4} dBm/{:.1}", pair[0], pair[1]);
-        stations.chunks(2).map(show).collect::<Vec<_>>().join(" ")
-    }
-
-    fn setting(&self, point: &Point) -> Vec<f64> {
-        let value = |(coordinate, dimension): (&Coordinate, &DimensionSpec)| match (*coordinate, dimension) {
-            (Coordinate::Level(level), DimensionSpec::Levels { values, .. }) => values[usize::from(level)],
-            (Coordinate::Unit(unit), dimension) => {
-                let (low, high) = dimension.range();
-                low + (high - low) * f64::from(unit)
-            }
-            (Coordinate::Level(_), DimensionSpec::Interval { low, .. }) => *low,
-        };
-        point.iter().zip(&self.spec.dimensions).map(value).collect()
-    }
-
-    fn task(&mut self, place: usize) -> &(dyn Task + Send) {
-        if self.current.as_ref().is_none_or(|(current, _)| *current != place) {
-            self.current = Some((place, self.problem.tasks(self.seeds.tasks).task(place)));
+        match self {
+            World::Radio(radio) => radio.show(point),
+            World::Own(own) => tune::setting(&own.target, &own.natural(point)),
         }
-        let (_, task) = self.current.as_ref().expect("just made");
-        &**task
     }
+
+    /// A value in words.
+    pub fn value(&self, value: f32) -> String {
+        match self {
+            World::Radio(_) => format!("{value:.2} bit/s/Hz"),
+            World::Own(_) => value.to_string(),
+        }
+    }
+
+    /// What a recommendation is worth, in words.
+    pub fn judge(&mut self, place: usize, point: &Point, mean: f32) -> String {
+        match self {
+            World::Radio(radio) => {
+                let (value, optimum) = radio.judge(place, point);
+                format!("{value:.1} of {optimum:.1} bit/s/Hz")
+            }
+            World::Own(_) => format!("{mean} expected"),
+        }
+    }
+}
+
+/// A problem from a file, measured by a command.
+pub struct Own {
+    target: Target,
+    command: Command,
+    space: Space,
+    bytes: Vec<u8>,
+    seed: u64,
+}
+
+impl Own {
+    /// Reads the problem.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the command, and what the core has against the problem.
+    pub fn new(target: Target, command: Command, seed: u64) -> std::result::Result<Self, Error> {
+        let noise = target.fidelities.iter().map(|rung| {
+            rung.noise.ok_or_else(|| {
+                Error::usage(format!(
+                    "fidelity `{}` has no noise (a variance): a device does not estimate it",
+                    rung.name
+                ))
+            })
+        });
+        let noise = noise.collect::<std::result::Result<Vec<f64>, Error>>()?;
+        let space =
+            Space::of_goal(&target.spec(&noise, target.budget), target.goal).in_service(target.service());
+        let bytes = describe(&target, &space)?;
+        Ok(Own { target, command, space, bytes, seed })
+    }
+
+    /// What the measurements of a task may cost.
+    pub fn budget(&self) -> f32 {
+        self.target.budget as f32
+    }
+
+    fn natural(&self, point: &Point) -> Vec<f64> {
+        let unit = |(coordinate, dimension): (&Coordinate, &Dimension<'_>)| match *coordinate {
+            Coordinate::Level(level) => dimension.unit_of_level(usize::from(level)),
+            Coordinate::Unit(unit) => unit,
+        };
+        let units: Vec<f32> = point.iter().zip(&self.space.dimensions()).map(unit).collect();
+        self.space.natural(&units)
+    }
+
+    fn measure(&self, query: &Query) -> std::result::Result<Result, Error> {
+        let ask = Ask {
+            id: u64::from(query.ticket.step) + 1,
+            task: query.ticket.task,
+            point: self.natural(&query.point),
+            fidelity: usize::from(query.fidelity),
+            why: Why::Search,
+        };
+        if ask.point.len() != self.target.parameters.len() || ask.fidelity >= self.target.fidelities.len() {
+            return Err(Error::Device("the device asks for a point of another problem".into()));
+        }
+        Ok(match self.command.measure(&self.target, &ask, &|| true)? {
+            Measured::Value(value, cost) => (Outcome::Value(value as f32), cost.map(|cost| cost as f32)),
+            Measured::Failed(why) => {
+                crate::words::say(&format!("the measurement failed: {why}"));
+                (Outcome::Failed, None)
+            }
+        })
+    }
+}
+
+/// The problem as it goes over the line.
+fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Error> {
+    let floats = |numbers: &[f64]| numbers.iter().map(|number| *number as f32).collect::<Vec<f32>>();
+    let (parts, deployed) = (space.parts(), target.deployed.as_deref().map(floats));
+    let described = space.problem(&parts, deployed.as_deref()).checked()?;
+    let bytes = Bytes::of(&described).ok_or_else(|| {
+        Error::usage(format!("{}: it has more levels or limits than fit a device", target.name))
+    })?;
+    Ok(bytes.as_slice().to_vec())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_link::Ticket;
+    use foretune_core::{Floor, Level, Limit};
+    use foretune_link::problem::{Numbers, Parts};
+    use std::fs;
 
-    fn query(step: u32, attempt: u8) -> Query {
-        let point = [60, 4, 70, 5].map(Coordinate::Level).into_iter().collect();
-        let ticket = Ticket { task: 1, step };
-        Query { ticket, attempt, fidelity: 3, samples: 100, cost: 100.0, point }
+    const FILE: &str = "\
+goal = \"minimise\"
+budget = 100
+[[parameter]]
+name = \"p0\"
+low = -100
+high = 24.0
+levels = 63
+[[parameter]]
+name = \"alpha\"
+values = [0.0, 0.4, 0.7, 1.0]
+[[fidelity]]
+name = \"short\"
+cost = 1.0
+noise = 0.25
+samples = 10
+[deployed]
+p0 = -80.0
+alpha = 0.7
+[floor]
+share = 0.875
+risk = 0.0625
+[[limit]]
+sum = { p0 = 1.0 }
+at_most = 20.0
+";
+
+    fn own(text: &str, command: &str) -> std::result::Result<Own, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.toml");
+        fs::write(&path, text).unwrap();
+        let target = tune::read(&path)?;
+        let command = Command::new(command, &target, None)?;
+        Own::new(target, command, 1)
     }
 
     #[test]
-    fn a_measurement_depends_on_what_is_asked_alone() {
-        let mut world = World::new(1, false);
-        let first = world.measure(0, &query(3, 0));
-        world.measure(1, &query(0, 0));
-        assert_eq!(world.measure(0, &query(3, 1)), first);
-        assert_ne!(world.measure(0, &query(4, 0)), first, "other noise");
-        assert_ne!(world.measure(1, &query(3, 0)), first, "another task");
+    fn a_problem_file_becomes_bytes_with_all_that_it_says() {
+        let own = own(FILE, "echo 1").unwrap();
+        let mut numbers = Numbers::new();
+        let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
+        let problem = parts.problem(own.budget());
+        assert_eq!(problem.dimensions[0], Dimension::Grid { low: -100.0, high: 24.0, levels: 63 });
+        assert_eq!(problem.dimensions[1], Dimension::Levels(&[0.0, 0.4, 0.7, 1.0]));
+        assert_eq!(problem.goal, foretune_core::Goal::Minimise);
+        assert_eq!(problem.deployed, Some(&[-80.0, 0.7][..]));
+        assert_eq!(problem.floor, Some(Floor { level: Level::Share(0.875), risk: 0.0625 }));
+        assert_eq!(problem.limits, [Limit { coefficients: &[1.0, 0.0], at_most: 20.0 }]);
     }
 
     #[test]
-    fn the_flaky_one_fails_sometimes_and_not_for_good() {
-        let mut world = World::new(1, true);
-        let mut failed = 0;
-        for step in 0..60 {
-            let bad = |outcome: &Outcome| !matches!(outcome, Outcome::Value(value) if value.is_finite());
-            let tries: Vec<_> = (0..3).map(|attempt| world.measure(0, &query(step, attempt))).collect();
-            failed += tries.iter().filter(|outcome| bad(outcome)).count();
-        }
-        assert!((10..60).contains(&failed), "{failed}");
+    fn a_query_is_measured_by_the_command_in_natural_units() {
+        let own = own(FILE, "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
+        let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
     }
 
     #[test]
-    fn its_levels_are_those_of_the_firmware() {
-        use foretune_firmware::app::profile::POWER_CONTROL;
-        let world = World::new(1, false);
-        for (dimension, spec) in POWER_CONTROL.dimensions.iter().zip(&world.spec.dimensions) {
-            let DimensionSpec::Levels { values, .. } = spec else { panic!("{spec:?}") };
-            assert_eq!(dimension.levels(), Some(values.len()));
-            for (level, value) in values.iter().enumerate() {
-                let there = f64::from(dimension.value(dimension.unit_of_level(level)));
-                assert!((there - value).abs() < 1e-4, "{there} and {value}");
-            }
-        }
-        for (fidelity, spec) in POWER_CONTROL.fidelities.iter().zip(&world.spec.fidelities) {
-            assert_eq!((f64::from(fidelity.cost), fidelity.samples), (spec.cost, spec.samples));
-        }
+    fn noise_that_nobody_knows_is_asked_for() {
+        let error = own(&FILE.replace("noise = 0.25\n", ""), "echo 1").err().unwrap().to_string();
+        assert!(error.contains("`short` has no noise"), "{error}");
     }
 }

@@ -9,12 +9,22 @@ use serde::{Deserialize, Serialize};
 pub struct Begin {
     /// Number of the task: one more than the `task` of the greeting.
     pub task: u32,
-    /// Fingerprint of the problem (space, fidelities, costs) as the station knows it; must be that of the greeting.
+    /// Number of the problem, see [`crate::problem`]: that of the greeting, or of one that the station has sent.
     pub problem: u32,
     /// Seed of the task's randomness: same knowledge, seed and reports give the same queries, bit for bit.
     pub seed: u64,
     /// What the task's queries may cost in all, in the unit of their `cost`; positive and finite.
     pub budget: f32,
+    /// Whether the problem's point in use is in use now. If not, the first task begins there, and every other at the last
+    /// recommendation.
+    pub deploy: bool,
+    /// Whether to take over, on purpose, knowledge that was learnt on another problem.
+    pub adopt: bool,
+}
+
+impl Begin {
+    /// Nothing but what every task must say for itself: for `..Begin::PLAIN`.
+    pub const PLAIN: Begin = Begin { task: 0, problem: 0, seed: 0, budget: 0.0, deploy: false, adopt: false };
 }
 
 /// Result of a measurement.
@@ -37,6 +47,8 @@ pub struct Report {
     pub attempt: u8,
     /// What came out.
     pub outcome: Outcome,
+    /// What it cost, where that is not what the query said; finite, 0 or more.
+    pub cost: Option<f32>,
 }
 
 /// From the station to the tuner. All are idempotent: a repeated request is answered again and acts once.
@@ -78,9 +90,9 @@ pub enum Request<'a> {
         /// CRC-32 of all its bytes; names the transfer in what follows.
         crc: u32,
     },
-    /// A piece of the offered knowledge. Answer: `Ready` with the offset wanted next.
+    /// A piece of the offered knowledge, or of a described problem. Answer: `Ready` with the offset wanted next.
     Write {
-        /// CRC-32 of the offer.
+        /// CRC-32 of the offer or description.
         crc: u32,
         /// Where the piece begins.
         offset: u32,
@@ -103,5 +115,12 @@ pub enum Request<'a> {
     Forget {
         /// Sequence number of the knowledge to forget.
         knowledge: u32,
+    },
+    /// Here comes a problem: `Write` its bytes, then `Begin` a task with it. Answer: `Ready`.
+    Describe {
+        /// Its length in bytes, at most [`crate::MAX_PROBLEM`].
+        total: u32,
+        /// CRC-32 of all its bytes, which is its number; names the transfer in what follows.
+        crc: u32,
     },
 }

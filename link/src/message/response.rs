@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::Ticket;
 use crate::MAX_DIMENSIONS;
+use crate::problem::Misfit;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -43,11 +44,11 @@ pub struct Identity<'a> {
     pub firmware: &'a str,
     /// Name of the profile (`compact`, `deep`), at most [`crate::MAX_TEXT`] bytes.
     pub profile: &'a str,
-    /// Fingerprint of the problem: space, fidelities, costs.
+    /// Number of the problem that it was built for, see [`crate::problem`].
     pub problem: u32,
-    /// Dimensions of a query.
+    /// Most dimensions of a problem.
     pub dimensions: u8,
-    /// Number of fidelities.
+    /// Most fidelities of a problem.
     pub fidelities: u8,
     /// Tries after which a query is given up.
     pub tries: u8,
@@ -135,8 +136,8 @@ pub enum Reason {
     Exhausted,
     /// The station asked to stop.
     Stopped,
-    /// Too many queries had to be given up.
-    Failures,
+    /// Going on is not expected to improve the recommendation by more than the problem's tolerance.
+    Tolerance,
 }
 
 /// What the tuner recommends at the end of a task.
@@ -195,6 +196,8 @@ pub struct Health {
     pub restarts: u32,
     /// Code of the last fault; 0 for none. The firmware's documentation lists them.
     pub fault: u16,
+    /// Trials of the current or last task that fell below the floor.
+    pub below: u32,
 }
 
 /// Answer to `Status`.
@@ -248,9 +251,9 @@ pub enum Refusal {
         /// The current or last task.
         current: u32,
     },
-    /// Not the problem this tuner was built for.
+    /// Neither the problem that this tuner was built for nor the one sent last: describe it.
     WrongProblem {
-        /// Fingerprint of the tuner's.
+        /// Number of the one it was built for.
         ours: u32,
     },
     /// Budget not positive and finite, or too small for a single query.
@@ -300,20 +303,24 @@ pub enum Refusal {
         /// Why.
         reason: DropReason,
     },
+    /// A part of the problem does not fit this tuner, or makes no sense.
+    BadProblem(Misfit),
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WrongTask { current } => write!(f, "it is at task {current}, not at the one named"),
-            Self::WrongProblem { ours } => write!(f, "it was built for another problem ({ours:08x})"),
+            Self::WrongProblem { ours } => {
+                write!(f, "it was built for another problem ({ours:08x}), and was sent none like it")
+            }
             Self::BadBudget => f.write_str("the budget does not pay for a single query"),
             Self::WrongStep { expected } => write!(f, "it wants the answer to query {expected} first"),
             Self::Busy { task } => write!(f, "not while task {task} runs"),
             Self::NothingObserved => {
                 f.write_str("nothing has been observed, so there is nothing to recommend")
             }
-            Self::NoTransfer => f.write_str("no transfer is open: offer the knowledge again"),
+            Self::NoTransfer => f.write_str("no transfer is open: offer it again"),
             Self::TooLarge { limit } => write!(f, "more bytes than were offered or fit ({limit})"),
             Self::Checksum => f.write_str("the bytes do not have the checksum that was offered"),
             Self::BadKnowledge { code } => write!(f, "the bytes are no knowledge for it (reason {code})"),
@@ -323,6 +330,7 @@ impl fmt::Display for Refusal {
             Self::Storage => f.write_str("its flash failed"),
             Self::Fault { code } => write!(f, "it is out of order (fault {code})"),
             Self::Dropped { task, reason } => write!(f, "it has dropped task {task}: {reason}"),
+            Self::BadProblem(misfit) => write!(f, "the problem does not fit: {misfit}"),
         }
     }
 }
@@ -371,7 +379,7 @@ pub enum Response<'a> {
     },
     /// To `Status`.
     Status(Status),
-    /// To `Offer` and `Write`.
+    /// To `Offer`, `Describe` and `Write`.
     Ready {
         /// Offset wanted next; the length of the offer when all is there.
         offset: u32,
@@ -391,15 +399,23 @@ pub enum Response<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DropReason, Refusal};
+    use super::{DropReason, Misfit, Refusal};
+    use crate::problem::Part;
     use std::string::ToString;
 
     #[test]
     fn refusals_read_as_the_end_of_a_sentence() {
         for (refusal, words) in [
             (Refusal::Busy { task: 3 }, "not while task 3 runs"),
-            (Refusal::WrongProblem { ours: 0xab }, "it was built for another problem (000000ab)"),
+            (
+                Refusal::WrongProblem { ours: 0xab },
+                "it was built for another problem (000000ab), and was sent none like it",
+            ),
             (Refusal::Fault { code: 100 }, "it is out of order (fault 100)"),
+            (
+                Refusal::BadProblem(Misfit { part: Part::Dimensions, at: 4 }),
+                "the problem does not fit: there is room for 4 dimensions",
+            ),
             (
                 Refusal::Dropped { task: 2, reason: DropReason::NothingObserved },
                 "it has dropped task 2: nothing was observed in it",

@@ -2,7 +2,7 @@ use super::*;
 use crate::message::{Coordinate, Point, Reason, Retry};
 
 const PACE: Pace = Pace { timeout: 100, interval: 20 };
-const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0 };
+const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0, ..Begin::PLAIN };
 
 fn query(step: u32, attempt: u8) -> Query {
     let point = Point::from_slice(&[Coordinate::Level(step as u16)]).unwrap();
@@ -22,11 +22,11 @@ fn exchange<'a>(
 }
 
 fn report(step: u32, attempt: u8, outcome: Outcome) -> Request<'static> {
-    Request::Report(Report { ticket: Ticket { task: 1, step }, attempt, outcome })
+    Request::Report(Report { ticket: Ticket { task: 1, step }, attempt, outcome, cost: None })
 }
 
 /// A station that has measured step 0 as 0.5 and is about to report it.
-fn reporting() -> Station {
+fn reporting() -> Station<'static> {
     let mut station = Station::new(PACE, 0);
     station.begin(BEGIN);
     let event = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Begun { task: 1 });
@@ -34,7 +34,7 @@ fn reporting() -> Station {
     let event = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Query(query(0, 0)));
     assert_eq!(event, StationEvent::Measure(query(0, 0)));
     assert_eq!(station.transmit(0), None, "quiet while it measures");
-    station.report(Outcome::Value(0.5));
+    station.report(Outcome::Value(0.5), None);
     station
 }
 
@@ -95,7 +95,7 @@ fn another_try_is_measured_again() {
     let again = Response::Again { ticket, attempt: 1, reason: Retry::Failed };
     let event = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), again);
     assert_eq!(event, StationEvent::Measure(query(0, 1)));
-    station.report(Outcome::Failed);
+    station.report(Outcome::Failed, None);
     assert_eq!(station.transmit(0).unwrap().1, report(0, 1, Outcome::Failed));
 }
 
@@ -131,5 +131,59 @@ fn rests_when_refused() {
     let refusal = Refusal::WrongProblem { ours: 3 };
     let event = exchange(&mut station, 0, Request::Begin(BEGIN), Response::Refused(refusal));
     assert_eq!(event, StationEvent::Refused(refusal));
+    assert!(station.is_at_rest());
+}
+
+#[test]
+fn a_problem_that_the_tuner_does_not_know_is_described_and_the_task_begun_again() {
+    let problem = [7; 300];
+    let mut station = Station::new(Pace { timeout: 10, interval: 5 }, 0);
+    let begin = Begin { problem: crate::crc32(&problem), ..BEGIN };
+    station.begin_with(begin, &problem);
+    let unknown = Response::Refused(Refusal::WrongProblem { ours: 5 });
+    let mut ready = [0u32, 256, 300].map(|offset| Response::Ready { offset }).into_iter();
+    let mut said = std::vec::Vec::new();
+    for now in 0..12 {
+        let (tag, request) = station.transmit(now).unwrap();
+        said.push(request);
+        let response = match (request, now) {
+            // The tuner restarts in the middle.
+            (Request::Write { .. }, 2) => Response::Refused(Refusal::NoTransfer),
+            (Request::Begin(_), 0) => unknown.clone(),
+            (Request::Begin(_), _) => Response::Begun { task: 1 },
+            (Request::Describe { .. }, 1) => Response::Ready { offset: 0 },
+            _ => ready.next().unwrap(),
+        };
+        if let StationEvent::Begun { task } = station.receive(now, tag, &response) {
+            assert_eq!(task, 1);
+            break;
+        }
+    }
+    let crc = begin.problem;
+    let write = |offset: u32, data| Request::Write { crc, offset, data };
+    let describe = Request::Describe { total: 300, crc };
+    let begin = Request::Begin(begin);
+    let (first, rest) = problem.split_at(256);
+    assert_eq!(said, [begin, describe, write(0, first), describe, write(0, first), write(256, rest), begin]);
+}
+
+#[test]
+fn a_tuner_that_never_knows_the_problem_is_given_up() {
+    let problem = [7; 3];
+    let mut station = Station::new(Pace { timeout: 10, interval: 5 }, 0);
+    station.begin_with(BEGIN, &problem);
+    let refused = (0..200).find_map(|now| {
+        let (tag, request) = station.transmit(now).unwrap();
+        let response = match request {
+            Request::Begin(_) => Response::Refused(Refusal::WrongProblem { ours: 5 }),
+            Request::Describe { .. } => Response::Ready { offset: 0 },
+            _ => Response::Ready { offset: 3 },
+        };
+        match station.receive(now, tag, &response) {
+            StationEvent::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
+    });
+    assert_eq!(refused, Some(Refusal::WrongProblem { ours: 5 }));
     assert!(station.is_at_rest());
 }

@@ -14,6 +14,8 @@ pub enum Event {
         ticket: Ticket,
         /// Its value, finite.
         value: f32,
+        /// What it cost, where that is not what the query said; finite, 0 or more.
+        cost: Option<f32>,
     },
     /// A try of the open query failed; another is wanted.
     Failed {
@@ -48,8 +50,15 @@ pub enum Event {
 
 /// What the dialogue needs from the program around it. An error leaves everything as it was.
 pub trait Application {
-    /// Makes the event durable, then passes it to the optimizer. Must be quick: thinking comes later.
+    /// Makes the event durable, then passes it to the optimizer. Must be quick: thinking comes later. A task whose problem
+    /// is neither the built-in one nor the one received last is refused.
     fn apply(&mut self, event: &Event) -> Result<(), Refusal>;
+
+    /// Gets ready to receive a problem of so many bytes, dropping the one received last.
+    fn open_problem(&mut self, total: u32) -> Result<(), Refusal>;
+
+    /// Takes the next bytes of the problem; they come in order and never exceed the total.
+    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal>;
 
     /// How the application is.
     fn health(&self) -> Health;

@@ -1,4 +1,4 @@
-//! The device's side of knowledge that travels.
+//! The device's side of knowledge and problems that travel.
 //!
 //! A transfer is named by the CRC of all its bytes. The device says which offset it wants next, so a repeated, lost
 //! or late piece does no harm. What is unfinished at a restart is forgotten; the station offers again.
@@ -10,9 +10,17 @@ use crate::message::{Knowledge, Refusal, Request, Response};
 /// A transfer under way.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
+    what: What,
     crc: u32,
     total: u32,
     received: u32,
+}
+
+/// What comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Knowledge,
+    Problem,
 }
 
 /// The transfer under way, if there is one.
@@ -35,7 +43,11 @@ impl Receiver {
         app: &mut impl Application,
     ) -> Result<Response<'b>, Refusal> {
         match *request {
-            Request::Offer { knowledge, total, crc } => self.offer(knowledge, total, crc, app),
+            Request::Offer { knowledge, total, crc } => {
+                check(knowledge, app.knowledge())?;
+                self.open(What::Knowledge, total, crc, app)
+            }
+            Request::Describe { total, crc } => self.open(What::Problem, total, crc, app),
             Request::Write { crc, offset, data } => self.write(crc, offset, data, app),
             Request::Commit { crc } => self.commit(crc, app),
             Request::Forget { knowledge } => self.forget(knowledge, app),
@@ -43,21 +55,23 @@ impl Receiver {
         }
     }
 
-    fn offer<'b>(
+    fn open<'b>(
         &mut self,
-        knowledge: u32,
+        what: What,
         total: u32,
         crc: u32,
         app: &mut impl Application,
     ) -> Result<Response<'b>, Refusal> {
-        check(knowledge, app.knowledge())?;
-        if let Some(Transfer { received, .. }) = self.0.filter(|open| (open.crc, open.total) == (crc, total))
-        {
+        let same = |open: &Transfer| (open.what, open.crc, open.total) == (what, crc, total);
+        if let Some(Transfer { received, .. }) = self.0.filter(same) {
             return Ok(Response::Ready { offset: received });
         }
         self.close();
-        app.open_knowledge(total)?;
-        self.0 = Some(Transfer { crc, total, received: 0 });
+        match what {
+            What::Knowledge => app.open_knowledge(total)?,
+            What::Problem => app.open_problem(total)?,
+        }
+        self.0 = Some(Transfer { what, crc, total, received: 0 });
         Ok(Response::Ready { offset: 0 })
     }
 
@@ -74,14 +88,17 @@ impl Receiver {
             if length > open.total - open.received {
                 return Err(Refusal::TooLarge { limit: open.total });
             }
-            app.write_knowledge(data)?;
+            match open.what {
+                What::Knowledge => app.write_knowledge(data)?,
+                What::Problem => app.write_problem(data)?,
+            }
             open.received += length;
         }
         Ok(Response::Ready { offset: open.received })
     }
 
     fn commit<'b>(&mut self, crc: u32, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
-        match self.0.filter(|open| open.crc == crc) {
+        match self.0.filter(|open| (open.what, open.crc) == (What::Knowledge, crc)) {
             None if app.knowledge().crc == crc => return Ok(Response::Stored(app.knowledge())),
             None => return Err(Refusal::NoTransfer),
             Some(open) if open.received < open.total => return Ok(Response::Ready { offset: open.received }),

@@ -12,16 +12,31 @@ struct Notebook {
     knowledge: Vec<u8>,
     sequence: u32,
     incoming: Vec<u8>,
+    described: Vec<u8>,
 }
 
 impl Application for Notebook {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
         self.refusal.map_or(Ok(()), Err)?;
+        if let Event::Begun(begin) = event
+            && begin.problem != 5
+            && begin.problem != crc32(&self.described)
+        {
+            return Err(Refusal::WrongProblem { ours: 5 });
+        }
         self.events.push(*event);
         Ok(())
     }
+    fn open_problem(&mut self, total: u32) -> Result<(), Refusal> {
+        self.described.clear();
+        if total > 100 { Err(Refusal::TooLarge { limit: 100 }) } else { Ok(()) }
+    }
+    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        self.described.extend_from_slice(data);
+        Ok(())
+    }
     fn health(&self) -> Health {
-        Health { stack_free: 1000, restarts: 2, fault: 77 }
+        Health { stack_free: 1000, restarts: 2, fault: 77, below: 3 }
     }
     fn knowledge(&self) -> Knowledge {
         let total = self.knowledge.len() as u32;
@@ -56,7 +71,7 @@ impl Application for Notebook {
 
 const IDENTITY: Identity<'static> =
     Identity { firmware: "test", profile: "toy", problem: 5, dimensions: 1, fidelities: 2, tries: 3 };
-const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0 };
+const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0, ..Begin::PLAIN };
 
 fn proposal(level: u16) -> Proposal {
     let point = Point::from_slice(&[Coordinate::Level(level)]).unwrap();
@@ -93,7 +108,7 @@ impl Bench {
     }
 
     fn report(&mut self, task: u32, step: u32, attempt: u8, outcome: Outcome) -> Response<'static> {
-        self.say(Request::Report(Report { ticket: Ticket { task, step }, attempt, outcome }))
+        self.say(Request::Report(Report { ticket: Ticket { task, step }, attempt, outcome, cost: None }))
     }
 }
 
@@ -105,7 +120,7 @@ fn a_report_counts_once_and_is_answered_as_often_as_it_comes() {
         assert_eq!(bench.report(1, 0, 0, Outcome::Value(0.5)), Response::Settled { ticket });
     }
     assert_eq!(bench.report(1, 0, 0, Outcome::Value(0.7)), Response::Settled { ticket });
-    assert_eq!(bench.app.events, [Event::Begun(BEGIN), Event::Observed { ticket, value: 0.5 }]);
+    assert_eq!(bench.app.events, [Event::Begun(BEGIN), Event::Observed { ticket, value: 0.5, cost: None }]);
     assert_eq!(bench.tuner.reports, ReportCounters { counted: 1, repeated: 3, ..Default::default() });
 }
 
@@ -321,4 +336,70 @@ fn texts_are_cut_at_whole_characters() {
     assert_eq!(cut("short"), "short");
     let long = "0123456789012345678901234567890ä";
     assert_eq!(cut(long), "0123456789012345678901234567890");
+}
+
+#[test]
+fn a_problem_is_received_in_pieces_and_a_task_begins_with_it() {
+    let mut bench = Bench::new();
+    let crc = crc32(b"problem");
+    let begin = Begin { problem: crc, ..BEGIN };
+    assert_eq!(bench.say(Request::Begin(begin)), Response::Refused(Refusal::WrongProblem { ours: 5 }));
+    let describe = Request::Describe { total: 7, crc };
+    assert_eq!(bench.say(describe), Response::Ready { offset: 0 });
+    let write = |offset, data| Request::Write { crc, offset, data };
+    assert_eq!(bench.say(write(0, b"prob")), Response::Ready { offset: 4 });
+    assert_eq!(bench.say(write(0, b"prob")), Response::Ready { offset: 4 }, "repeated");
+    assert_eq!(bench.say(describe), Response::Ready { offset: 4 }, "repeated");
+    assert_eq!(bench.say(Request::Commit { crc }), Response::Refused(Refusal::NoTransfer), "no knowledge");
+    assert_eq!(bench.say(write(4, b"lemma")), Response::Refused(Refusal::TooLarge { limit: 7 }));
+    assert_eq!(bench.say(write(4, b"lem")), Response::Ready { offset: 7 });
+    assert_eq!(bench.say(Request::Begin(begin)), Response::Begun { task: 1 });
+    assert_eq!(bench.app.events, [Event::Begun(begin)]);
+    assert_eq!(bench.say(describe), Response::Refused(Refusal::Busy { task: 1 }));
+}
+
+#[test]
+fn a_problem_that_came_out_wrong_is_received_anew() {
+    let mut bench = Bench::new();
+    let crc = crc32(b"problem");
+    bench.say(Request::Describe { total: 7, crc });
+    bench.say(Request::Write { crc, offset: 0, data: b"pr0blem" });
+    let begin = Request::Begin(Begin { problem: crc, ..BEGIN });
+    assert_eq!(bench.say(begin), Response::Refused(Refusal::WrongProblem { ours: 5 }));
+    assert_eq!(bench.say(Request::Describe { total: 7, crc }), Response::Ready { offset: 0 });
+    assert_eq!(
+        bench.say(Request::Describe { total: 101, crc }),
+        Response::Refused(Refusal::TooLarge { limit: 100 })
+    );
+}
+
+#[test]
+fn an_actual_cost_is_passed_on_and_an_impossible_one_is_asked_again() {
+    let mut bench = Bench::waiting();
+    let ticket = Ticket { task: 1, step: 0 };
+    let report = |attempt, cost| {
+        Request::Report(Report { ticket, attempt, outcome: Outcome::Value(0.5), cost: Some(cost) })
+    };
+    for (attempt, cost) in [(0, f32::NAN), (1, -1.0)] {
+        let again = Response::Again { ticket, attempt: attempt + 1, reason: Retry::NotFinite };
+        assert_eq!(bench.say(report(attempt, cost)), again);
+    }
+    assert_eq!(bench.say(report(2, 12.5)), Response::Settled { ticket });
+    assert_eq!(bench.app.events.last(), Some(&Event::Observed { ticket, value: 0.5, cost: Some(12.5) }));
+}
+
+/// What a station of version 1 says first, byte for byte, and how it reads the answer.
+#[test]
+fn a_station_of_version_1_reads_the_version_and_stops() {
+    let hello = [0x00, 0x03, 0x3e, 0x01, 0x06, 0x01, 0x2f, 0x0a, 0x75, 0x47, 0x00];
+    let (mut decoder, mut bench, mut out) = (Decoder::<64>::new(), Bench::new(), [0; crate::MAX_FRAME]);
+    let answers: Vec<Vec<u8>> = hello
+        .iter()
+        .filter_map(|byte| {
+            bench.tuner.serve(&mut decoder, *byte, &mut bench.app, &mut out).map(<[u8]>::to_vec)
+        })
+        .collect();
+    let mut decoder = Decoder::<64>::new();
+    let body = answers[0].iter().find_map(|byte| decoder.push(*byte).map(<[u8]>::to_vec)).unwrap();
+    assert_eq!(body[..4], [b'<', 1, 0, 2], "mark, tag, greeting, version");
 }

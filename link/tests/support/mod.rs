@@ -37,9 +37,12 @@ fn hash(words: &[u32]) -> u32 {
 
 /// The toy's view of a task so far.
 fn digest(begin: &Begin, knowledge: &[u8], events: &[Event]) -> u32 {
-    let begin = hash(&[begin.task, begin.seed as u32, begin.budget.to_bits(), crc32(knowledge)]);
+    let begin =
+        hash(&[begin.task, begin.problem, begin.seed as u32, begin.budget.to_bits(), crc32(knowledge)]);
     events.iter().fold(begin, |digest, event| match *event {
-        Event::Observed { ticket, value } => hash(&[digest, ticket.step, value.to_bits()]),
+        Event::Observed { ticket, value, cost } => {
+            hash(&[digest, ticket.step, value.to_bits(), cost.unwrap_or(0.0).to_bits()])
+        }
         Event::GivenUp { ticket } => hash(&[digest, ticket.step]),
         _ => digest,
     })
@@ -115,7 +118,7 @@ pub fn learn(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Vec<u8> {
 fn settle(ticket: Ticket, proposal: &Proposal) -> Event {
     (0..TRIES)
         .find_map(|attempt| match measure(ticket, attempt, &proposal.point, proposal.fidelity) {
-            Outcome::Value(value) if value.is_finite() => Some(Event::Observed { ticket, value }),
+            Outcome::Value(value) if value.is_finite() => Some(Event::Observed { ticket, value, cost: None }),
             _ => None,
         })
         .unwrap_or(Event::GivenUp { ticket })
@@ -149,6 +152,8 @@ pub struct Memory {
     pub sequence: u32,
     /// An unfinished upload: not in the flash.
     incoming: Vec<u8>,
+    /// The problem received last: not in the flash.
+    pub described: Vec<u8>,
     /// Power fails during the next event: before it is stored, or after.
     pub cut: Option<bool>,
     /// Power has failed.
@@ -182,6 +187,12 @@ impl Application for Memory {
         if matches!(event, Event::Stopped { .. }) && !self.observed() {
             return Err(Refusal::NothingObserved);
         }
+        if let Event::Begun(begin) = event
+            && begin.problem != PROBLEM
+            && begin.problem != crc32(&self.described)
+        {
+            return Err(Refusal::WrongProblem { ours: PROBLEM });
+        }
         let cut = self.cut.take();
         self.dead |= cut.is_some();
         if cut != Some(false) {
@@ -190,8 +201,18 @@ impl Application for Memory {
         Ok(())
     }
 
+    fn open_problem(&mut self, total: u32) -> Result<(), Refusal> {
+        self.described.clear();
+        if total > LIMIT { Err(Refusal::TooLarge { limit: LIMIT }) } else { Ok(()) }
+    }
+
+    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        self.described.extend_from_slice(data);
+        Ok(())
+    }
+
     fn health(&self) -> Health {
-        Health { stack_free: 1234, restarts: 0, fault: 0 }
+        Health { stack_free: 1234, restarts: 0, fault: 0, below: 0 }
     }
 
     fn knowledge(&self) -> Knowledge {

@@ -7,13 +7,20 @@ use foretune_link::{
     Station, StationEvent, Status, encode,
 };
 
+use foretune_link::problem::Bytes;
+
 use super::mock::Outside;
 use super::noise::Noise;
 use super::profile::{Answer, Outline, Profile};
-use crate::app::TRIES;
+use crate::app::{TRIES, number};
 
 /// Turns of the loop: a request is repeated after this many.
 const PACE: Pace = Pace { timeout: 200, interval: 5 };
+
+/// A problem as it goes over the line.
+pub fn bytes_of(problem: &foretune_core::Problem) -> Vec<u8> {
+    Bytes::of(problem).unwrap().as_slice().to_vec()
+}
 
 /// What the station has seen of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +34,7 @@ pub type Measure = fn(&Query) -> Outcome;
 
 /// The station: its dialogue, its ear, its notes.
 pub struct Base {
-    pub station: Station,
+    pub station: Station<'static>,
     decoder: Decoder,
     pub now: u32,
     pub notes: Notes,
@@ -40,6 +47,8 @@ pub struct Notes {
     budgets: Vec<f32>,
     measure: Measure,
     problem: u32,
+    /// The problem's bytes, if it is not the one that the device was built for.
+    sent: Option<&'static [u8]>,
     pub traces: Vec<Trace>,
     pub refused: Vec<Refusal>,
     pub status: Vec<Status>,
@@ -56,7 +65,8 @@ impl Base {
         let notes = Notes {
             budgets: budgets.to_vec(),
             measure,
-            problem: foretune_core::snapshot::problem_checksum(&P::CONFIG.problem),
+            problem: number(&P::problem()),
+            sent: P::SENT.map(|problem| &*bytes_of(&problem).leak()),
             traces: std::vec![Trace::default(); budgets.len()],
             refused: Vec::new(),
             status: Vec::new(),
@@ -105,7 +115,7 @@ impl Base {
 }
 
 impl Notes {
-    fn take(&mut self, station: &mut Station, event: StationEvent) {
+    fn take(&mut self, station: &mut Station<'static>, event: StationEvent) {
         match event {
             StationEvent::Greeted(greeting) => self.go_on(station, &greeting),
             StationEvent::Measure(query) => self.measure(station, &query),
@@ -132,13 +142,16 @@ impl Notes {
     }
 
     /// Takes up the task that runs, fetches the end that was missed, or begins the next.
-    fn go_on(&mut self, station: &mut Station, greeting: &Greeting) {
+    fn go_on(&mut self, station: &mut Station<'static>, greeting: &Greeting) {
         let task = greeting.task as usize;
         let missed = task > 0 && self.traces[task - 1].recommendation.is_none();
         match greeting.phase {
             Phase::Thinking | Phase::Waiting => station.resume(greeting.task),
             Phase::Finished if missed => station.resume(greeting.task),
-            Phase::Idle | Phase::Finished if task < self.budgets.len() => station.begin(self.begin(task)),
+            Phase::Idle | Phase::Finished if task < self.budgets.len() => match self.sent {
+                Some(bytes) => station.begin_with(self.begin(task), bytes),
+                None => station.begin(self.begin(task)),
+            },
             Phase::Idle | Phase::Finished => self.finished = true,
             Phase::Fault => panic!("the device is out of order"),
         }
@@ -147,7 +160,7 @@ impl Notes {
     /// How the task at this place of the plan begins.
     fn begin(&self, place: usize) -> Begin {
         let (task, seed) = (place as u32 + 1, 0x5EED_0000_0000 + place as u64);
-        Begin { task, problem: self.problem, seed, budget: self.budgets[place] }
+        Begin { task, problem: self.problem, seed, budget: self.budgets[place], ..Begin::PLAIN }
     }
 
     fn measure(&mut self, station: &mut Station, query: &Query) {
@@ -164,7 +177,7 @@ impl Notes {
         match Some((ticket.task, ticket.step)) {
             here if here == self.stop_at => station.stop(),
             here if here == self.silent_at => {}
-            _ => station.report((self.measure)(query)),
+            _ => station.report((self.measure)(query), None),
         }
     }
 

@@ -74,7 +74,7 @@ impl Peer {
     fn report(&mut self) -> Report {
         let ticket = Ticket { task: self.near(self.ticket.task), step: self.near(self.ticket.step) };
         let outcome = if self.below(6) == 0 { Outcome::Failed } else { Outcome::Value(self.lie()) };
-        Report { ticket, attempt: self.below(4) as u8, outcome }
+        Report { ticket, attempt: self.below(4) as u8, outcome, cost: None }
     }
 
     /// The next request, given to `send`.
@@ -94,7 +94,7 @@ impl Peer {
             2 | 3 => {
                 let (task, problem) = (self.near(task + 1), self.near(self.problem));
                 let budget = if self.below(2) == 0 { self.lie() } else { 100.0 };
-                send(&Request::Begin(Begin { task, problem, seed: u64::from(crc), budget }));
+                send(&Request::Begin(Begin { task, problem, seed: u64::from(crc), budget, ..Begin::PLAIN }));
             }
             4..=9 => send(&Request::Poll { task: self.near(task) }),
             10..=17 => send(&Request::Report(self.report())),
@@ -256,8 +256,8 @@ fn frame_of(request: &Request) -> Vec<u8> {
 
 /// What an honest task teaches.
 fn honest<P: Profile>(config: &crate::app::Config) -> Vec<u8> {
-    let problem = foretune_core::snapshot::problem_checksum(&config.problem);
-    let begin = Begin { task: 1, problem, seed: 3, budget: 60.0 };
+    let problem = config.number;
+    let begin = Begin { task: 1, problem, seed: 3, budget: 60.0, ..Begin::PLAIN };
     let mut value = 0.0;
     let outline = P::task(&begin, &[], &mut |_| {
         value += 1.0;
@@ -315,7 +315,7 @@ fn serves_honestly<P: Profile>(flash: Sim, config: crate::app::Config, peer: &mu
         assert!(matches!(response, Response::Stored(Knowledge { total: 0, .. })), "{response:?}");
     });
     let task = peer.ticket.task + 1;
-    let begin = Begin { task, problem: peer.problem, seed: 5, budget: 60.0 };
+    let begin = Begin { task, problem: peer.problem, seed: 5, budget: 60.0, ..Begin::PLAIN };
     say(&mut app, &Request::Begin(begin), &mut |response| {
         assert_eq!(*response, Response::Begun { task });
     });
@@ -353,8 +353,8 @@ fn a_device_that_is_out_of_order_says_so_and_answers_on() {
     (0..FLASH).step_by(32).for_each(|at| flash.stick(at));
     let mut app =
         App::new(MockBoard { outside: outside.clone(), flash, fault: None }, Small::CONFIG).unwrap();
-    let problem = foretune_core::snapshot::problem_checksum(&Small::CONFIG.problem);
-    let begin = Request::Begin(Begin { task: 1, problem, seed: 1, budget: 60.0 });
+    let problem = Small::CONFIG.number;
+    let begin = Request::Begin(Begin { task: 1, problem, seed: 1, budget: 60.0, ..Begin::PLAIN });
     listen(&ask::<Small>(&mut app, &outside, &frame_of(&begin)), |response| {
         assert_eq!(*response, Response::Refused(Refusal::Storage));
     });

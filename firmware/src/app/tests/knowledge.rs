@@ -3,7 +3,8 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Decoder, Download, Knowledge, MAX_FRAME, Phase, Refusal, Request, Response, Upload, crc32, encode,
+    Begin, Decoder, Download, Knowledge, MAX_FRAME, Phase, Refusal, Request, Response, Upload, VERSION,
+    crc32, encode,
 };
 
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
@@ -13,18 +14,18 @@ use crate::app::App;
 use crate::app::recorder::FAULT_KNOWLEDGE;
 
 /// A device that is asked one request at a time.
-struct Talk<P> {
-    flash: Option<Sim>,
+pub struct Talk<P> {
+    pub flash: Option<Sim>,
     profile: core::marker::PhantomData<P>,
 }
 
 impl<P: Profile> Talk<P> {
-    fn to(flash: Sim) -> Self {
+    pub fn to(flash: Sim) -> Self {
         Talk { flash: Some(flash), profile: core::marker::PhantomData }
     }
 
     /// Starts the device, has it answer, switches it off. A transfer does not survive that, so it takes a whole one.
-    fn session<T>(&mut self, talk: impl FnOnce(&mut dyn FnMut(&Request) -> Vec<u8>) -> T) -> T {
+    pub fn session<T>(&mut self, talk: impl FnOnce(&mut dyn FnMut(&Request) -> Vec<u8>) -> T) -> T {
         let outside = Outside::default();
         let board = MockBoard { outside: outside.clone(), flash: self.flash.take().unwrap(), fault: None };
         let mut app = App::new(board, P::CONFIG).unwrap();
@@ -45,16 +46,16 @@ impl<P: Profile> Talk<P> {
         result
     }
 
-    fn greeting(&mut self) -> (Phase, u32, Knowledge) {
+    pub fn greeting(&mut self) -> (Phase, u32, Knowledge) {
         self.session(|ask| {
-            with(&ask(&Request::Hello { version: 1 }), |response| match response {
+            with(&ask(&Request::Hello { version: VERSION }), |response| match response {
                 Response::Greeting(greeting) => (greeting.phase, greeting.task, greeting.knowledge),
                 other => panic!("{other:?}"),
             })
         })
     }
 
-    fn download(&mut self) -> Vec<u8> {
+    pub fn download(&mut self) -> Vec<u8> {
         let (_, _, knowledge) = self.greeting();
         let mut buffer = std::vec![0; 4096];
         self.session(|ask| {
@@ -79,7 +80,7 @@ impl<P: Profile> Talk<P> {
 }
 
 /// Reads the one response in these bytes.
-fn with<T>(bytes: &[u8], read: impl FnOnce(Response) -> T) -> T {
+pub fn with<T>(bytes: &[u8], read: impl FnOnce(Response) -> T) -> T {
     let mut decoder: Decoder = Decoder::new();
     let (last, head) = bytes.split_last().unwrap();
     head.iter().for_each(|byte| assert!(decoder.receive::<Response>(*byte).is_none()));
@@ -213,7 +214,7 @@ fn other_firmware_drops_the_task_refuses_the_knowledge_and_begins_once_that_is_f
     bench.run_until(|base| base.notes.traces[1].queries.len() == 4);
     let mut device = Talk::<Network>::to(bench.flash.take().unwrap());
     device.session(|ask| {
-        while with(&ask(&Request::Hello { version: 1 }), |response| {
+        while with(&ask(&Request::Hello { version: VERSION }), |response| {
             !matches!(response,
             Response::Greeting(greeting) if greeting.phase == Phase::Idle && greeting.task == 2)
         }) {}
@@ -221,8 +222,8 @@ fn other_firmware_drops_the_task_refuses_the_knowledge_and_begins_once_that_is_f
             Response::Status(status) => assert_eq!(status.health.fault, FAULT_KNOWLEDGE),
             other => panic!("{other:?}"),
         });
-        let problem = foretune_core::snapshot::problem_checksum(&Network::CONFIG.problem);
-        let begin = Request::Begin(Begin { task: 3, problem, seed: 1, budget: 100.0 });
+        let problem = Network::CONFIG.number;
+        let begin = Request::Begin(Begin { task: 3, problem, seed: 1, budget: 100.0, ..Begin::PLAIN });
         let refused = Response::Refused(Refusal::BadKnowledge { code: 5 });
         with(&ask(&begin), |response| assert_eq!(response, refused));
         with(&ask(&Request::Forget { knowledge: 1 }), |response| {

@@ -11,6 +11,7 @@ mod serial;
 mod mock;
 mod noise;
 mod power;
+mod problem;
 mod profile;
 
 use std::marker::PhantomData;

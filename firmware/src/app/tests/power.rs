@@ -1,6 +1,6 @@
 //! Power that fails: at every operation of the flash, in every way; and twice.
 
-use super::profile::{Network, Profile, Small};
+use super::profile::{Network, Profile, Sent, Small};
 use super::{Bench, Measure, undisturbed};
 use crate::storage::sim::Tear;
 use foretune_link::{Outcome, Query};
@@ -47,6 +47,11 @@ fn a_cut_of_any_kind_at_any_operation_changes_nothing() {
 #[test]
 fn nor_does_it_with_particles_in_flash() {
     cut_at_every_operation::<Network>();
+}
+
+#[test]
+fn nor_does_it_with_a_problem_that_was_sent() {
+    cut_at_every_operation::<Sent>();
 }
 
 #[test]

@@ -4,19 +4,26 @@ use std::boxed::Box;
 use std::vec::Vec;
 
 use foretune_core::{
-    LearningSettings, Map, ModelSettings, Problem, Progress, Scaling, SearchSettings, Settings, Step,
-    TransferSettings,
+    Dimension, Fidelity, Floor, Information, LearningSettings, Level, Limit, Map, ModelSettings, Problem,
+    Progress, Scaling, SearchSettings, Settings, Step, TransferSettings,
 };
 use foretune_link::{Begin, Query, Reason, Recommendation, Ticket};
 
 use super::mock::{MockBoard, MockSystem};
 use crate::app::profile::{COMPACT, Compact, POWER_CONTROL};
-use crate::app::{App, Config, coordinates, reason};
+use crate::app::{App, Capacity, Config, coordinates, reason, take_over};
 use crate::storage::Layout;
 
 /// A profile: its settings and its memory.
 pub trait Profile {
     const CONFIG: Config;
+    /// What the station sends, if the device is to tune another problem than its own.
+    const SENT: Option<Problem<'static>> = None;
+
+    /// What is tuned.
+    fn problem() -> Problem<'static> {
+        Self::SENT.unwrap_or(Self::CONFIG.problem)
+    }
 
     /// Runs the app as long as `going` says, in fresh memory.
     fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool);
@@ -51,22 +58,21 @@ pub struct Small;
 pub struct Network;
 
 macro_rules! profile {
-    ($name:ident, $memory:ty, $config:expr) => {
+    ($name:ident, $memory:ty, $config:expr $(, $sent:expr)?) => {
         impl Profile for $name {
             const CONFIG: Config = $config;
+            $(const SENT: Option<Problem<'static>> = Some($sent);)?
 
             fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
                 app.run(&mut *Box::new(<$memory>::new()), going);
             }
 
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
-                let Config { problem, settings, .. } = Self::CONFIG;
                 let mut memory = Box::new(<$memory>::new());
-                let problem = Problem { budget: begin.budget, ..problem };
+                let problem = Problem { budget: begin.budget, ..Self::problem() };
+                let settings = Self::CONFIG.settings_for(&problem);
                 let mut core = memory.start(problem, settings, begin.seed).unwrap();
-                if !knowledge.is_empty() {
-                    core.load(knowledge).unwrap();
-                }
+                take_over(&mut core, begin, knowledge).unwrap();
                 let mut queries = Vec::new();
                 let stop = loop {
                     match core.advance_with(knowledge).unwrap() {
@@ -133,7 +139,14 @@ profile!(
     Config {
         profile: "small",
         problem: POWER_CONTROL,
+        number: COMPACT.number,
+        room: Compact::ROOM,
         settings: SMALL,
+        live: Settings {
+            transfer: SMALL.transfer,
+            search: SearchSettings { information: Information::Paper, ..SMALL.search },
+            ..SMALL
+        },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
 );
@@ -157,9 +170,39 @@ profile!(
     Config {
         profile: "network",
         problem: POWER_CONTROL,
+        number: COMPACT.number,
+        room: Compact::ROOM,
         settings: NETWORK,
+        live: NETWORK,
         layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
+);
+
+/// The small profile with a problem that the station sends: in service, with a floor and a limit.
+pub struct Sent;
+
+const SENT: Problem<'static> = Problem {
+    dimensions: &[
+        Dimension::Grid { low: -120.0, high: 24.0, levels: 114 },
+        Dimension::Levels(&[0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        Dimension::Interval { low: -120.0, high: 24.0 },
+        Dimension::Levels(&[0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+    ],
+    fidelities: &[
+        Fidelity { cost: 10.0, samples: 10, noise: 0.5 },
+        Fidelity { cost: 30.0, samples: 30, noise: 0.25 },
+    ],
+    deployed: Some(&[-40.0, 0.5, -40.0, 0.5]),
+    floor: Some(Floor { level: Level::Drop(8.0), risk: 0.1 }),
+    limits: &[Limit { coefficients: &[1.0, 0.0, 1.0, 0.0], at_most: 20.0 }],
+    ..POWER_CONTROL
+};
+
+profile!(
+    Sent,
+    foretune_core::memory!(problem: POWER_CONTROL, settings: SMALL, observations: 24),
+    Small::CONFIG,
+    SENT
 );
 
 /// The compact profile itself.
@@ -172,5 +215,5 @@ pub const FLASH: usize = 14 * 1024;
 
 /// Whether the reason is one of a task that ended by itself.
 pub fn by_itself(reason: Reason) -> bool {
-    matches!(reason, Reason::Budget | Reason::Capacity | Reason::Exhausted)
+    matches!(reason, Reason::Budget | Reason::Capacity | Reason::Exhausted | Reason::Tolerance)
 }

@@ -148,9 +148,28 @@ fn a_journal_with_records_of_another_size_is_not_mine() {
 
 #[test]
 fn a_preamble_that_is_too_long_is_refused() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let mut flash = Flash::new(8192);
+    let regions = [0, 4096].map(|start| Region { start, length: 4096 });
+    let mut journal = Journal::<12>::open(&mut flash, regions);
+    journal.begin(&mut flash, 5, 2, b"").unwrap();
     assert_eq!(journal.begin(&mut flash, 6, 2, &[0; MAX_PREAMBLE + 1]), Err(Error::TooLarge));
     assert_eq!(journal.task().unwrap().number, 5);
     journal.begin(&mut flash, 6, 2, &[1; MAX_PREAMBLE]).unwrap();
+}
+
+#[test]
+fn a_long_preamble_goes_along_when_the_journal_moves() {
+    let mut flash = Flash::new(8192);
+    let regions = [0, 4096].map(|start| Region { start, length: 4096 });
+    for length in [0, 1, 64, 127, 128, 129, 1000, MAX_PREAMBLE] {
+        let preamble: Vec<u8> = (0..length).map(|i| (i * 7) as u8).collect();
+        Journal::<12>::open(&mut flash, regions).begin(&mut flash, 5, 2, &preamble).unwrap();
+        let mut again = Journal::<12>::open(&mut flash, regions);
+        again.append(&mut flash, &record(1)).unwrap();
+        let mut moved = Journal::<12>::open(&mut flash, regions);
+        let mut out = [0; MAX_PREAMBLE];
+        assert_eq!(moved.preamble(&mut flash, &mut out), Ok(&preamble[..]), "{length}");
+        assert_eq!(moved.record(&mut flash, 0), Some(record(1)));
+        moved.append(&mut flash, &record(2)).unwrap();
+    }
 }

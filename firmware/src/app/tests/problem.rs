@@ -1,0 +1,127 @@
+//! Problems that the station sends: tuned as the core would, refused by name, bound to their knowledge.
+
+use std::vec::Vec;
+
+use foretune_core::{Floor, Level, Problem};
+use foretune_link::problem::{Misfit, Part};
+use foretune_link::{Begin, Description, Outcome, Query, Refusal, Request, Response};
+
+use super::base::bytes_of;
+use super::knowledge::{Talk, with};
+use super::mock::Sim;
+use super::profile::{FLASH, Profile, Sent, Small};
+use super::{Bench, radio, undisturbed};
+use crate::app::number;
+use crate::board::Status;
+
+#[test]
+fn a_problem_that_is_sent_is_tuned_as_the_core_would() {
+    let bench = undisturbed::<Sent>(&[200.0, 150.0], radio);
+    bench.check();
+    let first = &bench.base.notes.traces[0].queries[0];
+    assert_eq!(usize::from(first.fidelity), 1, "the point in use comes first, at the truth");
+    assert!(bench.base.notes.refused.is_empty(), "{:?}", bench.base.notes.refused);
+}
+
+#[test]
+fn a_reset_between_any_two_turns_changes_nothing_for_a_problem_that_was_sent() {
+    let expected = undisturbed::<Sent>(&[120.0, 90.0], radio).base.notes.traces;
+    for turns in [1, 7, 50, 333] {
+        let mut bench = Bench::<Sent>::new(&[120.0, 90.0], radio);
+        for _ in 0..12 {
+            let end = bench.base.now + turns;
+            bench.run_until(|base| base.now >= end);
+            if bench.base.notes.finished {
+                break;
+            }
+        }
+        bench.run();
+        assert_eq!(bench.base.notes.traces, expected, "every {turns} turns");
+    }
+}
+
+/// Describes a problem and begins a task with it.
+fn begin(device: &mut Talk<Small>, problem: &Problem, begin: Begin) -> Response<'static> {
+    let bytes = bytes_of(problem);
+    device.session(|ask| {
+        let mut description = Description::new(&bytes);
+        while let Some(request) = description.request() {
+            if let Err(refusal) = with(&ask(&request), |response| description.receive(&response)) {
+                return Response::Refused(refusal);
+            }
+        }
+        let begin = Request::Begin(Begin { problem: number(problem), ..begin });
+        with(&ask(&begin), |response| match response {
+            Response::Begun { task } => Response::Begun { task },
+            Response::Refused(refusal) => Response::Refused(refusal),
+            other => panic!("{other:?}"),
+        })
+    })
+}
+
+const FIRST: Begin = Begin { task: 1, seed: 1, budget: 100.0, ..Begin::PLAIN };
+
+#[test]
+fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() {
+    let sent = Sent::problem();
+    let grid = sent.dimensions[0];
+    let misfit = |part, at| Refusal::BadProblem(Misfit { part, at });
+    let floor = Some(Floor { level: Level::Share(2.0), risk: 0.1 });
+    let mut device = Talk::<Small>::to(Sim::new(FLASH));
+    for (problem, refusal) in [
+        (
+            Problem { dimensions: &[grid; 5], deployed: None, floor: None, limits: &[], ..sent },
+            misfit(Part::Dimensions, 4),
+        ),
+        (Problem { fidelities: &[sent.fidelities[0]; 5], ..sent }, misfit(Part::Fidelities, 4)),
+        (Problem { floor, ..sent }, misfit(Part::Floor, 0)),
+        (Problem { deployed: Some(&[900.0, 0.5, -40.0, 0.5]), ..sent }, misfit(Part::PointInUse, 0)),
+    ] {
+        assert_eq!(begin(&mut device, &problem, FIRST), Response::Refused(refusal));
+    }
+    device.session(|ask| {
+        let describe = Request::Describe { total: 1025, crc: 1 };
+        let refused = Response::Refused(Refusal::TooLarge { limit: 1024 });
+        with(&ask(&describe), |response| assert_eq!(response, refused));
+        let request = Request::Begin(Begin { problem: Small::CONFIG.number, ..FIRST });
+        with(&ask(&request), |response| assert_eq!(response, Response::Begun { task: 1 }));
+    });
+}
+
+#[test]
+fn knowledge_of_another_problem_is_refused_unless_it_is_taken_on_purpose() {
+    let mut bench = undisturbed::<Small>(&[60.0], radio);
+    let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
+    let bytes = device.download();
+    // The same shape with other ranges, so that the particles fit.
+    let other = Problem { fidelities: Small::CONFIG.problem.fidelities, ..Sent::problem() };
+    let second = Begin { task: 2, ..FIRST };
+    let refused = begin(&mut device, &other, second);
+    assert_eq!(refused, Response::Refused(Refusal::BadKnowledge { code: 9 }), "other parameters");
+    let begun = begin(&mut device, &other, Begin { adopt: true, ..second });
+    assert_eq!(begun, Response::Begun { task: 2 });
+    assert_eq!(device.download(), bytes, "it is there until the task has ended");
+    // It goes on after a restart.
+    assert!(matches!(device.greeting(), (foretune_link::Phase::Thinking, 2, _)));
+}
+
+/// A point that cannot be measured counts as one below the floor.
+fn pit(query: &Query) -> Outcome {
+    if query.ticket.step == 2 { Outcome::Failed } else { Outcome::Value(20.0) }
+}
+
+#[test]
+fn a_trial_below_the_floor_is_counted_and_shown() {
+    let mut bench = Bench::<Sent>::new(&[150.0], pit);
+    bench.run_until(|base| {
+        if base.now % 50 == 0 {
+            base.station.ask_status();
+        }
+        false
+    });
+    bench.check();
+    let below: Vec<u32> = bench.base.notes.status.iter().map(|status| status.health.below).collect();
+    assert!(*below.last().unwrap() >= 1 && below.is_sorted(), "{below:?}");
+    let shown = bench.outside.shown.borrow();
+    assert!(shown.contains(&Status::Below) && shown.contains(&Status::Waiting), "{shown:?}");
+}

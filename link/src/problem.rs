@@ -1,0 +1,406 @@
+//! A problem as bytes: what a station sends when it begins a task that the device was not built for.
+//!
+//! All numbers are little endian. `D` dimensions, `M` fidelities, `L` limits:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 1 | format, 1 |
+//! | 1, 1, 1 | `D`, `M`, `L` |
+//! | 1 | goal: 0 maximise, 1 minimise |
+//! | 1 | 1 if there is a point in use |
+//! | 1 | floor: 0 none, 1 value, 2 drop, 3 share |
+//! | 1 | 0 |
+//! | 4, 4 | the floor's level and risk, `f32`; 0 without one |
+//! | 4 | tolerance, `f32` |
+//! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32` |
+//! | `M` times 12 | cost, `f32`; samples, `u32`; noise, `f32` |
+//! | 4 `D` | the point in use, if there is one, `f32`, natural units |
+//! | `L` times 4 (`D` + 1) | coefficients, then what their sum may be at most, `f32` |
+//!
+//! The budget is not in it: that comes with each task. The CRC-32 of these bytes is the problem's *number*, by which both
+//! sides name it.
+
+use core::fmt;
+use core::mem;
+
+use foretune_core::{Dimension, Error, Fidelity, Floor, Goal, Level, Limit, Problem};
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::MAX_DIMENSIONS;
+
+/// Most bytes of a problem.
+pub const MAX_PROBLEM: usize = 1024;
+/// Most fidelities of a problem.
+pub const MAX_FIDELITIES: usize = 8;
+/// Most limits of a problem.
+pub const MAX_LIMITS: usize = 8;
+
+const FORMAT: u8 = 1;
+
+/// The part of a problem that a device cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Part {
+    /// The bytes are no problem in a format that it knows.
+    Bytes,
+    /// There are more dimensions than it has room for.
+    Dimensions,
+    /// A dimension makes no sense: its ends, or its levels.
+    Dimension,
+    /// There are more fidelities than it has room for.
+    Fidelities,
+    /// A fidelity makes no sense: its cost, or its noise.
+    Fidelity,
+    /// The point in use is missing, out of the ranges, or breaks a limit.
+    PointInUse,
+    /// The floor or its risk is out of range.
+    Floor,
+    /// The tolerance is out of range.
+    Tolerance,
+    /// There are too many limits, or one is not finite.
+    Limits,
+}
+
+/// What of a problem does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Misfit {
+    /// The part.
+    pub part: Part,
+    /// Of a dimension or fidelity its index; of their number the most that fit; else 0.
+    pub at: u16,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at;
+        match self.part {
+            Part::Bytes => f.write_str("its bytes are of no format that the device knows"),
+            Part::Dimensions => write!(f, "there is room for {at} dimensions"),
+            Part::Dimension => write!(f, "dimension {at} (from 0) has impossible ends or levels"),
+            Part::Fidelities => write!(f, "there is room for {at} fidelities"),
+            Part::Fidelity => write!(f, "fidelity {at} (from 0) has an impossible cost or noise"),
+            Part::PointInUse => f.write_str("the point in use is missing, out of range or beyond a limit"),
+            Part::Floor => f.write_str("the floor or its risk is out of range"),
+            Part::Tolerance => f.write_str("the tolerance is out of range"),
+            Part::Limits => write!(f, "there may be {MAX_LIMITS} limits, of finite numbers"),
+        }
+    }
+}
+
+/// What a device has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Most dimensions.
+    pub dimensions: usize,
+    /// Most fidelities.
+    pub fidelities: usize,
+}
+
+/// A problem's bytes. All of it works at compile time, too, so that a device need not hold more of its own problem than the
+/// number.
+#[derive(Clone, Debug)]
+pub struct Bytes {
+    all: [u8; MAX_PROBLEM],
+    length: usize,
+}
+
+impl Bytes {
+    /// Of a problem; none if it has more than fit, or than can be counted.
+    pub const fn of(problem: &Problem<'_>) -> Option<Bytes> {
+        let Problem { dimensions, fidelities, limits, .. } = *problem;
+        if dimensions.len() > MAX_DIMENSIONS || fidelities.len() > MAX_FIDELITIES || limits.len() > MAX_LIMITS
+        {
+            return None;
+        }
+        let (kind, level, risk) = match problem.floor {
+            None => (0, 0.0, 0.0),
+            Some(Floor { level: Level::Value(level), risk }) => (1, level, risk),
+            Some(Floor { level: Level::Drop(level), risk }) => (2, level, risk),
+            Some(Floor { level: Level::Share(level), risk }) => (3, level, risk),
+        };
+        let mut bytes = Bytes { all: [0; MAX_PROBLEM], length: 0 };
+        bytes.put(&[FORMAT, dimensions.len() as u8, fidelities.len() as u8, limits.len() as u8]);
+        bytes.put(&[problem.goal as u8, problem.deployed.is_some() as u8, kind, 0]);
+        bytes.floats(&[level, risk, problem.tolerance]);
+        let mut i = 0;
+        while i < dimensions.len() {
+            bytes.dimension(&dimensions[i]);
+            i += 1;
+        }
+        i = 0;
+        while i < fidelities.len() {
+            let Fidelity { cost, samples, noise } = fidelities[i];
+            bytes.floats(&[cost]);
+            bytes.put(&samples.to_le_bytes());
+            bytes.floats(&[noise]);
+            i += 1;
+        }
+        if let Some(point) = problem.deployed {
+            bytes.floats(point);
+        }
+        i = 0;
+        while i < limits.len() {
+            bytes.floats(limits[i].coefficients);
+            bytes.floats(&[limits[i].at_most]);
+            i += 1;
+        }
+        if bytes.length <= MAX_PROBLEM { Some(bytes) } else { None }
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        self.all.get(..self.length).unwrap_or_default()
+    }
+
+    /// Their CRC-32: the problem's number.
+    pub const fn number(&self) -> u32 {
+        let (mut crc, mut i) = (u32::MAX, 0);
+        while i < self.length {
+            crc ^= self.all[i] as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+                bit += 1;
+            }
+            i += 1;
+        }
+        !crc
+    }
+
+    /// Counts on beyond the end.
+    const fn put(&mut self, bytes: &[u8]) {
+        let mut i = 0;
+        while i < bytes.len() {
+            if self.length < MAX_PROBLEM {
+                self.all[self.length] = bytes[i];
+            }
+            self.length += 1;
+            i += 1;
+        }
+    }
+
+    const fn floats(&mut self, numbers: &[f32]) {
+        let mut i = 0;
+        while i < numbers.len() {
+            self.put(&numbers[i].to_le_bytes());
+            i += 1;
+        }
+    }
+
+    const fn dimension(&mut self, dimension: &Dimension<'_>) {
+        match *dimension {
+            Dimension::Interval { low, high } => {
+                self.put(&[0]);
+                self.floats(&[low, high]);
+            }
+            Dimension::Grid { low, high, levels } => {
+                self.put(&[1]);
+                self.floats(&[low, high]);
+                self.put(&levels.to_le_bytes());
+            }
+            Dimension::Levels(values) => {
+                self.put(&[2]);
+                self.put(&(values.len() as u16).to_le_bytes());
+                self.floats(values);
+            }
+        }
+    }
+}
+
+/// Room for the numbers of a problem that is read: its lists, point in use and limits.
+#[derive(Debug)]
+pub struct Numbers([f32; MAX_PROBLEM / 4]);
+
+impl Numbers {
+    /// All zeros.
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Numbers([0.0; MAX_PROBLEM / 4])
+    }
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A problem that was read, its numbers elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts<'n> {
+    dimensions: Vec<Dimension<'n>, MAX_DIMENSIONS>,
+    fidelities: Vec<Fidelity, MAX_FIDELITIES>,
+    limits: Vec<Limit<'n>, MAX_LIMITS>,
+    goal: Goal,
+    deployed: Option<&'n [f32]>,
+    floor: Option<Floor>,
+    tolerance: f32,
+}
+
+impl<'n> Parts<'n> {
+    /// Reads a problem; whether it makes sense is for [`check`] to say.
+    ///
+    /// # Errors
+    /// What cannot be read, or is more than any device has room for.
+    pub fn read(bytes: &[u8], numbers: &'n mut Numbers) -> Result<Self, Misfit> {
+        let mut reader = Reader { bytes, room: &mut numbers.0 };
+        let [format, dimensions, fidelities, limits] = reader.take()?;
+        let [goal, in_use, kind, reserved] = reader.take()?;
+        let [level, risk, tolerance] = [reader.float()?, reader.float()?, reader.float()?];
+        if format != FORMAT || goal > 1 || in_use > 1 || reserved != 0 {
+            return Err(BYTES);
+        }
+        let level = match kind {
+            0 => None,
+            1 => Some(Level::Value(level)),
+            2 => Some(Level::Drop(level)),
+            3 => Some(Level::Share(level)),
+            _ => return Err(BYTES),
+        };
+        let mut parts = Parts {
+            dimensions: Vec::new(),
+            fidelities: Vec::new(),
+            limits: Vec::new(),
+            goal: if goal == 0 { Goal::Maximise } else { Goal::Minimise },
+            deployed: None,
+            floor: level.map(|level| Floor { level, risk }),
+            tolerance,
+        };
+        for _ in 0..dimensions {
+            let full = Misfit { part: Part::Dimensions, at: MAX_DIMENSIONS as u16 };
+            parts.dimensions.push(reader.dimension()?).map_err(|_| full)?;
+        }
+        for _ in 0..fidelities {
+            let full = Misfit { part: Part::Fidelities, at: MAX_FIDELITIES as u16 };
+            parts.fidelities.push(reader.fidelity()?).map_err(|_| full)?;
+        }
+        if in_use == 1 {
+            parts.deployed = Some(reader.list(usize::from(dimensions))?);
+        }
+        for _ in 0..limits {
+            let coefficients = reader.list(usize::from(dimensions))?;
+            let limit = Limit { coefficients, at_most: reader.float()? };
+            parts.limits.push(limit).map_err(|_| Misfit { part: Part::Limits, at: 0 })?;
+        }
+        if reader.bytes.is_empty() { Ok(parts) } else { Err(BYTES) }
+    }
+
+    /// The problem, with a task's budget.
+    pub fn problem(&self, budget: f32) -> Problem<'_> {
+        Problem {
+            dimensions: &self.dimensions,
+            fidelities: &self.fidelities,
+            budget,
+            goal: self.goal,
+            deployed: self.deployed,
+            floor: self.floor,
+            tolerance: self.tolerance,
+            limits: &self.limits,
+            predicate: None,
+        }
+    }
+}
+
+const BYTES: Misfit = Misfit { part: Part::Bytes, at: 0 };
+
+struct Reader<'b, 'n> {
+    bytes: &'b [u8],
+    room: &'n mut [f32],
+}
+
+impl<'n> Reader<'_, 'n> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Misfit> {
+        let (head, rest) = self.bytes.split_first_chunk().ok_or(BYTES)?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+
+    fn float(&mut self) -> Result<f32, Misfit> {
+        self.take().map(f32::from_le_bytes)
+    }
+
+    fn count(&mut self) -> Result<u16, Misfit> {
+        self.take().map(u16::from_le_bytes)
+    }
+
+    fn list(&mut self, length: usize) -> Result<&'n [f32], Misfit> {
+        let (list, rest) = mem::take(&mut self.room).split_at_mut_checked(length).ok_or(BYTES)?;
+        self.room = rest;
+        for number in &mut *list {
+            *number = self.float()?;
+        }
+        Ok(list)
+    }
+
+    fn dimension(&mut self) -> Result<Dimension<'n>, Misfit> {
+        let [kind] = self.take()?;
+        if kind == 2 {
+            let length = self.count()?;
+            return self.list(usize::from(length)).map(Dimension::Levels);
+        }
+        let (low, high) = (self.float()?, self.float()?);
+        match kind {
+            0 => Ok(Dimension::Interval { low, high }),
+            1 => Ok(Dimension::Grid { low, high, levels: self.count()? }),
+            _ => Err(BYTES),
+        }
+    }
+
+    fn fidelity(&mut self) -> Result<Fidelity, Misfit> {
+        let cost = self.float()?;
+        let samples = self.take().map(u32::from_le_bytes)?;
+        Ok(Fidelity { cost, samples, noise: self.float()? })
+    }
+}
+
+/// Whether a device with so much room can tune a problem.
+///
+/// # Errors
+/// The first part that it cannot take.
+pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
+    let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
+    if problem.dimensions.len() > room.dimensions {
+        return misfit(Part::Dimensions, room.dimensions);
+    }
+    if problem.fidelities.len() > room.fidelities {
+        return misfit(Part::Fidelities, room.fidelities);
+    }
+    match problem.checked() {
+        Err(Error::Dimension { index, .. }) => misfit(Part::Dimension, index),
+        Err(Error::Fidelity { index, .. }) => misfit(Part::Fidelity, index),
+        Err(_) => misfit(live_fault(problem), 0),
+        Ok(_) if !can_be_in_use(problem) => misfit(Part::PointInUse, 0),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Which part the core has something against: the one without which it has not.
+fn live_fault(problem: &Problem<'_>) -> Part {
+    if problem.deployed.is_none() && (problem.floor.is_some() || !problem.limits.is_empty()) {
+        Part::PointInUse
+    } else if (Problem { tolerance: 0.0, ..*problem }).checked().is_ok() {
+        Part::Tolerance
+    } else if (Problem { floor: None, ..*problem }).checked().is_ok() {
+        Part::Floor
+    } else {
+        Part::Limits
+    }
+}
+
+/// Whether the point in use, if there is one, lies in its ranges and keeps to the limits.
+fn can_be_in_use(problem: &Problem<'_>) -> bool {
+    let Some(point) = problem.deployed else { return true };
+    let values = || problem.dimensions.iter().zip(point).map(|(d, x)| d.unit(*x).map(|unit| d.value(unit)));
+    let within = |limit: &Limit<'_>| {
+        let terms = limit.coefficients.iter().zip(values());
+        terms.fold(0.0, |sum, (a, x)| sum + a * x.unwrap_or(f32::NAN)) <= limit.at_most
+    };
+    point.len() == problem.dimensions.len()
+        && values().all(|value| value.is_some())
+        && problem.limits.iter().all(within)
+}
+
+#[cfg(test)]
+mod tests;
