@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod board;
+pub mod c;
 pub mod count;
 pub mod device;
 pub mod disturbed;

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use xtask::board::{self, probed};
 use xtask::error::Error;
-use xtask::{audit, count, device, fuzz, hil, map, panics, size, soak, test};
+use xtask::{audit, c, count, device, fuzz, hil, map, panics, size, soak, test};
 
 /// Commands of the project: tests, emulated and real boards, sizes, soak tests.
 #[derive(Debug, Parser)]
@@ -75,6 +75,12 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Build the library for C: header, static library and licences in target/c/<target>.
+    C {
+        /// What to build for.
+        #[arg(long, value_parser = names(c::TARGETS))]
+        target: String,
+    },
     /// List every place in the released firmware that could panic.
     Panics {
         /// Keep their numbers in firmware/panics.md.
@@ -132,6 +138,10 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Flash { program, board } => device::flash(&program, &board),
         Command::Size { board, write } => size::size(board.as_deref(), write),
         Command::Count { write } => count::count(write),
+        Command::C { target } => {
+            let known = c::TARGETS.into_iter().find(|known| *known == target);
+            known.map_or_else(|| Err(Error::failed(format!("no target `{target}`"))), c::release)
+        }
         Command::Panics { write } => panics::panics(write),
         Command::Map { board, program } => map::map(&board, &program),
     }
@@ -162,8 +172,14 @@ mod tests {
     /// What stands between backquotes or alone on a line, in the pages that name these commands.
     #[test]
     fn every_command_on_a_page_is_one_that_is_there() {
-        let pages =
-            ["README.md", "CONTRIBUTING.md", "docs/reliability.md", "docs/speed.md", "firmware/README.md"];
+        let pages = [
+            "README.md",
+            "CONTRIBUTING.md",
+            "docs/guide/c.md",
+            "docs/reliability.md",
+            "docs/speed.md",
+            "firmware/README.md",
+        ];
         let mut checked = 0;
         for page in pages {
             let text = std::fs::read_to_string(xtask::shell::root().join(page)).unwrap();

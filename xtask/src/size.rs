@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::board::{BOARDS, Board};
+use crate::c;
 use crate::elf::Elf;
 use crate::error::Error;
 use crate::shell::root;
@@ -41,7 +42,10 @@ const TABLE: &str = "firmware/sizes.md";
 pub fn size(board: Option<&str>, write: bool) -> Result<(), Error> {
     let wanted = |one: &&Board| board.is_none_or(|name| name == one.name);
     let sizes = measure_all(&Tools::default(), BOARDS.iter().filter(wanted))?;
-    let table = table_of(&sizes);
+    let mut table = table_of(&sizes);
+    if board.is_none() {
+        table += &languages(c::flash(&Tools::default())?);
+    }
     println!("\n{table}");
     if write {
         std::fs::write(root().join(TABLE), format!("{HEADING}{table}"))?;
@@ -119,6 +123,14 @@ impl Size {
             _ => Ok(()),
         }
     }
+}
+
+/// The core alone, in a bare program.
+fn languages([c, rust]: [u64; 2]) -> String {
+    format!(
+        "\nThe core in a program of its own, `minimal`, on `mps2-an386`, built as the compact profile is: {rust} bytes of flash \
+         in Rust (`firmware/examples/minimal.rs`), {c} in C (`capi/examples/minimal.c`).\n"
+    )
 }
 
 fn table_of(sizes: &[Size]) -> String {

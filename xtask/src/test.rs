@@ -6,13 +6,17 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{count, disturbed, fuzz, hil, map, minimal, panics, size, unsafety};
+use crate::{c, count, disturbed, fuzz, hil, map, minimal, panics, size, unsafety};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "lint", about: "clippy has nothing to say", run: lint },
-    Step { name: "unsafe", about: "no `unsafe` but in the boards' files", run: unsafety::check },
+    Step {
+        name: "unsafe",
+        about: "no `unsafe` but in the boards' files and the library for C",
+        run: unsafety::check,
+    },
     Step { name: "host", about: "tests of core, link and simulator", run: host },
     Step { name: "bench", about: "the benchmarks run, each once: no time is judged", run: bench },
     Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
@@ -37,6 +41,11 @@ pub const STEPS: &[Step] = &[
         name: "minimal",
         about: "the core in a bare program of sixty lines, emulated",
         run: minimal::check,
+    },
+    Step {
+        name: "c",
+        about: "from C, from C++ and on a bare board: the queries of the Rust library",
+        run: c::check,
     },
     Step {
         name: "count",

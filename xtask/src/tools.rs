@@ -16,6 +16,7 @@ pub struct Tools {
     /// By target.
     board_toolchains: RefCell<BTreeMap<&'static str, Result<BoardToolchain, Error>>>,
     qemu: OnceCell<Result<PathBuf, Error>>,
+    arm_compiler: OnceCell<Result<PathBuf, Error>>,
     flip_link: OnceCell<Result<PathBuf, Error>>,
     defmt_print: OnceCell<Result<PathBuf, Error>>,
 }
@@ -53,6 +54,16 @@ impl Tools {
     /// The emulator.
     pub fn qemu(&self) -> Result<PathBuf, Error> {
         self.qemu.get_or_init(|| debian("qemu-system-arm", &["qemu-system-arm"])).clone()
+    }
+
+    /// The C compiler for bare boards.
+    pub fn arm_compiler(&self) -> Result<PathBuf, Error> {
+        self.arm_compiler.get_or_init(|| debian("arm-none-eabi-gcc", &["gcc-arm-none-eabi"])).clone()
+    }
+
+    /// The C or C++ compiler of this host, `cc` or `c++`.
+    pub fn host_compiler(&self, name: &str) -> Result<PathBuf, Error> {
+        debian(name, &[if name == "cc" { "gcc" } else { "g++" }])
     }
 
     /// The linker that puts variables above the stack.

@@ -1,0 +1,718 @@
+/* Foretune from C: a tuner for what is expensive to measure. docs/guide/c.md is the guide.
+ *
+ * Made by cbindgen from capi/src; do not edit.
+ *
+ * - The caller owns the memory: the library has no allocator, no I/O, no clock.
+ * - Every function returns FORETUNE_OK or why it did nothing; foretune_error_text has it in words.
+ * - Same seed, settings and answers give the same queries, bit for bit, on every machine.
+ * - One tuner is used by one thread at a time. Any number of tuners work side by side.
+ * - Pointers are null, or point to what they say; nothing that is passed lies in a tuner's memory.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+
+#ifndef FORETUNE_H
+#define FORETUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes that are enough for d dimensions, m fidelities, n observations, v particles, q candidates and up to
+ * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
+#define FORETUNE_SIZE(d, m, n, v, q) \
+    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 12 * (size_t)(m) + 8 \
+     + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 126) + 20 * ((size_t)(d) + 2) * (v) \
+     + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
+     + 224 * (size_t)(d) + 64 * (size_t)(v) + 1024)
+
+// What the memory must be aligned to: every tuner's, not only the compact one's.
+#define FORETUNE_COMPACT_ALIGN 8
+
+// Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
+// limits.
+#define FORETUNE_COMPACT_SIZE 48128
+
+// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
+#define FORETUNE_HEAD 2560
+
+// Most dimensions of a problem.
+#define FORETUNE_MAX_DIMENSIONS 16
+
+// Most fidelities of a problem; one less if values of earlier tasks are remembered.
+#define FORETUNE_MAX_FIDELITIES 8
+
+// Most limits of a problem.
+#define FORETUNE_MAX_LIMITS 8
+
+// Why a call did nothing. Whatever the error, nothing has changed.
+enum foretune_error
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // All is well.
+  FORETUNE_OK = 0,
+  // A pointer is null.
+  FORETUNE_NULL = 1,
+  // A pointer is not aligned as its type, or the memory not by FORETUNE_COMPACT_ALIGN.
+  FORETUNE_MISALIGNED = 2,
+  // The memory or the buffer is too small.
+  FORETUNE_TOO_SMALL = 3,
+  // There is no tuner: foretune_start was not called or has failed, or the memory was moved or overwritten.
+  FORETUNE_NOT_STARTED = 4,
+  // A field of the settings is out of its range; foretune_check says which.
+  FORETUNE_SETTING = 5,
+  // A dimension of the problem is malformed; foretune_check says which and how.
+  FORETUNE_DIMENSION = 6,
+  // A fidelity of the problem is malformed; foretune_check says which and how.
+  FORETUNE_FIDELITY = 7,
+  // The budget is negative or not finite.
+  FORETUNE_BUDGET = 8,
+  // Point in use, floor, risk, tolerance or limits make no sense; foretune_check says what is wrong.
+  FORETUNE_LIVE = 9,
+  // There are not enough slots for observations, or too many fidelities for remembered values.
+  FORETUNE_CAPACITY = 10,
+  // An observation is NaN or infinite.
+  FORETUNE_NOT_FINITE = 11,
+  // An observation lies more than a million standard deviations from the others, or beyond 1e30.
+  FORETUNE_OUTLIER = 12,
+  // What a measurement cost is negative or not finite.
+  FORETUNE_COST = 13,
+  // The query answered is not the one that was asked last.
+  FORETUNE_UNKNOWN_QUERY = 14,
+  // The call does not fit what the tuner is doing now.
+  FORETUNE_OUT_OF_TURN = 15,
+  // The task has ended without any observation, so that there is no recommendation.
+  FORETUNE_NOTHING_OBSERVED = 16,
+  // Saved bytes: fewer than they should be.
+  FORETUNE_TRUNCATED = 17,
+  // Saved bytes: not ours.
+  FORETUNE_FOREIGN = 18,
+  // Saved bytes: written by a newer version of this library.
+  FORETUNE_NEWER = 19,
+  // Saved bytes: written by a version of this library that is too old.
+  FORETUNE_OLDER = 20,
+  // Saved bytes: damaged.
+  FORETUNE_CHECKSUM = 21,
+  // Saved bytes: taken with another model or number of particles.
+  FORETUNE_OTHER_MODEL = 22,
+  // Saved bytes: learnt on another problem.
+  FORETUNE_OTHER_PROBLEM = 23,
+  // Saved bytes: taken within a task with other settings or another problem.
+  FORETUNE_OTHER_SETTINGS = 24,
+  // Saved bytes: they contradict each other.
+  FORETUNE_CONTENTS = 25,
+  // Anything else.
+  FORETUNE_INTERNAL = 26,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_error foretune_error;
+#else
+typedef uint32_t foretune_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the floor is meant, with v what the point in use gives.
+enum foretune_floor
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // There is none.
+  FORETUNE_NO_FLOOR = 0,
+  // This value.
+  FORETUNE_FLOOR_VALUE = 1,
+  // So much worse than v; above 0.
+  FORETUNE_FLOOR_DROP = 2,
+  // This share of v, from 0 to below 1.
+  FORETUNE_FLOOR_SHARE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_floor foretune_floor;
+#else
+typedef uint32_t foretune_floor;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a call came to.
+enum foretune_progress
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // There is more to do: call again.
+  FORETUNE_WORKING = 0,
+  // There is a query to answer.
+  FORETUNE_QUERY = 1,
+  // The query was handed out before and still wants its answer.
+  FORETUNE_WAITING = 2,
+  // The task has ended.
+  FORETUNE_DONE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_progress foretune_progress;
+#else
+typedef uint32_t foretune_progress;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a dimension is.
+enum foretune_dimension_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Any value between low and high.
+  FORETUNE_INTERVAL = 0,
+  // Evenly spaced levels from low to high, both included.
+  FORETUNE_GRID = 1,
+  // A list of strictly ascending levels.
+  FORETUNE_LEVELS = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_dimension_kind foretune_dimension_kind;
+#else
+typedef uint32_t foretune_dimension_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which queries are made, and what is carried from task to task.
+enum foretune_method
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // MFT-MES: particles are carried on, and the information about them counts.
+  FORETUNE_MFT_MES = 0,
+  // The same without that term.
+  FORETUNE_CONTINUAL = 1,
+  // One particle, drawn anew for every task.
+  FORETUNE_MF_MES = 2,
+  // With probability `share` a query for this task, else for what is carried on.
+  FORETUNE_SEPARATION = 3,
+  // The same with a batch design.
+  FORETUNE_MYOPIC = 4,
+  // The first `share` of the queries for this task, the rest the batch design.
+  FORETUNE_TWO_PHASE = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_method foretune_method;
+#else
+typedef uint32_t foretune_method;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How observations are brought to zero mean and unit deviation.
+enum foretune_scaling
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // By the task's initial observations.
+  FORETUNE_SCALING_INITIAL = 0,
+  // By all observations so far.
+  FORETUNE_SCALING_RUNNING = 1,
+  // By fixed numbers.
+  FORETUNE_SCALING_FIXED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_scaling foretune_scaling;
+#else
+typedef uint32_t foretune_scaling;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How particles move.
+enum foretune_step
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Adam.
+  FORETUNE_ADAM = 0,
+  // The gradient times a rate.
+  FORETUNE_PLAIN = 1,
+  // The second moment shared by all particles.
+  FORETUNE_SHARED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_step foretune_step;
+#else
+typedef uint32_t foretune_step;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which approximation of the information about the optimum.
+enum foretune_information
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Through the correlation of a fidelity with the truth.
+  FORETUNE_CORRELATED = 0,
+  // The paper's: as if every fidelity had the truth's maximum.
+  FORETUNE_PAPER = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_information foretune_information;
+#else
+typedef uint32_t foretune_information;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Where the recommendation may lie.
+enum foretune_recommend
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Anywhere in the space.
+  FORETUNE_ANYWHERE = 0,
+  // At a point that was queried.
+  FORETUNE_QUERIED = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_recommend foretune_recommend;
+#else
+typedef uint32_t foretune_recommend;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a query came about.
+enum foretune_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A point of the random start, or the point in use.
+  FORETUNE_KIND_INITIAL = 0,
+  // A point carried on from an earlier task.
+  FORETUNE_KIND_CARRIED = 1,
+  // A point that the search found.
+  FORETUNE_KIND_SEARCH = 2,
+  // A measurement from before the task.
+  FORETUNE_KIND_PAST = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_kind foretune_kind;
+#else
+typedef uint32_t foretune_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What the tuner is busy with.
+enum foretune_activity
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Draws or restores particles.
+  FORETUNE_PREPARING = 0,
+  // Replays what was observed before a restart.
+  FORETUNE_REPLAYING = 1,
+  // Moves particles.
+  FORETUNE_LEARNING = 2,
+  // Looks for the next query.
+  FORETUNE_SEARCHING = 3,
+  // Waits for an answer.
+  FORETUNE_AWAITING = 4,
+  // The task has ended.
+  FORETUNE_ENDED = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_activity foretune_activity;
+#else
+typedef uint32_t foretune_activity;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Why a task ended.
+enum foretune_stop_reason
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It has not.
+  FORETUNE_STOP_NONE = 0,
+  // No fidelity can be paid any more.
+  FORETUNE_STOP_BUDGET = 1,
+  // All slots for observations are used.
+  FORETUNE_STOP_CAPACITY = 2,
+  // Everything worth asking has been asked.
+  FORETUNE_STOP_EXHAUSTED = 3,
+  // Going on is not expected to improve the recommendation by more than the tolerance.
+  FORETUNE_STOP_TOLERANCE = 4,
+  // foretune_stop was called.
+  FORETUNE_STOP_REQUESTED = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_stop_reason foretune_stop_reason;
+#else
+typedef uint32_t foretune_stop_reason;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A tuner, at the head of the caller's memory. What is in it is the library's affair.
+struct foretune;
+
+// One parameter to tune.
+struct foretune_dimension {
+  // A foretune_dimension_kind.
+  uint32_t kind;
+  // Lower end of an interval or a grid.
+  float low;
+  // Upper end of an interval or a grid.
+  float high;
+  // Number of levels of a grid or a list, 2 to 65535.
+  uint32_t levels;
+  // The levels of a list; read as long as the tuner is used.
+  const float *values;
+};
+
+// How long to measure. The last fidelity of a problem is the truth.
+struct foretune_fidelity {
+  // Cost of one measurement, in units of the budget; 1e-12 to 1e12.
+  float cost;
+  // How many samples the measurement averages: for whoever measures, the tuner does not look at it.
+  uint32_t samples;
+  // Variance of the observation noise, in squared units of the observation; at least 0.
+  float noise;
+};
+
+// A linear inequality over the parameters: the sum of coefficients times parameters is at most this.
+struct foretune_limit {
+  // One per dimension; read as long as the tuner is used.
+  const float *coefficients;
+  // What the sum may be at most.
+  float at_most;
+};
+
+// What is tuned. foretune_plain_problem writes one to start from.
+struct foretune_problem {
+  // The parameters to tune.
+  const struct foretune_dimension *dimensions;
+  // How many, 1 to FORETUNE_MAX_DIMENSIONS.
+  size_t dimension_count;
+  // The fidelities, costs ascending; the last is the truth.
+  const struct foretune_fidelity *fidelities;
+  // How many, 1 to FORETUNE_MAX_FIDELITIES.
+  size_t fidelity_count;
+  // What a task may spend.
+  float budget;
+  // A foretune_goal.
+  uint32_t goal;
+  // The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
+  // query, and every query is charged.
+  const float *deployed;
+  // A foretune_floor: what trials should keep above. It needs a point in use.
+  uint32_t floor;
+  // The floor's number.
+  float floor_level;
+  // Share of the trials that may fall below the floor, 0.001 to 0.5.
+  float risk;
+  // A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0, to
+  // use the whole budget, to 1.
+  float tolerance;
+  // What holds for every query and every recommendation. It needs a point in use that keeps to it.
+  const struct foretune_limit *limits;
+  // How many, 0 to FORETUNE_MAX_LIMITS.
+  size_t limit_count;
+};
+// Nothing but what every problem must say for itself.
+#define foretune_problem_PLAIN (foretune_problem){ .dimensions = (null){  }, .dimension_count = 0, .fidelities = (null){  }, .fidelity_count = 0, .budget = 0.0, .goal = (uint32_t)FORETUNE_MAXIMISE, .deployed = (null){  }, .floor = (uint32_t)FORETUNE_NO_FLOOR, .floor_level = 0.0, .risk = 0.0, .tolerance = 0.0, .limits = (null){  }, .limit_count = 0 }
+
+// A log-normal prior: mean and standard deviation of the logarithm.
+struct foretune_log_normal {
+  // Mean, -20 to 20.
+  float mean;
+  // Standard deviation, 1e-6 to 10.
+  float deviation;
+};
+
+// How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
+// the fields. The feature map is ARD: one lengthscale per dimension.
+struct foretune_settings {
+  // Slots for observations of a task, remembered and past ones included, up to 65535. They are a budget, too: with
+  // fewer slots than the budget could pay, longer and better measurements win.
+  uint32_t observations;
+  // A foretune_method.
+  uint32_t method;
+  // The method's share, 0 to 1, if it has one.
+  float share;
+  // Number of particles, 1 to 16; 1 for FORETUNE_MF_MES.
+  uint32_t particles;
+  // Prior of the lengthscales.
+  struct foretune_log_normal length;
+  // Prior of the signal's variance.
+  struct foretune_log_normal signal;
+  // Prior of the distance between fidelities.
+  struct foretune_log_normal gamma;
+  // A foretune_scaling.
+  uint32_t scaling;
+  // Mean of FORETUNE_SCALING_FIXED.
+  float scaling_mean;
+  // Standard deviation of FORETUNE_SCALING_FIXED, 1e-20 to 1e20.
+  float scaling_deviation;
+  // A foretune_step.
+  uint32_t step;
+  // Its rate, above 0, at most 10.
+  float rate;
+  // Bandwidth of the kernel between particles, at most 1e9; 0: by the median heuristic.
+  float bandwidth;
+  // Steps after every observation, at most 1000000.
+  uint32_t steps_per_round;
+  // Steps at the end of a task, at most 1000000.
+  uint32_t steps_per_task;
+  // Weight of the information about the particles, 0 to 1e6.
+  float beta;
+  // Whether the next task starts from this one's particles: 0 or 1.
+  uint32_t carry_particles;
+  // Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.
+  float kde_bandwidth;
+  // Share of the first task's prior in the later tasks' priors, 0 to 1.
+  float kde_mix;
+  // How many of the last tasks' recommendations are carried on, 0 to 8.
+  uint32_t carried;
+  // Whether carried points are measured again: 0 or 1.
+  uint32_t remeasure;
+  // How well values remembered of carried points are believed: their standard deviation, 0.001 to 1000; 0: not used.
+  float memory_deviation;
+  // Share of the budget that is spent before carried points and values play a part, 0 to 1.
+  float memory_after;
+  // Initial points, uniform at uniform fidelities, not charged to the budget.
+  uint32_t initial;
+  // A foretune_information.
+  uint32_t information;
+  // Samples of the optimum's value per particle, 1 to 16.
+  uint32_t max_values;
+  // Candidates of the search, at least 16.
+  uint32_t candidates;
+  // How often the search is refined around its best candidates, 0 to 8.
+  uint32_t refinements;
+  // A foretune_recommend.
+  uint32_t recommend;
+  // When an answer is doubted and measured again: how many times farther from all others of the task it lies than these
+  // are apart, 2 to 1000000. 0: every answer is believed.
+  float confirm;
+};
+
+// What to measure next.
+struct foretune_query {
+  // Number of the task, from 1.
+  uint32_t task;
+  // Number of the query within the task, from 0.
+  uint32_t round;
+  // Index of the fidelity to measure with.
+  uint32_t fidelity;
+  // A foretune_kind.
+  uint32_t kind;
+  // Values of the parameters, as many as the problem has dimensions; zeros behind.
+  float point[FORETUNE_MAX_DIMENSIONS];
+  // The same in the unit cube.
+  float unit[FORETUNE_MAX_DIMENSIONS];
+};
+
+// The point to use when a task has ended.
+struct foretune_recommendation {
+  // Values of the parameters, as many as the problem has dimensions; zeros behind.
+  float point[FORETUNE_MAX_DIMENSIONS];
+  // The same in the unit cube.
+  float unit[FORETUNE_MAX_DIMENSIONS];
+  // What is expected there, in units of the observations.
+  float mean;
+  // Its standard deviation.
+  float deviation;
+};
+
+// Where a task stands.
+struct foretune_status {
+  // Number of the task, from 1.
+  uint32_t task;
+  // A foretune_activity.
+  uint32_t activity;
+  // A foretune_stop_reason.
+  uint32_t stop;
+  // Measurements so far, failed ones included.
+  uint32_t observations;
+  // Of these, how many failed.
+  uint32_t failures;
+  // Values remembered of earlier tasks, which take slots, too.
+  uint32_t remembered;
+  // Past measurements that were handed in, which take slots, too.
+  uint32_t past;
+  // Slots for more.
+  uint32_t room;
+  // Observations still to be replayed after a restore.
+  uint32_t to_replay;
+  // Spent of the budget.
+  float spent;
+  // Times that a noise variance was raised to what an f32 can bear.
+  uint32_t noise_raised;
+  // Pivots that were raised.
+  uint32_t pivots_raised;
+  // Times that a particle had no say, because its likelihood or gradient was not finite.
+  uint32_t particles_silent;
+  // Whether there is a point in use: 0 or 1. What follows is meaningful only then; NaN: not known.
+  uint32_t live;
+  // Trials that fell below the floor.
+  uint32_t below;
+  // The margin below the mean that a query must have to the floor, in standard deviations.
+  float margin;
+  // The worst trial.
+  float worst;
+  // The mean over all trials, by cost.
+  float meanwhile;
+  // What the query that waits was expected to give.
+  float expected;
+};
+
+// What is called on a panic, an error of the library that should not be possible: the file (not terminated by a zero), the
+// length of its name, and the line. It should not return: reset, or stop. If it does, the library stops.
+typedef void (*foretune_panic_hook)(const char *file, size_t length, uint32_t line);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Writes a problem that says nothing yet: no dimensions, no fidelities, no budget, to be maximised, nothing in use, no floor,
+// no limits.
+foretune_error foretune_plain_problem(struct foretune_problem *problem);
+
+// Writes the preset of our choice: 10 particles, 128 candidates, 64 observations.
+foretune_error foretune_default_settings(struct foretune_settings *settings);
+
+// Writes the same with 80 candidates, which fits FORETUNE_COMPACT_SIZE.
+foretune_error foretune_compact_settings(struct foretune_settings *settings);
+
+// Writes the preset for a system in service, with a floor: it asks nearer to what is known to be good.
+foretune_error foretune_live_settings(struct foretune_settings *settings);
+
+// Says whether a problem and settings make sense, in words too, and how many bytes of memory they take (0 if they do not).
+// The text is cut to its room and always ends with a zero; no text is written where the room is 0.
+foretune_error foretune_check(const struct foretune_problem *problem,
+                              const struct foretune_settings *settings,
+                              size_t *size,
+                              char *text,
+                              size_t text_size);
+
+// Starts the first task with a tuner in the caller's memory, and says where the tuner is.
+//
+// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs are copied; the
+// arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
+// nothing to free.
+foretune_error foretune_start(void *memory,
+                              size_t size,
+                              const struct foretune_problem *problem,
+                              const struct foretune_settings *settings,
+                              uint64_t seed,
+                              struct foretune **tuner);
+
+// Does one slice of work, of bounded length: for those who serve a watchdog or a line meanwhile. The query is written if
+// there is one (FORETUNE_QUERY, FORETUNE_WAITING).
+foretune_error foretune_advance(struct foretune *tuner,
+                                foretune_progress *progress,
+                                struct foretune_query *query);
+
+// Works until there is a query to answer or the task has ended: never FORETUNE_WORKING.
+foretune_error foretune_ask(struct foretune *tuner, foretune_progress *progress, struct foretune_query *query);
+
+// Answers the query with what was measured.
+foretune_error foretune_tell(struct foretune *tuner, const struct foretune_query *query, float value);
+
+// The measurement failed for good. It is charged and takes a slot, and another query follows.
+foretune_error foretune_fail(struct foretune *tuner, const struct foretune_query *query);
+
+// Answers the query with what was measured (null: it failed) and what that cost (null: its fidelity's cost).
+foretune_error foretune_answer(struct foretune *tuner,
+                               const struct foretune_query *query,
+                               const float *value,
+                               const float *cost);
+
+// Ends the task: what was observed is learnt by the next calls, and a recommendation made. A query outstanding is void.
+foretune_error foretune_stop(struct foretune *tuner);
+
+// Writes the recommendation, once the task has ended.
+foretune_error foretune_recommendation(struct foretune *tuner, struct foretune_recommendation *recommendation);
+
+// Starts the next task, once this one has ended.
+foretune_error foretune_next_task(struct foretune *tuner);
+
+// Forgets the task's observations and starts it anew.
+foretune_error foretune_restart(struct foretune *tuner);
+
+// Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of
+// work.
+foretune_error foretune_deploy(struct foretune *tuner,
+                               const float *point);
+
+// Hands in what was measured before the task; before its first slice of work. It takes a slot, but is not charged.
+foretune_error foretune_add_past(struct foretune *tuner, const float *point, uint32_t fidelity, float value);
+
+// Writes what the next task starts from, once this one has ended; and how many bytes that is. If they do not fit, what does
+// not is cut off, and FORETUNE_TOO_SMALL is returned.
+foretune_error foretune_knowledge(struct foretune *tuner,
+                                  uint8_t *bytes,
+                                  size_t size,
+                                  size_t *length);
+
+// Writes all that is needed to go on from here; and how many bytes that is, as foretune_knowledge does.
+foretune_error foretune_snapshot(struct foretune *tuner, uint8_t *bytes, size_t size, size_t *length);
+
+// Starts the next task from knowledge, which may come from another device, but not from another problem.
+foretune_error foretune_load(struct foretune *tuner, const uint8_t *bytes, size_t size);
+
+// The same, on purpose, from knowledge of a problem with other ranges, levels, costs, noise or goal.
+foretune_error foretune_load_from_another_problem(struct foretune *tuner, const uint8_t *bytes, size_t size);
+
+// Goes on from a snapshot, with the seed that it was taken with. Answers of a task that was running are replayed by the next
+// calls.
+foretune_error foretune_restore(struct foretune *tuner,
+                                const uint8_t *bytes,
+                                size_t size);
+
+// Writes where the task stands.
+foretune_error foretune_status(struct foretune *tuner, struct foretune_status *status);
+
+// An error in words, for ever valid; "unknown error" for any other number.
+const char *foretune_error_text(uint32_t error);
+
+// Says what is called on a panic; null: nothing. It holds for all tuners.
+void foretune_on_panic(foretune_panic_hook hook);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FORETUNE_H */

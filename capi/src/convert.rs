@@ -1,0 +1,390 @@
+//! Problems and settings from C as the core's, and the core's answers as C's.
+
+use foretune_core::{
+    Activity, Bandwidth, Dimension, Error, Fidelity, Floor, Goal, Information, Kind, LearningSettings, Level,
+    Limit, LiveStatus, LogNormal, Map, Method, ModelSettings, Prior, Problem, Query, Recommend,
+    Recommendation, Scaling, SearchSettings, Settings, Status, Step, Stop, TransferSettings,
+};
+
+use crate::error::foretune_error;
+use crate::pointer::array;
+use crate::types::*;
+
+/// What is wrong: the number, and the core's error for the words, where it has one.
+#[derive(Clone, Copy)]
+pub struct Fault {
+    pub number: foretune_error,
+    pub error: Option<Error>,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault { number: error.into(), error: Some(error) }
+    }
+}
+
+impl From<foretune_error> for Fault {
+    fn from(number: foretune_error) -> Self {
+        Fault { number, error: None }
+    }
+}
+
+/// The value that belongs to a number, or an error with a name and what is allowed.
+macro_rules! choose {
+    ($number:expr, $error:expr, $($name:path => $value:expr,)*) => {
+        match $number {
+            $(number if number == $name as u32 => $value,)*
+            _ => return Err($error),
+        }
+    };
+}
+
+fn setting(name: &'static str, allowed: &'static str) -> Error {
+    Error::Setting { name, allowed }
+}
+
+/// A problem in the core's terms, its arrays not yet in the tuner's memory.
+pub struct Parts {
+    pub dimensions: [Dimension<'static>; FORETUNE_MAX_DIMENSIONS],
+    pub fidelities: [Fidelity; FORETUNE_MAX_FIDELITIES],
+    pub limits: [Limit<'static>; FORETUNE_MAX_LIMITS],
+    counts: [usize; 3],
+    rest: Problem<'static>,
+}
+
+impl Parts {
+    /// Reads a problem and looks at its pointers and counts; [`Problem::checked`] looks at the rest.
+    ///
+    /// # Safety
+    /// Pointers in it are null, or point to what they say as long as the tuner is used.
+    pub unsafe fn new(problem: &foretune_problem) -> Result<Parts, Fault> {
+        let counts = [problem.dimension_count, problem.fidelity_count, problem.limit_count];
+        check_counts(counts)?;
+        let mut parts = Parts {
+            dimensions: [Dimension::Interval { low: 0.0, high: 0.0 }; FORETUNE_MAX_DIMENSIONS],
+            fidelities: [Fidelity { cost: 0.0, samples: 0, noise: 0.0 }; FORETUNE_MAX_FIDELITIES],
+            limits: [Limit { coefficients: &[], at_most: 0.0 }; FORETUNE_MAX_LIMITS],
+            counts,
+            rest: rest(problem)?,
+        };
+        // SAFETY: the caller's promise.
+        let (dimensions, fidelities, limits) = unsafe {
+            (
+                array(problem.dimensions, problem.dimension_count)?,
+                array(problem.fidelities, problem.fidelity_count)?,
+                array(problem.limits, problem.limit_count)?,
+            )
+        };
+        for (index, (to, from)) in parts.dimensions.iter_mut().zip(dimensions).enumerate() {
+            // SAFETY: the caller's promise.
+            *to = unsafe { dimension(index, from) }?;
+        }
+        for (to, &foretune_fidelity { cost, samples, noise }) in parts.fidelities.iter_mut().zip(fidelities) {
+            *to = Fidelity { cost, samples, noise };
+        }
+        for (to, from) in parts.limits.iter_mut().zip(limits) {
+            // SAFETY: the caller's promise.
+            let coefficients = unsafe { array(from.coefficients, problem.dimension_count) }?;
+            *to = Limit { coefficients, at_most: from.at_most };
+        }
+        if !problem.deployed.is_null() {
+            // SAFETY: the caller's promise.
+            parts.rest.deployed = Some(unsafe { array(problem.deployed, problem.dimension_count) }?);
+        }
+        Ok(parts)
+    }
+
+    /// The problem, with arrays that lie elsewhere.
+    pub fn with<'a>(
+        &self,
+        dimensions: &'a [Dimension<'static>],
+        fidelities: &'a [Fidelity],
+        limits: &'a [Limit<'static>],
+    ) -> Problem<'a> {
+        Problem { dimensions, fidelities, limits, ..self.rest }
+    }
+
+    pub fn dimensions(&self) -> &[Dimension<'static>] {
+        &self.dimensions[..self.counts[0]]
+    }
+
+    pub fn fidelities(&self) -> &[Fidelity] {
+        &self.fidelities[..self.counts[1]]
+    }
+
+    pub fn limits(&self) -> &[Limit<'static>] {
+        &self.limits[..self.counts[2]]
+    }
+
+    /// The problem, as long as this lives.
+    pub fn problem(&self) -> Problem<'_> {
+        self.with(self.dimensions(), self.fidelities(), self.limits())
+    }
+}
+
+fn check_counts([dimensions, fidelities, limits]: [usize; 3]) -> Result<(), Error> {
+    match () {
+        _ if dimensions > FORETUNE_MAX_DIMENSIONS => {
+            Err(Error::Dimension { index: FORETUNE_MAX_DIMENSIONS, what: "there may be 16 at most" })
+        }
+        _ if fidelities > FORETUNE_MAX_FIDELITIES => {
+            Err(Error::Fidelity { index: FORETUNE_MAX_FIDELITIES, what: "there may be 8 at most" })
+        }
+        _ if limits > FORETUNE_MAX_LIMITS => Err(Error::Live("there may be 8 `limits` at most")),
+        _ => Ok(()),
+    }
+}
+
+/// Everything but the arrays.
+fn rest(problem: &foretune_problem) -> Result<Problem<'static>, Error> {
+    let goal = choose!(problem.goal, Error::Live("`goal` must be a foretune_goal"),
+        foretune_goal::FORETUNE_MAXIMISE => Goal::Maximise,
+        foretune_goal::FORETUNE_MINIMISE => Goal::Minimise,
+    );
+    let number = problem.floor_level;
+    let level = choose!(problem.floor, Error::Live("`floor` must be a foretune_floor"),
+        foretune_floor::FORETUNE_NO_FLOOR => None,
+        foretune_floor::FORETUNE_FLOOR_VALUE => Some(Level::Value(number)),
+        foretune_floor::FORETUNE_FLOOR_DROP => Some(Level::Drop(number)),
+        foretune_floor::FORETUNE_FLOOR_SHARE => Some(Level::Share(number)),
+    );
+    Ok(Problem {
+        budget: problem.budget,
+        goal,
+        floor: level.map(|level| Floor { level, risk: problem.risk }),
+        tolerance: problem.tolerance,
+        ..Problem::PLAIN
+    })
+}
+
+/// # Safety
+/// The pointer in it is null, or points to as many values as there are levels.
+unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension<'static>, Fault> {
+    let &foretune_dimension { kind, low, high, levels, values } = from;
+    let Ok(levels) = u16::try_from(levels) else {
+        return Err(Error::Dimension { index, what: "at most 65535 levels are possible" }.into());
+    };
+    Ok(choose!(kind, Error::Dimension { index, what: "its kind must be a foretune_dimension_kind" }.into(),
+        foretune_dimension_kind::FORETUNE_INTERVAL => Dimension::Interval { low, high },
+        foretune_dimension_kind::FORETUNE_GRID => Dimension::Grid { low, high, levels },
+        foretune_dimension_kind::FORETUNE_LEVELS => {
+            // SAFETY: the caller's promise.
+            Dimension::Levels(unsafe { array(values, usize::from(levels)) }?)
+        },
+    ))
+}
+
+/// Settings as the core's, and the number of slots.
+pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error> {
+    let settings = Settings {
+        method: method(from)?,
+        model: ModelSettings {
+            map: Map::Ard,
+            particles: from.particles as usize,
+            prior: Prior {
+                length: log_normal(from.length),
+                signal: log_normal(from.signal),
+                gamma: log_normal(from.gamma),
+                ..Settings::DEFAULT.model.prior
+            },
+            scaling: choose!(from.scaling, setting("scaling", "a foretune_scaling"),
+                foretune_scaling::FORETUNE_SCALING_INITIAL => Scaling::Initial,
+                foretune_scaling::FORETUNE_SCALING_RUNNING => Scaling::Running,
+                foretune_scaling::FORETUNE_SCALING_FIXED => {
+                    Scaling::Fixed { mean: from.scaling_mean, deviation: from.scaling_deviation }
+                },
+            ),
+        },
+        learning: LearningSettings {
+            step: choose!(from.step, setting("step", "a foretune_step"),
+                foretune_step::FORETUNE_ADAM => Step::Adam { rate: from.rate },
+                foretune_step::FORETUNE_PLAIN => Step::Plain { rate: from.rate },
+                foretune_step::FORETUNE_SHARED => Step::Shared { rate: from.rate },
+            ),
+            bandwidth: if from.bandwidth == 0.0 {
+                Bandwidth::Median
+            } else {
+                Bandwidth::Fixed(from.bandwidth)
+            },
+            steps_per_round: from.steps_per_round,
+            steps_per_task: from.steps_per_task,
+        },
+        transfer: TransferSettings {
+            beta: from.beta,
+            carry_particles: flag("carry_particles", from.carry_particles)?,
+            kde_bandwidth: from.kde_bandwidth,
+            kde_mix: from.kde_mix,
+            carried: from.carried as usize,
+            remeasure: flag("remeasure", from.remeasure)?,
+            memory_deviation: from.memory_deviation,
+            memory_after: from.memory_after,
+        },
+        search: SearchSettings {
+            initial: from.initial as usize,
+            information: choose!(from.information, setting("information", "a foretune_information"),
+                foretune_information::FORETUNE_CORRELATED => Information::Correlated,
+                foretune_information::FORETUNE_PAPER => Information::Paper,
+            ),
+            max_values: from.max_values as usize,
+            candidates: from.candidates as usize,
+            refinements: from.refinements as usize,
+            confirm: from.confirm,
+            recommend: choose!(from.recommend, setting("recommend", "a foretune_recommend"),
+                foretune_recommend::FORETUNE_ANYWHERE => Recommend::Anywhere,
+                foretune_recommend::FORETUNE_QUERIED => Recommend::Queried,
+            ),
+        },
+    };
+    Ok((settings, from.observations as usize))
+}
+
+fn method(from: &foretune_settings) -> Result<Method, Error> {
+    let c = from.share;
+    Ok(choose!(from.method, setting("method", "a foretune_method"),
+        foretune_method::FORETUNE_MFT_MES => Method::MftMes,
+        foretune_method::FORETUNE_CONTINUAL => Method::Continual,
+        foretune_method::FORETUNE_MF_MES => Method::MfMes,
+        foretune_method::FORETUNE_SEPARATION => Method::Separation { c },
+        foretune_method::FORETUNE_MYOPIC => Method::Myopic { c },
+        foretune_method::FORETUNE_TWO_PHASE => Method::TwoPhase { c },
+    ))
+}
+
+fn flag(name: &'static str, number: u32) -> Result<bool, Error> {
+    match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(setting(name, "0 or 1")),
+    }
+}
+
+fn log_normal(from: foretune_log_normal) -> LogNormal {
+    LogNormal { mean: from.mean, deviation: from.deviation }
+}
+
+/// A preset for C: those of the core with the ARD map, without a share, with the median heuristic.
+pub fn preset(settings: &Settings, observations: u32) -> foretune_settings {
+    let Settings { model, learning, transfer, search, .. } = settings;
+    let (Step::Adam { rate } | Step::Plain { rate } | Step::Shared { rate }) = learning.step;
+    let prior = |log: LogNormal| foretune_log_normal { mean: log.mean, deviation: log.deviation };
+    foretune_settings {
+        observations,
+        method: foretune_method::FORETUNE_MFT_MES as u32,
+        share: 0.0,
+        particles: model.particles as u32,
+        length: prior(model.prior.length),
+        signal: prior(model.prior.signal),
+        gamma: prior(model.prior.gamma),
+        scaling: foretune_scaling::FORETUNE_SCALING_INITIAL as u32,
+        scaling_mean: 0.0,
+        scaling_deviation: 1.0,
+        step: foretune_step::FORETUNE_ADAM as u32,
+        rate,
+        bandwidth: 0.0,
+        steps_per_round: learning.steps_per_round,
+        steps_per_task: learning.steps_per_task,
+        beta: transfer.beta,
+        carry_particles: u32::from(transfer.carry_particles),
+        kde_bandwidth: transfer.kde_bandwidth,
+        kde_mix: transfer.kde_mix,
+        carried: transfer.carried as u32,
+        remeasure: u32::from(transfer.remeasure),
+        memory_deviation: transfer.memory_deviation,
+        memory_after: transfer.memory_after,
+        initial: search.initial as u32,
+        information: match search.information {
+            Information::Correlated => foretune_information::FORETUNE_CORRELATED as u32,
+            Information::Paper => foretune_information::FORETUNE_PAPER as u32,
+        },
+        max_values: search.max_values as u32,
+        candidates: search.candidates as u32,
+        refinements: search.refinements as u32,
+        confirm: search.confirm,
+        recommend: foretune_recommend::FORETUNE_ANYWHERE as u32,
+    }
+}
+
+fn padded(values: &[f32]) -> [f32; FORETUNE_MAX_DIMENSIONS] {
+    let mut padded = [0.0; FORETUNE_MAX_DIMENSIONS];
+    padded.iter_mut().zip(values).for_each(|(to, from)| *to = *from);
+    padded
+}
+
+pub fn query(query: &Query) -> foretune_query {
+    let kind = match query.kind() {
+        Kind::Initial => foretune_kind::FORETUNE_KIND_INITIAL,
+        Kind::Carried => foretune_kind::FORETUNE_KIND_CARRIED,
+        Kind::Search => foretune_kind::FORETUNE_KIND_SEARCH,
+        Kind::Past => foretune_kind::FORETUNE_KIND_PAST,
+    };
+    foretune_query {
+        task: query.task(),
+        round: query.round(),
+        fidelity: query.fidelity() as u32,
+        kind: kind as u32,
+        point: padded(query.point()),
+        unit: padded(query.unit()),
+    }
+}
+
+/// Whether C means this query.
+pub fn is_same(query: &Query, other: &foretune_query) -> bool {
+    let bits = |values: &[f32; FORETUNE_MAX_DIMENSIONS]| values.map(f32::to_bits);
+    let own = self::query(query);
+    (own.task, own.round, own.fidelity) == (other.task, other.round, other.fidelity)
+        && (bits(&own.point), bits(&own.unit)) == (bits(&other.point), bits(&other.unit))
+}
+
+pub fn recommendation(best: &Recommendation) -> foretune_recommendation {
+    foretune_recommendation {
+        point: padded(best.point()),
+        unit: padded(best.unit()),
+        mean: best.mean,
+        deviation: best.deviation,
+    }
+}
+
+/// Where a task stands, and why it ended if it has.
+pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
+    let activity = match status.activity {
+        Activity::Preparing => foretune_activity::FORETUNE_PREPARING,
+        Activity::Replaying => foretune_activity::FORETUNE_REPLAYING,
+        Activity::Learning => foretune_activity::FORETUNE_LEARNING,
+        Activity::Searching => foretune_activity::FORETUNE_SEARCHING,
+        Activity::Waiting => foretune_activity::FORETUNE_AWAITING,
+        Activity::Done => foretune_activity::FORETUNE_ENDED,
+    };
+    let live = status.live;
+    let number = |of: fn(LiveStatus) -> Option<f32>| live.and_then(of).unwrap_or(f32::NAN);
+    foretune_status {
+        task: status.task,
+        activity: activity as u32,
+        stop: stop.map_or(foretune_stop_reason::FORETUNE_STOP_NONE, stop_reason) as u32,
+        observations: status.observations as u32,
+        failures: status.failures as u32,
+        remembered: status.remembered as u32,
+        past: status.past as u32,
+        room: status.room as u32,
+        to_replay: status.to_replay as u32,
+        spent: status.spent,
+        noise_raised: status.fallbacks.noise,
+        pivots_raised: status.fallbacks.pivots,
+        particles_silent: status.fallbacks.particles,
+        live: u32::from(live.is_some()),
+        below: live.map_or(0, |live| live.below),
+        margin: number(|live| Some(live.margin)),
+        worst: number(|live| live.worst),
+        meanwhile: number(|live| live.meanwhile),
+        expected: number(|live| live.expected),
+    }
+}
+
+fn stop_reason(stop: Stop) -> foretune_stop_reason {
+    match stop {
+        Stop::Budget => foretune_stop_reason::FORETUNE_STOP_BUDGET,
+        Stop::Capacity => foretune_stop_reason::FORETUNE_STOP_CAPACITY,
+        Stop::Exhausted => foretune_stop_reason::FORETUNE_STOP_EXHAUSTED,
+        Stop::Tolerance => foretune_stop_reason::FORETUNE_STOP_TOLERANCE,
+        _ => foretune_stop_reason::FORETUNE_STOP_REQUESTED,
+    }
+}

@@ -1,0 +1,29 @@
+//! The tuner from C: a static library and the header `foretune.h`, which `cbindgen` makes of this crate.
+//!
+//! The caller owns the memory. [`foretune_start`] lays the tuner out in it: first [`foretune`], then the arrays, by
+//! [`foretune_core::Optimizer::start_in`]. Whatever a caller can do wrong with valid pointers is an error that changes
+//! nothing; `docs/guide/c.md` is the guide.
+//!
+//! `types` has what crosses the border, `convert` turns it into the core's types and back, `memory` cuts up the memory,
+//! `calls` has the functions.
+#![no_std]
+#![allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of the header")]
+
+#[cfg(not(target_os = "none"))]
+extern crate std;
+
+mod calls;
+mod convert;
+mod error;
+mod memory;
+mod panic;
+mod pointer;
+mod types;
+
+pub use calls::*;
+pub use error::*;
+#[doc(hidden)]
+pub use memory::bound;
+pub use memory::{FORETUNE_COMPACT_ALIGN, FORETUNE_COMPACT_SIZE, FORETUNE_HEAD, foretune};
+pub use panic::{foretune_on_panic, foretune_panic_hook};
+pub use types::*;

@@ -1,0 +1,158 @@
+//! The caller's memory: a tuner at its head, the problem's arrays and the optimizer's behind it.
+
+use foretune_core::{Arena, Capacities, Error, Limit, Optimizer, Settings};
+
+use crate::convert::{Fault, Parts};
+use crate::error::foretune_error::{self, *};
+
+/// What the memory must be aligned to: every tuner's, not only the compact one's.
+pub const FORETUNE_COMPACT_ALIGN: usize = 8;
+/// Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
+/// limits.
+pub const FORETUNE_COMPACT_SIZE: usize = 48128;
+/// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
+pub const FORETUNE_HEAD: usize = 2560;
+
+const _: () = assert!(align_of::<foretune>() <= FORETUNE_COMPACT_ALIGN);
+const _: () = assert!(size_of::<foretune>() <= FORETUNE_HEAD);
+const _: () = assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
+
+/// What is added for each dimension and each limit: three words.
+const ENTRY: usize = 3 * size_of::<usize>();
+const _: () = assert!(size_of::<foretune_core::Dimension<'_>>() <= ENTRY && size_of::<Limit<'_>>() <= ENTRY);
+const _: () = assert!(size_of::<foretune_core::Fidelity>() <= 12);
+
+/// The macro FORETUNE_SIZE.
+#[doc(hidden)]
+pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
+    let q = if q > n { q } else { n };
+    FORETUNE_HEAD
+        + ENTRY * (d + crate::FORETUNE_MAX_LIMITS)
+        + 12 * m
+        + 8
+        + 4 * n * n
+        + n * (20 * d + 126)
+        + 20 * (d + 2) * v
+        + q * (4 * d + 28 * m + 8)
+        + 224 * d
+        + 64 * v
+        + 1024
+}
+
+/// Marks a memory with a tuner in it.
+const STARTED: u32 = 0x666f_7265;
+
+/// A tuner, at the head of the caller's memory. What is in it is the library's affair.
+pub struct foretune {
+    started: u32,
+    /// Where it is: a copy elsewhere would share the arrays with this one.
+    address: usize,
+    optimizer: Optimizer<'static>,
+}
+
+/// The caller's memory, cut up from its beginning.
+struct Cut {
+    next: *mut u8,
+    left: usize,
+}
+
+impl Cut {
+    /// Takes room for some values.
+    fn take<T>(&mut self, length: usize) -> Option<*mut T> {
+        let padding = self.next.align_offset(align_of::<T>());
+        let bytes = length.checked_mul(size_of::<T>())?.checked_add(padding)?;
+        self.left = self.left.checked_sub(bytes)?;
+        let at = self.next.wrapping_add(padding).cast();
+        self.next = self.next.wrapping_add(bytes);
+        Some(at)
+    }
+
+    fn copy<T: Copy>(&mut self, values: &[T]) -> Result<&'static [T], Error> {
+        let Some(&first) = values.first() else { return Ok(&[]) };
+        let copy = self.slice(values.len(), first)?;
+        copy.copy_from_slice(values);
+        Ok(copy)
+    }
+}
+
+impl Arena<'static> for Cut {
+    const DEEP: bool = false;
+
+    fn slice<T: Copy>(&mut self, length: usize, value: T) -> Result<&'static mut [T], Error> {
+        let (needed, available) = (length.saturating_mul(size_of::<T>()), self.left);
+        let at: *mut T = self.take(length).ok_or(Error::Capacity { what: "bytes", needed, available })?;
+        for i in 0..length {
+            // SAFETY: `take` gives room for `length` values, aligned, within the memory that `start` was given.
+            unsafe { at.add(i).write(value) };
+        }
+        // SAFETY: just written, handed out to nobody else, and it lives as long as the tuner is used, says the caller.
+        Ok(unsafe { core::slice::from_raw_parts_mut(at, length) })
+    }
+}
+
+/// Bytes that a problem and settings take, if they can be had.
+pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result<usize, Fault> {
+    let arrays = Capacities::checked(&parts.problem(), settings, observations)?.bytes();
+    let head = size_of::<foretune>()
+        + size_of_val(parts.dimensions())
+        + size_of_val(parts.limits())
+        + size_of_val(parts.fidelities());
+    Ok(head.saturating_add(arrays))
+}
+
+/// Lays a tuner out in some memory, which is touched only if nothing is wrong.
+///
+/// # Safety
+/// The memory is null, or `size` bytes that nobody else uses as long as the tuner is used; so long, the problem's pointers
+/// stay good.
+pub unsafe fn start(
+    memory: *mut u8,
+    size: usize,
+    parts: &Parts,
+    (settings, observations): (Settings, usize),
+    seed: u64,
+) -> Result<*mut foretune, Fault> {
+    if memory.is_null() {
+        return Err(FORETUNE_NULL.into());
+    }
+    if memory.align_offset(FORETUNE_COMPACT_ALIGN) != 0 {
+        return Err(FORETUNE_MISALIGNED.into());
+    }
+    if needed(parts, &settings, observations)? > size {
+        return Err(FORETUNE_TOO_SMALL.into());
+    }
+    let mut cut = Cut { next: memory, left: size };
+    let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
+    // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.
+    unsafe { (&raw mut (*tuner).started).write(0) };
+    let dimensions = cut.copy(parts.dimensions())?;
+    let limits = cut.copy(parts.limits())?;
+    let fidelities = cut.copy(parts.fidelities())?;
+    let problem = parts.with(dimensions, fidelities, limits);
+    let optimizer = Optimizer::start_in(&mut cut, problem, settings, observations, seed)?;
+    // SAFETY: as above.
+    unsafe { tuner.write(foretune { started: STARTED, address: tuner as usize, optimizer }) };
+    Ok(tuner)
+}
+
+/// The tuner behind a pointer, if there is one.
+///
+/// # Safety
+/// The pointer is null, or [`start`] gave it, or it points to other memory that is initialised and as large as a tuner.
+/// Nobody else uses it meanwhile.
+pub unsafe fn tuner<'a>(pointer: *mut foretune) -> Result<&'a mut Optimizer<'static>, foretune_error> {
+    if pointer.is_null() {
+        return Err(FORETUNE_NULL);
+    }
+    if !pointer.is_aligned() {
+        return Err(FORETUNE_MISALIGNED);
+    }
+    // SAFETY: aligned and initialised; every bit pattern is a number.
+    let (started, address) =
+        unsafe { ((&raw const (*pointer).started).read(), (&raw const (*pointer).address).read()) };
+    if started != STARTED || address != pointer as usize {
+        return Err(FORETUNE_NOT_STARTED);
+    }
+    // SAFETY: only `start` leaves both marks, after the optimizer is written.
+    Ok(unsafe { &mut (*pointer).optimizer })
+}

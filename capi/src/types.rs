@@ -1,0 +1,424 @@
+//! What crosses the border: plain structs of numbers and pointers.
+//!
+//! What C writes and Rust reads is never an `enum` or a `bool`, of which some bit patterns do not exist, but a number that is
+//! looked at.
+
+use core::ptr::null;
+
+/// Most dimensions of a problem.
+pub const FORETUNE_MAX_DIMENSIONS: usize = 16;
+/// Most fidelities of a problem; one less if values of earlier tasks are remembered.
+pub const FORETUNE_MAX_FIDELITIES: usize = 8;
+/// Most limits of a problem.
+pub const FORETUNE_MAX_LIMITS: usize = 8;
+
+const _: () = assert!(FORETUNE_MAX_DIMENSIONS == foretune_core::MAX_DIMENSIONS);
+const _: () = assert!(FORETUNE_MAX_FIDELITIES == foretune_core::MAX_FIDELITIES);
+
+/// What a dimension is.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_dimension_kind {
+    /// Any value between low and high.
+    FORETUNE_INTERVAL = 0,
+    /// Evenly spaced levels from low to high, both included.
+    FORETUNE_GRID = 1,
+    /// A list of strictly ascending levels.
+    FORETUNE_LEVELS = 2,
+}
+
+/// One parameter to tune.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_dimension {
+    /// A foretune_dimension_kind.
+    pub kind: u32,
+    /// Lower end of an interval or a grid.
+    pub low: f32,
+    /// Upper end of an interval or a grid.
+    pub high: f32,
+    /// Number of levels of a grid or a list, 2 to 65535.
+    pub levels: u32,
+    /// The levels of a list; read as long as the tuner is used.
+    pub values: *const f32,
+}
+
+/// How long to measure. The last fidelity of a problem is the truth.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_fidelity {
+    /// Cost of one measurement, in units of the budget; 1e-12 to 1e12.
+    pub cost: f32,
+    /// How many samples the measurement averages: for whoever measures, the tuner does not look at it.
+    pub samples: u32,
+    /// Variance of the observation noise, in squared units of the observation; at least 0.
+    pub noise: f32,
+}
+
+/// A linear inequality over the parameters: the sum of coefficients times parameters is at most this.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_limit {
+    /// One per dimension; read as long as the tuner is used.
+    pub coefficients: *const f32,
+    /// What the sum may be at most.
+    pub at_most: f32,
+}
+
+/// Whether larger or smaller observations are better.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_goal {
+    /// Larger is better.
+    FORETUNE_MAXIMISE = 0,
+    /// Smaller is better.
+    FORETUNE_MINIMISE = 1,
+}
+
+/// How the floor is meant, with v what the point in use gives.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_floor {
+    /// There is none.
+    FORETUNE_NO_FLOOR = 0,
+    /// This value.
+    FORETUNE_FLOOR_VALUE = 1,
+    /// So much worse than v; above 0.
+    FORETUNE_FLOOR_DROP = 2,
+    /// This share of v, from 0 to below 1.
+    FORETUNE_FLOOR_SHARE = 3,
+}
+
+/// What is tuned. foretune_plain_problem writes one to start from.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_problem {
+    /// The parameters to tune.
+    pub dimensions: *const foretune_dimension,
+    /// How many, 1 to FORETUNE_MAX_DIMENSIONS.
+    pub dimension_count: usize,
+    /// The fidelities, costs ascending; the last is the truth.
+    pub fidelities: *const foretune_fidelity,
+    /// How many, 1 to FORETUNE_MAX_FIDELITIES.
+    pub fidelity_count: usize,
+    /// What a task may spend.
+    pub budget: f32,
+    /// A foretune_goal.
+    pub goal: u32,
+    /// The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
+    /// query, and every query is charged.
+    pub deployed: *const f32,
+    /// A foretune_floor: what trials should keep above. It needs a point in use.
+    pub floor: u32,
+    /// The floor's number.
+    pub floor_level: f32,
+    /// Share of the trials that may fall below the floor, 0.001 to 0.5.
+    pub risk: f32,
+    /// A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0, to
+    /// use the whole budget, to 1.
+    pub tolerance: f32,
+    /// What holds for every query and every recommendation. It needs a point in use that keeps to it.
+    pub limits: *const foretune_limit,
+    /// How many, 0 to FORETUNE_MAX_LIMITS.
+    pub limit_count: usize,
+}
+
+impl foretune_problem {
+    /// Nothing but what every problem must say for itself.
+    pub const PLAIN: foretune_problem = foretune_problem {
+        dimensions: null(),
+        dimension_count: 0,
+        fidelities: null(),
+        fidelity_count: 0,
+        budget: 0.0,
+        goal: foretune_goal::FORETUNE_MAXIMISE as u32,
+        deployed: null(),
+        floor: foretune_floor::FORETUNE_NO_FLOOR as u32,
+        floor_level: 0.0,
+        risk: 0.0,
+        tolerance: 0.0,
+        limits: null(),
+        limit_count: 0,
+    };
+}
+
+/// Which queries are made, and what is carried from task to task.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_method {
+    /// MFT-MES: particles are carried on, and the information about them counts.
+    FORETUNE_MFT_MES = 0,
+    /// The same without that term.
+    FORETUNE_CONTINUAL = 1,
+    /// One particle, drawn anew for every task.
+    FORETUNE_MF_MES = 2,
+    /// With probability `share` a query for this task, else for what is carried on.
+    FORETUNE_SEPARATION = 3,
+    /// The same with a batch design.
+    FORETUNE_MYOPIC = 4,
+    /// The first `share` of the queries for this task, the rest the batch design.
+    FORETUNE_TWO_PHASE = 5,
+}
+
+/// How observations are brought to zero mean and unit deviation.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_scaling {
+    /// By the task's initial observations.
+    FORETUNE_SCALING_INITIAL = 0,
+    /// By all observations so far.
+    FORETUNE_SCALING_RUNNING = 1,
+    /// By fixed numbers.
+    FORETUNE_SCALING_FIXED = 2,
+}
+
+/// How particles move.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_step {
+    /// Adam.
+    FORETUNE_ADAM = 0,
+    /// The gradient times a rate.
+    FORETUNE_PLAIN = 1,
+    /// The second moment shared by all particles.
+    FORETUNE_SHARED = 2,
+}
+
+/// Which approximation of the information about the optimum.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_information {
+    /// Through the correlation of a fidelity with the truth.
+    FORETUNE_CORRELATED = 0,
+    /// The paper's: as if every fidelity had the truth's maximum.
+    FORETUNE_PAPER = 1,
+}
+
+/// Where the recommendation may lie.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_recommend {
+    /// Anywhere in the space.
+    FORETUNE_ANYWHERE = 0,
+    /// At a point that was queried.
+    FORETUNE_QUERIED = 1,
+}
+
+/// A log-normal prior: mean and standard deviation of the logarithm.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_log_normal {
+    /// Mean, -20 to 20.
+    pub mean: f32,
+    /// Standard deviation, 1e-6 to 10.
+    pub deviation: f32,
+}
+
+/// How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
+/// the fields. The feature map is ARD: one lengthscale per dimension.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_settings {
+    /// Slots for observations of a task, remembered and past ones included, up to 65535. They are a budget, too: with
+    /// fewer slots than the budget could pay, longer and better measurements win.
+    pub observations: u32,
+    /// A foretune_method.
+    pub method: u32,
+    /// The method's share, 0 to 1, if it has one.
+    pub share: f32,
+    /// Number of particles, 1 to 16; 1 for FORETUNE_MF_MES.
+    pub particles: u32,
+    /// Prior of the lengthscales.
+    pub length: foretune_log_normal,
+    /// Prior of the signal's variance.
+    pub signal: foretune_log_normal,
+    /// Prior of the distance between fidelities.
+    pub gamma: foretune_log_normal,
+    /// A foretune_scaling.
+    pub scaling: u32,
+    /// Mean of FORETUNE_SCALING_FIXED.
+    pub scaling_mean: f32,
+    /// Standard deviation of FORETUNE_SCALING_FIXED, 1e-20 to 1e20.
+    pub scaling_deviation: f32,
+    /// A foretune_step.
+    pub step: u32,
+    /// Its rate, above 0, at most 10.
+    pub rate: f32,
+    /// Bandwidth of the kernel between particles, at most 1e9; 0: by the median heuristic.
+    pub bandwidth: f32,
+    /// Steps after every observation, at most 1000000.
+    pub steps_per_round: u32,
+    /// Steps at the end of a task, at most 1000000.
+    pub steps_per_task: u32,
+    /// Weight of the information about the particles, 0 to 1e6.
+    pub beta: f32,
+    /// Whether the next task starts from this one's particles: 0 or 1.
+    pub carry_particles: u32,
+    /// Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.
+    pub kde_bandwidth: f32,
+    /// Share of the first task's prior in the later tasks' priors, 0 to 1.
+    pub kde_mix: f32,
+    /// How many of the last tasks' recommendations are carried on, 0 to 8.
+    pub carried: u32,
+    /// Whether carried points are measured again: 0 or 1.
+    pub remeasure: u32,
+    /// How well values remembered of carried points are believed: their standard deviation, 0.001 to 1000; 0: not used.
+    pub memory_deviation: f32,
+    /// Share of the budget that is spent before carried points and values play a part, 0 to 1.
+    pub memory_after: f32,
+    /// Initial points, uniform at uniform fidelities, not charged to the budget.
+    pub initial: u32,
+    /// A foretune_information.
+    pub information: u32,
+    /// Samples of the optimum's value per particle, 1 to 16.
+    pub max_values: u32,
+    /// Candidates of the search, at least 16.
+    pub candidates: u32,
+    /// How often the search is refined around its best candidates, 0 to 8.
+    pub refinements: u32,
+    /// A foretune_recommend.
+    pub recommend: u32,
+    /// When an answer is doubted and measured again: how many times farther from all others of the task it lies than these
+    /// are apart, 2 to 1000000. 0: every answer is believed.
+    pub confirm: f32,
+}
+
+/// How a query came about.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_kind {
+    /// A point of the random start, or the point in use.
+    FORETUNE_KIND_INITIAL = 0,
+    /// A point carried on from an earlier task.
+    FORETUNE_KIND_CARRIED = 1,
+    /// A point that the search found.
+    FORETUNE_KIND_SEARCH = 2,
+    /// A measurement from before the task.
+    FORETUNE_KIND_PAST = 3,
+}
+
+/// What to measure next.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct foretune_query {
+    /// Number of the task, from 1.
+    pub task: u32,
+    /// Number of the query within the task, from 0.
+    pub round: u32,
+    /// Index of the fidelity to measure with.
+    pub fidelity: u32,
+    /// A foretune_kind.
+    pub kind: u32,
+    /// Values of the parameters, as many as the problem has dimensions; zeros behind.
+    pub point: [f32; FORETUNE_MAX_DIMENSIONS],
+    /// The same in the unit cube.
+    pub unit: [f32; FORETUNE_MAX_DIMENSIONS],
+}
+
+/// What a call came to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_progress {
+    /// There is more to do: call again.
+    FORETUNE_WORKING = 0,
+    /// There is a query to answer.
+    FORETUNE_QUERY = 1,
+    /// The query was handed out before and still wants its answer.
+    FORETUNE_WAITING = 2,
+    /// The task has ended.
+    FORETUNE_DONE = 3,
+}
+
+/// The point to use when a task has ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct foretune_recommendation {
+    /// Values of the parameters, as many as the problem has dimensions; zeros behind.
+    pub point: [f32; FORETUNE_MAX_DIMENSIONS],
+    /// The same in the unit cube.
+    pub unit: [f32; FORETUNE_MAX_DIMENSIONS],
+    /// What is expected there, in units of the observations.
+    pub mean: f32,
+    /// Its standard deviation.
+    pub deviation: f32,
+}
+
+/// What the tuner is busy with.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_activity {
+    /// Draws or restores particles.
+    FORETUNE_PREPARING = 0,
+    /// Replays what was observed before a restart.
+    FORETUNE_REPLAYING = 1,
+    /// Moves particles.
+    FORETUNE_LEARNING = 2,
+    /// Looks for the next query.
+    FORETUNE_SEARCHING = 3,
+    /// Waits for an answer.
+    FORETUNE_AWAITING = 4,
+    /// The task has ended.
+    FORETUNE_ENDED = 5,
+}
+
+/// Why a task ended.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_stop_reason {
+    /// It has not.
+    FORETUNE_STOP_NONE = 0,
+    /// No fidelity can be paid any more.
+    FORETUNE_STOP_BUDGET = 1,
+    /// All slots for observations are used.
+    FORETUNE_STOP_CAPACITY = 2,
+    /// Everything worth asking has been asked.
+    FORETUNE_STOP_EXHAUSTED = 3,
+    /// Going on is not expected to improve the recommendation by more than the tolerance.
+    FORETUNE_STOP_TOLERANCE = 4,
+    /// foretune_stop was called.
+    FORETUNE_STOP_REQUESTED = 5,
+}
+
+/// Where a task stands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct foretune_status {
+    /// Number of the task, from 1.
+    pub task: u32,
+    /// A foretune_activity.
+    pub activity: u32,
+    /// A foretune_stop_reason.
+    pub stop: u32,
+    /// Measurements so far, failed ones included.
+    pub observations: u32,
+    /// Of these, how many failed.
+    pub failures: u32,
+    /// Values remembered of earlier tasks, which take slots, too.
+    pub remembered: u32,
+    /// Past measurements that were handed in, which take slots, too.
+    pub past: u32,
+    /// Slots for more.
+    pub room: u32,
+    /// Observations still to be replayed after a restore.
+    pub to_replay: u32,
+    /// Spent of the budget.
+    pub spent: f32,
+    /// Times that a noise variance was raised to what an f32 can bear.
+    pub noise_raised: u32,
+    /// Pivots that were raised.
+    pub pivots_raised: u32,
+    /// Times that a particle had no say, because its likelihood or gradient was not finite.
+    pub particles_silent: u32,
+    /// Whether there is a point in use: 0 or 1. What follows is meaningful only then; NaN: not known.
+    pub live: u32,
+    /// Trials that fell below the floor.
+    pub below: u32,
+    /// The margin below the mean that a query must have to the floor, in standard deviations.
+    pub margin: f32,
+    /// The worst trial.
+    pub worst: f32,
+    /// The mean over all trials, by cost.
+    pub meanwhile: f32,
+    /// What the query that waits was expected to give.
+    pub expected: f32,
+}

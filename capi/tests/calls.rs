@@ -1,0 +1,296 @@
+//! The functions as C calls them: they do what the core does, bit for bit, and refuse what cannot be, changing nothing.
+
+mod support;
+
+use std::ffi::CStr;
+use std::ptr::{null, null_mut};
+
+use foretune_c::foretune_error::*;
+use foretune_c::foretune_progress::*;
+use foretune_c::*;
+use foretune_core::{Ask, profile};
+use support::{FIDELITIES, GRID, Tuner, objective, problem, settings};
+
+#[test]
+fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
+    let mut memory = Box::new(profile::Compact::new());
+    let mut rust = memory.start(support::RUST, profile::COMPACT, 7).unwrap();
+    let mut c = Tuner::start(&problem(), &settings(), 7).unwrap();
+    for task in 0..2 {
+        loop {
+            let (progress, query) = c.ask();
+            match rust.ask() {
+                Ask::Query(expected) => {
+                    assert_eq!(progress, FORETUNE_QUERY);
+                    assert_eq!(query.point[..2].iter().map(|x| x.to_bits()).collect::<Vec<_>>(), {
+                        expected.point().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+                    });
+                    assert_eq!((query.fidelity, query.round), (expected.fidelity() as u32, expected.round()));
+                    let y = objective(&query.point, query.fidelity, task);
+                    if query.round % 7 == 3 {
+                        assert_eq!(c.fail(&query), FORETUNE_OK);
+                        rust.fail(expected).unwrap();
+                    } else {
+                        assert_eq!(c.tell(&query, y), FORETUNE_OK);
+                        rust.tell(expected, y).unwrap();
+                    }
+                    let mut bytes = Vec::new();
+                    rust.snapshot(|piece| bytes.extend_from_slice(piece)).unwrap();
+                    assert_eq!(c.snapshot(), bytes, "a snapshot goes from one to the other");
+                }
+                Ask::Done(_) => break assert_eq!(progress, FORETUNE_DONE),
+                other => panic!("{other:?}"),
+            }
+        }
+        let (best, expected) = (c.recommendation().unwrap(), rust.recommendation().unwrap());
+        assert_eq!((&best.point[..2], best.mean), (expected.point(), expected.mean));
+        assert_eq!(c.status().stop, foretune_stop_reason::FORETUNE_STOP_BUDGET as u32);
+        assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
+        rust.next_task().unwrap();
+    }
+}
+
+#[test]
+fn a_snapshot_restored_in_another_memory_goes_on_bit_for_bit() {
+    let (mut one, mut other) = (Tuner::started(1), Tuner::started(2));
+    for _ in 0..15 {
+        let (_, query) = one.ask();
+        one.tell(&query, objective(&query.point, query.fidelity, 0));
+    }
+    assert_eq!(other.restore(&one.snapshot()), FORETUNE_OK);
+    for _ in 0..5 {
+        let (query, copy) = (one.ask().1, other.ask().1);
+        assert_eq!(query, copy);
+        // Both memories are used side by side.
+        let y = objective(&query.point, query.fidelity, 0);
+        assert_eq!((one.tell(&query, y), other.tell(&query, y)), (FORETUNE_OK, FORETUNE_OK));
+    }
+}
+
+#[test]
+fn knowledge_starts_the_next_task_elsewhere() {
+    let (mut one, mut other) = (Tuner::started(1), Tuner::started(9));
+    one.finish_task(0);
+    let knowledge = one.knowledge().unwrap();
+    assert_eq!(other.load(&knowledge), FORETUNE_OK);
+    assert_eq!(other.status().task, 2);
+    let mut damaged = knowledge.clone();
+    damaged[100] ^= 1;
+    assert_eq!(other.load(&damaged), FORETUNE_CHECKSUM);
+    assert_eq!(other.load(&knowledge[..50]), FORETUNE_TRUNCATED);
+    assert_eq!(other.load(&[]), FORETUNE_TRUNCATED);
+    assert_eq!(other.load(b"something else, and long enough"), FORETUNE_FOREIGN);
+    let minimised = foretune_problem { goal: foretune_goal::FORETUNE_MINIMISE as u32, ..problem() };
+    let mut third = Tuner::start(&minimised, &settings(), 1).unwrap();
+    assert_eq!(third.load(&knowledge), FORETUNE_OTHER_PROBLEM);
+    // SAFETY: pointers are good.
+    let taken =
+        unsafe { foretune_load_from_another_problem(third.pointer, knowledge.as_ptr(), knowledge.len()) };
+    assert_eq!(taken, FORETUNE_OK);
+}
+
+#[test]
+fn null_and_misaligned_pointers_and_memory_that_is_too_small_are_refused() {
+    let (problem, settings, mut tuner) = (problem(), settings(), null_mut());
+    let mut words = vec![0u64; FORETUNE_COMPACT_SIZE / 8];
+    let memory = words.as_mut_ptr().cast::<u8>();
+    let mut start = |memory: *mut u8, size, problem: *const _, settings: *const _| {
+        // SAFETY: pointers are null or good.
+        unsafe { foretune_start(memory.cast(), size, problem, settings, 1, &mut tuner) }
+    };
+    let size = FORETUNE_COMPACT_SIZE;
+    assert_eq!(start(null_mut(), size, &problem, &settings), FORETUNE_NULL);
+    assert_eq!(start(memory, size, null(), &settings), FORETUNE_NULL);
+    assert_eq!(start(memory, size, &problem, null()), FORETUNE_NULL);
+    assert_eq!(start(memory.wrapping_add(4), size - 8, &problem, &settings), FORETUNE_MISALIGNED);
+    assert_eq!(start(memory, 0, &problem, &settings), FORETUNE_TOO_SMALL);
+    let needed = support::check(&problem, &settings).0;
+    assert_eq!(start(memory, needed - 1, &problem, &settings), FORETUNE_TOO_SMALL);
+    let shifted = (&raw const settings).cast::<u8>().wrapping_add(1).cast();
+    assert_eq!(start(memory, size, &problem, shifted), FORETUNE_MISALIGNED);
+    assert!(words.iter().all(|word| *word == 0), "a refusal writes nothing");
+    assert_eq!(start(words.as_mut_ptr().cast(), needed, &problem, &settings), FORETUNE_OK);
+    // SAFETY: pointers are null or good.
+    unsafe {
+        let (mut progress, mut query) = (FORETUNE_WORKING, support::no_query());
+        assert_eq!(foretune_ask(null_mut(), &mut progress, &mut query), FORETUNE_NULL);
+        assert_eq!(foretune_ask(tuner, null_mut(), &mut query), FORETUNE_NULL);
+        assert_eq!(foretune_ask(tuner, &mut progress, null_mut()), FORETUNE_NULL);
+        assert_eq!(foretune_tell(tuner, null(), 1.0), FORETUNE_NULL);
+        assert_eq!(foretune_status(tuner, null_mut()), FORETUNE_NULL);
+        assert_eq!(foretune_deploy(tuner, null()), FORETUNE_NULL);
+        assert_eq!(foretune_load(tuner, null(), 5), FORETUNE_NULL);
+        assert_eq!(foretune_snapshot(tuner, null_mut(), 0, null_mut()), FORETUNE_NULL);
+        assert_eq!(foretune_default_settings(null_mut()), FORETUNE_NULL);
+        let mut status = support::no_status();
+        assert_eq!(foretune_status(tuner, &mut status), FORETUNE_OK);
+        assert_eq!((status.observations, status.to_replay), (0, 0));
+    }
+}
+
+#[test]
+fn memory_without_a_tuner_and_a_tuner_that_was_moved_are_refused() {
+    let mut zeros = vec![0u64; 1024];
+    // SAFETY: initialised, and as large as a tuner.
+    assert_eq!(unsafe { foretune_stop(zeros.as_mut_ptr().cast()) }, FORETUNE_NOT_STARTED);
+    let tuner = Tuner::started(1);
+    let mut copy = tuner.memory.clone();
+    // SAFETY: as above.
+    assert_eq!(unsafe { foretune_stop(copy.as_mut_ptr().cast()) }, FORETUNE_NOT_STARTED);
+}
+
+#[test]
+fn calls_out_of_turn_and_bad_answers_change_nothing() {
+    let mut tuner = Tuner::started(3);
+    assert_eq!(tuner.recommendation(), Err(FORETUNE_OUT_OF_TURN));
+    assert_eq!(tuner.knowledge(), Err(FORETUNE_OUT_OF_TURN));
+    assert_eq!(tuner.call(foretune_next_task), FORETUNE_OUT_OF_TURN);
+    let (_, query) = tuner.ask();
+    let before = tuner.snapshot();
+    assert_eq!(tuner.ask(), (FORETUNE_WAITING, query), "it is had again");
+    for (answer, expected) in [(f32::NAN, FORETUNE_NOT_FINITE), (f32::INFINITY, FORETUNE_NOT_FINITE)] {
+        assert_eq!(tuner.tell(&query, answer), expected);
+    }
+    for other in [
+        foretune_query { round: query.round + 1, ..query },
+        foretune_query { task: 2, ..query },
+        foretune_query { fidelity: 77, ..query },
+        foretune_query { point: [f32::NAN; FORETUNE_MAX_DIMENSIONS], ..query },
+    ] {
+        assert_eq!(tuner.tell(&other, 1.0), FORETUNE_UNKNOWN_QUERY);
+        assert_eq!(tuner.fail(&other), FORETUNE_UNKNOWN_QUERY);
+    }
+    assert_eq!(tuner.answer(&query, Some(1.0), Some(-1.0)), FORETUNE_COST);
+    assert_eq!(tuner.answer(&query, Some(1.0), Some(f32::NAN)), FORETUNE_COST);
+    assert_eq!(tuner.snapshot(), before);
+    assert_eq!(tuner.answer(&query, Some(1.0), Some(0.5)), FORETUNE_OK);
+    assert_eq!(tuner.call(foretune_stop), FORETUNE_OK);
+    assert_eq!(tuner.ask().0, FORETUNE_DONE);
+    assert_eq!(tuner.status().stop, foretune_stop_reason::FORETUNE_STOP_REQUESTED as u32);
+    let mut empty = Tuner::started(3);
+    empty.call(foretune_stop);
+    assert_eq!(empty.ask().0, FORETUNE_DONE);
+    assert_eq!(empty.recommendation(), Err(FORETUNE_NOTHING_OBSERVED));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_words_and_a_running_tuner_survives_a_start_that_fails() {
+    let with = |change: fn(&mut foretune_problem, &mut foretune_settings)| {
+        let (mut problem, mut settings) = (problem(), settings());
+        change(&mut problem, &mut settings);
+        (problem, settings)
+    };
+    let mut tuner = Tuner::started(5);
+    let (_, query) = tuner.ask();
+    for ((problem, settings), error, words) in [
+        (with(|_, s| s.particles = 40), FORETUNE_SETTING, "setting `particles` must be 1 to 16"),
+        (with(|_, s| s.method = 9), FORETUNE_SETTING, "setting `method` must be a foretune_method"),
+        (with(|_, s| s.remeasure = 2), FORETUNE_SETTING, "setting `remeasure` must be 0 or 1"),
+        (with(|_, s| s.beta = f32::NAN), FORETUNE_SETTING, "setting `beta` must be 0 to 1e6"),
+        (with(|_, s| s.candidates = u32::MAX), FORETUNE_OK, "all is well"),
+        (with(|_, s| s.observations = 3), FORETUNE_CAPACITY, "observations: 15 needed"),
+        (with(|_, s| s.observations = 70_000), FORETUNE_CAPACITY, "room for 65535"),
+        (with(|p, _| p.dimension_count = 17), FORETUNE_DIMENSION, "16 at most"),
+        (with(|p, _| p.dimension_count = 0), FORETUNE_DIMENSION, "one at least"),
+        (with(|p, _| p.dimensions = null()), FORETUNE_NULL, "a pointer is null"),
+        (with(|p, _| p.fidelity_count = usize::MAX), FORETUNE_FIDELITY, "8 at most"),
+        (with(|p, _| p.limit_count = 9), FORETUNE_LIVE, "8 `limits` at most"),
+        (with(|p, _| p.budget = f32::NAN), FORETUNE_BUDGET, "budget"),
+        (with(|p, _| p.goal = 2), FORETUNE_LIVE, "foretune_goal"),
+        (with(|p, _| p.floor = 4), FORETUNE_LIVE, "foretune_floor"),
+        (with(|p, _| p.floor = 1), FORETUNE_LIVE, "risk"),
+        (with(|p, _| p.dimensions = GRID.as_ptr()), FORETUNE_DIMENSION, "foretune_dimension_kind"),
+    ] {
+        let (size, found, text) = support::check(&problem, &settings);
+        assert_eq!(found, error, "{text}");
+        assert!(text.contains(words), "{text}, not {words}");
+        assert_eq!(size == 0, error != FORETUNE_OK);
+        // SAFETY: pointers are null or good.
+        let started = unsafe {
+            let memory = tuner.memory.as_mut_ptr().cast();
+            foretune_start(memory, FORETUNE_COMPACT_SIZE, &problem, &settings, 5, &mut tuner.pointer)
+        };
+        assert_eq!(started, if error == FORETUNE_OK { FORETUNE_TOO_SMALL } else { error });
+    }
+    assert_eq!(tuner.ask(), (FORETUNE_WAITING, query));
+    assert_eq!(tuner.tell(&query, 0.5), FORETUNE_OK);
+}
+
+#[test]
+fn a_system_in_service_is_tuned_within_its_limits() {
+    let (deployed, coefficients) = ([-2.0, 0.3], [1.0, 0.0]);
+    let limit = foretune_limit { coefficients: coefficients.as_ptr(), at_most: 1.0 };
+    let problem = foretune_problem {
+        deployed: deployed.as_ptr(),
+        floor: foretune_floor::FORETUNE_FLOOR_DROP as u32,
+        floor_level: 0.3,
+        risk: 0.1,
+        tolerance: 0.001,
+        limits: &limit,
+        limit_count: 1,
+        ..problem()
+    };
+    let mut settings = settings();
+    // SAFETY: the pointer is good.
+    unsafe { foretune_live_settings(&mut settings) };
+    settings.candidates = 80;
+    let mut tuner = Tuner::start(&problem, &settings, 4).unwrap();
+    // SAFETY: pointers are good.
+    unsafe {
+        assert_eq!(foretune_add_past(tuner.pointer, [-2.5, 0.5].as_ptr(), 1, 0.4), FORETUNE_OK);
+        assert_eq!(foretune_add_past(tuner.pointer, [99.0, 0.5].as_ptr(), 1, 0.4), FORETUNE_LIVE);
+        assert_eq!(foretune_deploy(tuner.pointer, [2.0, 0.3].as_ptr()), FORETUNE_LIVE);
+        assert_eq!(foretune_deploy(tuner.pointer, [-2.2, 0.3].as_ptr()), FORETUNE_OK);
+    }
+    let (_, first) = tuner.ask();
+    assert!((first.point[0] + 2.2).abs() < 1e-5, "{first:?}");
+    loop {
+        let (progress, query) = tuner.ask();
+        if progress == FORETUNE_DONE {
+            break;
+        }
+        assert!(query.point[0] <= 1.0);
+        tuner.tell(&query, objective(&query.point, query.fidelity, 0));
+    }
+    let status = tuner.status();
+    assert_eq!((status.live, status.past), (1, 1));
+    assert!(status.meanwhile.is_finite() && status.worst.is_finite() && status.margin.is_finite());
+    assert!(tuner.recommendation().unwrap().point[0] <= 1.0);
+    assert_eq!(Tuner::started(1).status().live, 0);
+}
+
+#[test]
+fn sizes_are_enough_over_a_grid() {
+    for d in [1usize, 2, 4, 9, 16] {
+        for m in [1usize, 4, 7] {
+            for n in [15u32, 16, 17, 64, 200] {
+                for (v, q) in [(1u32, 16u32), (10, 80), (16, 300)] {
+                    let dimensions = vec![support::INTERVAL; d];
+                    let fidelities = vec![FIDELITIES[0]; m];
+                    let problem = foretune_problem {
+                        dimensions: dimensions.as_ptr(),
+                        dimension_count: d,
+                        fidelities: fidelities.as_ptr(),
+                        fidelity_count: m,
+                        ..problem()
+                    };
+                    let settings =
+                        foretune_settings { observations: n, particles: v, candidates: q, ..settings() };
+                    let (size, error, text) = support::check(&problem, &settings);
+                    assert_eq!(error, FORETUNE_OK, "{text}");
+                    let bound = support::bound(d, m, n as usize, v as usize, q as usize);
+                    assert!(size <= bound && bound < size + 1000, "{size} of {bound}");
+                }
+            }
+        }
+    }
+    assert!(support::bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
+}
+
+#[test]
+fn every_error_has_a_text() {
+    // SAFETY: texts are constants that end with a zero.
+    let text = |error: u32| unsafe { CStr::from_ptr(foretune_error_text(error)) }.to_str().unwrap();
+    assert_eq!(text(FORETUNE_OUT_OF_TURN as u32), "the call does not fit what the tuner is doing now");
+    assert_eq!(text(9999), "unknown error");
+}
