@@ -310,6 +310,31 @@ mod tests {
         }
     }
 
+    /// The table of `docs/problems.md`: `cargo test --release -p host-sim --lib how_far -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement: it takes a minute, and its table is in the documents"]
+    fn how_far_the_optimum_moves() {
+        for problem in NAMES.map(|named| named.problem) {
+            let spec = problem.spec();
+            let truth = spec.fidelities.len() - 1;
+            let (mut moved, mut lost, mut count) = (0.0, 0.0, 0.0);
+            for seed in 0..10 {
+                let tasks: Vec<_> = problem.tasks(seed).take(6).collect();
+                for pair in tasks.windows(2) {
+                    let [old, new] = [&pair[0], &pair[1]].map(|task| task.optimum_at());
+                    let part = |((a, b), d): ((&f64, &f64), &DimensionSpec)| {
+                        let (low, high) = d.range();
+                        ((a - b) / (high - low)).powi(2)
+                    };
+                    moved += old.iter().zip(&new).zip(&spec.dimensions).map(part).sum::<f64>().sqrt();
+                    lost += pair[1].optimum() - pair[1].value(truth, &old);
+                    count += 1.0;
+                }
+            }
+            println!("| {problem} | {:.3} | {:.3} |", moved / count, lost / count);
+        }
+    }
+
     /// Values of a second implementation, in Python; see `golden/problems.py`.
     #[test]
     fn values_agree_with_another_implementation() {
