@@ -20,6 +20,8 @@ pub(crate) enum Purpose {
     Coin = 5,
     /// Points around the best ones; one stream per refinement.
     Refine = 6,
+    /// Noise of learning steps; the step in place of the round, one stream per particle and slice.
+    Diffusion = 7,
 }
 
 /// A stream of random numbers.

@@ -1,5 +1,5 @@
 //! What a user chooses: method, model, learning, search. Presets: [`Settings::PAPER`], [`Settings::DEFAULT`],
-//! [`Settings::LIVE`].
+//! [`Settings::LIVE`], [`Settings::DEEP`].
 
 use core::f32::consts::FRAC_1_SQRT_2;
 
@@ -253,6 +253,31 @@ impl Settings {
         ..Settings::DEFAULT
     };
 
+    /// The paper's model and method with what it takes to work: the deep map with weights whose prior's mass is a kernel
+    /// that is neither white noise nor constant, steps that sample instead of collapsing to the prior's mode, learning
+    /// after every observation, a narrow density estimate, a small β, and what [`Settings::DEFAULT`] recommends and
+    /// discounts. Points are not carried.
+    pub const DEEP: Settings = Settings {
+        model: ModelSettings {
+            prior: Prior {
+                weights: Weights::PerInput(3.0),
+                gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+                ..Settings::PAPER.model.prior
+            },
+            scaling: Scaling::Initial,
+            ..Settings::PAPER.model
+        },
+        learning: LearningSettings {
+            step: Step::Langevin { rate: 0.01 },
+            steps_per_round: 10,
+            steps_per_task: 40,
+            ..Settings::PAPER.learning
+        },
+        transfer: TransferSettings { beta: 0.05, kde_bandwidth: 0.1, ..Settings::PAPER.transfer },
+        search: SearchSettings { candidates: 256, ..Settings::DEFAULT.search },
+        ..Settings::PAPER
+    };
+
     /// The settings, if all are in range.
     ///
     /// # Errors
@@ -377,6 +402,7 @@ impl Settings {
             Step::Plain { .. } => 0,
             Step::Adam { .. } => 1,
             Step::Shared { .. } => 2,
+            Step::Langevin { .. } => 3,
         };
         for word in [
             method,

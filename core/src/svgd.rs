@@ -12,6 +12,7 @@ use heapless::Vec;
 use crate::linalg::{LANES, Matrix, MatrixMut, column, column_mut};
 use crate::math;
 use crate::prior::{self, MAX_PARTICLES};
+use crate::random::Random;
 
 /// Width of the kernel between particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,13 @@ pub enum Step {
         /// Step size; above 0.
         rate: f32,
     },
+    /// A step that samples: `θ + η Ω ± √(2η/V)`, the sign of each number by the toss of a coin, `η Ω` at most five times
+    /// that. Stein drift with Langevin noise: the particles stay where the prior's mass is, which in thousands of
+    /// dimensions is not where its mode is.
+    Langevin {
+        /// `η`; above 0.
+        rate: f32,
+    },
     /// Divides by the root of a running mean (decay 0.99) of `Ω²` that all particles share; needs one row of memory.
     Shared {
         /// Step size; above 0.
@@ -48,15 +56,24 @@ impl Step {
     /// Rows of memory that this needs for `v` particles.
     pub const fn rows(&self, v: usize) -> usize {
         match self {
-            Step::Plain { .. } => 0,
+            Step::Plain { .. } | Step::Langevin { .. } => 0,
             Step::Adam { .. } => 2 * v,
             Step::Shared { .. } => 1,
         }
     }
 
     pub(crate) const fn rate(&self) -> f32 {
-        let (Step::Plain { rate } | Step::Adam { rate } | Step::Shared { rate }) = *self;
+        let (Step::Plain { rate } | Step::Langevin { rate } | Step::Adam { rate } | Step::Shared { rate }) =
+            *self;
         rate
+    }
+
+    /// By how much [`diffuse`] moves each number; 0 for steps that do not sample.
+    pub(crate) fn noise(&self, v: usize) -> f32 {
+        match self {
+            Step::Langevin { rate } => math::sqrt(2.0 * rate / v as f32),
+            _ => 0.0,
+        }
     }
 }
 
@@ -68,6 +85,9 @@ const SECOND_DECAY: f32 = 0.99;
 const EPSILON: f32 = 1e-8;
 /// No drift is larger: its square is finite.
 const LARGEST_DRIFT: f32 = 1e18;
+
+/// A Langevin step's drift is at most so many times its noise: where the likelihood is steep, it would overshoot.
+const LARGEST_PULL: f32 = 5.0;
 
 /// A square table over particles.
 pub type Pairs = [[f32; MAX_PARTICLES]; MAX_PARTICLES];
@@ -252,6 +272,14 @@ pub fn apply(
                 shift_all(column_mut(particles, own), column(drifts, own), rate);
             }
         }
+        Step::Langevin { rate } => {
+            let bound = LARGEST_PULL * step.noise(v);
+            for own in 0..v {
+                for (theta, drift) in column_mut(particles, own).iter_mut().zip(column(drifts, own)) {
+                    shift(theta, math::clamp(rate * drift, -bound, bound));
+                }
+            }
+        }
         Step::Shared { rate } => {
             let correction = 1.0 - power(SECOND_DECAY, count);
             for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
@@ -274,6 +302,18 @@ pub fn apply(
                     shift(theta, rate * (*first / corrections.0) / root);
                 }
             }
+        }
+    }
+}
+
+/// Moves every number of a particle by `noise`, up or down as the stream says. Two values have the mean and the variance
+/// of a normal one, which is all that many small steps keep of it, and take one bit each.
+pub(crate) fn diffuse(theta: &mut [f32], noise: f32, random: &mut Random) {
+    for some in theta.chunks_mut(32) {
+        let mut bits = random.bits();
+        for theta in some {
+            shift(theta, f32::from_bits(noise.to_bits() | (bits << 31)));
+            bits >>= 1;
         }
     }
 }
@@ -325,7 +365,7 @@ fn power(mut x: f32, mut n: u32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, Random};
+    use crate::random::Purpose;
     extern crate std;
     use std::vec::Vec;
 

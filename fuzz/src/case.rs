@@ -128,7 +128,12 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     transfer.kde_mix = sane(u, &[0.0, 0.2, 1.0])?;
     learning.bandwidth =
         *u.choose(&[Bandwidth::Median, Bandwidth::Fixed(1.0 / 1.326), Bandwidth::Fixed(1e9)])?;
-    learning.step = *u.choose(&[Step::Plain { rate }, Step::Adam { rate }, Step::Shared { rate }])?;
+    learning.step = *u.choose(&[
+        Step::Plain { rate },
+        Step::Adam { rate },
+        Step::Shared { rate },
+        Step::Langevin { rate },
+    ])?;
     learning.steps_per_round = u.int_in_range(0..=2)?;
     learning.steps_per_task = u.int_in_range(0..=3)?;
     transfer.carried = u.int_in_range(0..=8)?;

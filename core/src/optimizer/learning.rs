@@ -1,9 +1,10 @@
 //! Learning `θ` from the current task's data, slice by slice: Eq. (38), (39).
 
-use super::state::State;
+use super::state::{State, Task};
 use crate::kernel::PairSums;
 use crate::linalg::{LANES, column, column_mut};
 use crate::prior::{self, Centres, Kde};
+use crate::random::{Purpose, Random};
 use crate::svgd;
 
 /// Parameters moved in one slice.
@@ -143,6 +144,15 @@ impl Learning {
         let mut moments = memory.moments.rows_mut(first, some);
         let step = state.settings.learning.step;
         svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
+        let noise = step.noise(particles.ncols());
+        if noise > 0.0 {
+            let Task { seed, number, steps, .. } = state.task;
+            for v in 0..particles.ncols() {
+                let index = ((v << 16) | (first / CHUNK)) as u32;
+                let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
+                svgd::diffuse(column_mut(&mut particles, v), noise, &mut random);
+            }
+        }
     }
 }
 

@@ -350,7 +350,7 @@ macro_rules! memory {
     ($($name:ident: $value:expr),* $(,)?) => {
         $crate::memory!(@ {
             #[allow(unused_imports)]
-            use $crate::{Map::{Ard, Deep}, Step::{Adam, Plain, Shared}};
+            use $crate::{Map::{Ard, Deep}, Step::{Adam, Langevin, Plain, Shared}};
             #[allow(clippy::needless_update)]
             const CAPACITIES: $crate::Capacities =
                 $crate::Capacities { $($name: $value,)* ..$crate::Capacities::NONE };

@@ -3,6 +3,7 @@ use super::*;
 const _: () = assert!(Settings::PAPER.checked().is_ok());
 const _: () = assert!(Settings::DEFAULT.checked().is_ok());
 const _: () = assert!(Settings::LIVE.checked().is_ok());
+const _: () = assert!(Settings::DEEP.checked().is_ok());
 
 /// The default preset with one field changed.
 fn with(change: impl FnOnce(&mut Settings)) -> Settings {
@@ -63,6 +64,7 @@ fn every_setting_is_in_the_fingerprint() {
         with(|s| s.transfer.kde_mix = 0.3),
         with(|s| s.learning.bandwidth = Bandwidth::Fixed(0.3)),
         with(|s| s.learning.step = Step::Shared { rate: 0.05 }),
+        with(|s| s.learning.step = Step::Langevin { rate: 0.05 }),
         with(|s| s.learning.step = Step::Adam { rate: 0.06 }),
         with(|s| s.learning.steps_per_round = 4),
         with(|s| s.learning.steps_per_task = 4),

@@ -3,8 +3,8 @@
 //! Where the noise drowns all values the likelihood is flat, and what is left is the prior.
 
 use foretune_core::{
-    Bandwidth, Fidelity, LearningSettings, LogNormal, Method, ModelSettings, Prior, Problem, SearchSettings,
-    Settings, Step, TransferSettings,
+    Bandwidth, Fidelity, LearningSettings, LogNormal, Map, Method, ModelSettings, Prior, Problem,
+    SearchSettings, Settings, Step, TransferSettings, Weights,
 };
 
 use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, tune};
@@ -133,4 +133,30 @@ fn a_narrow_density_keeps_the_particles_apart_and_a_wide_one_draws_them_together
     let (narrow, wide) = (share(0.2), share(3.0));
     assert!(narrow > 0.95 && narrow < 1.05, "{narrow}");
     assert!(wide < 0.6, "{wide}");
+}
+
+/// Steps that sample stay where the prior's mass is: the particles' mean square is the prior's variance, at the end of
+/// every task, while steps up the density go to the mode, where all parameters are zero.
+#[test]
+fn steps_with_noise_sample_the_prior_where_plain_ones_collapse_to_its_mode() {
+    let mean_square = |step: Step| {
+        let settings = Settings {
+            model: ModelSettings {
+                particles: 4,
+                map: Map::Deep { width: 16 },
+                prior: Prior { weights: Weights::PerInput(3.0), ..SETTINGS.model.prior },
+                ..APART.model
+            },
+            learning: LearningSettings { step, steps_per_task: 400, ..APART.learning },
+            ..APART
+        };
+        let tasks = learn(settings, 1);
+        let pairs = before_and_after(&tasks[0]);
+        let square = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).map(|x| x * x).sum::<f64>();
+        square(|pair| pair.1) / square(|pair| pair.0)
+    };
+    let sampled = mean_square(Step::Langevin { rate: 0.02 });
+    assert!((0.8..1.25).contains(&sampled), "{sampled}");
+    let climbed = mean_square(Step::Plain { rate: 0.02 });
+    assert!(climbed < 0.3, "{climbed}");
 }

@@ -9,7 +9,7 @@ use foretune_core::{
 use crate::oracle::{Model, Observation, Offsets, Point};
 
 /// Room for the whole space among the candidates.
-type Small = memory!(dimensions: 2, fidelities: 2, observations: 40, particles: 4, map: Ard, candidates: 64);
+type Small = memory!(dimensions: 2, fidelities: 2, observations: 40, particles: 4, map: Deep { width: 16 }, candidates: 64);
 
 /// Levels of each dimension.
 const LEVELS: u16 = 8;

@@ -99,6 +99,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         Step::Adam { rate: 0.05 },
         Step::Adam { rate: 10.0 },
         Step::Shared { rate: 0.05 },
+        Step::Langevin { rate: 0.01 },
     ]);
     let bandwidth =
         prop::sample::select(vec![Bandwidth::Median, Bandwidth::Fixed(0.75), Bandwidth::Fixed(1e9)]);

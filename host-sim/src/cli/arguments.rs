@@ -21,6 +21,8 @@ pub(crate) enum PresetName {
     Default,
     /// The default for a system in service: nearer to what is known to be good, memory from the first query on.
     Live,
+    /// The paper's deep map with steps that sample, so that it learns without collapsing.
+    Deep,
 }
 
 impl From<PresetName> for Preset {
@@ -29,6 +31,7 @@ impl From<PresetName> for Preset {
             PresetName::Paper => Self::Paper,
             PresetName::Default => Self::Default,
             PresetName::Live => Self::Live,
+            PresetName::Deep => Self::Deep,
         }
     }
 }

@@ -182,12 +182,13 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "step",
-        takes: "plain:RATE, adam:RATE or shared:RATE, the rate above 0 up to 10",
-        help: "how particles move: plain steps, Adam, or one second moment shared by all particles",
+        takes: "plain:RATE, adam:RATE, shared:RATE or langevin:RATE, the rate above 0 up to 10",
+        help: "how particles move: plain steps, Adam, one second moment shared by all particles, or steps with noise that sample",
         get: |s| match s.core.learning.step {
             Step::Plain { rate } => pair("plain", rate),
             Step::Adam { rate } => pair("adam", rate),
             Step::Shared { rate } => pair("shared", rate),
+            Step::Langevin { rate } => pair("langevin", rate),
         },
         set: |s, text| {
             let (kind, rate) = text.split_once(':')?;
@@ -198,6 +199,7 @@ pub const KEYS: &[Key] = &[
                     ("plain", Step::Plain { rate }),
                     ("adam", Step::Adam { rate }),
                     ("shared", Step::Shared { rate }),
+                    ("langevin", Step::Langevin { rate }),
                 ],
             )?;
             Some(())

@@ -33,6 +33,8 @@ pub enum Preset {
     Default,
     /// Ours for a system in service, with a floor.
     Live,
+    /// The paper's model, made to work.
+    Deep,
 }
 
 impl Preset {
@@ -42,6 +44,7 @@ impl Preset {
             Self::Paper => "paper",
             Self::Default => "default",
             Self::Live => "live",
+            Self::Deep => "deep",
         }
     }
 }
@@ -68,6 +71,7 @@ impl Setup {
             Preset::Paper => Settings::PAPER,
             Preset::Default => Settings::DEFAULT,
             Preset::Live => Settings::LIVE,
+            Preset::Deep => Settings::DEEP,
         };
         if preset == Preset::Paper {
             core.model.scaling = fixed;
