@@ -4,8 +4,9 @@
 //! a sample is taken, always the same, from each module by its share. A mutant that the core's own tests miss has the tests
 //! of all packages run against it. Digests are left out: they notice everything, and one command rewrites them.
 //!
-//! A mutant that is done is kept below `target/mutants`, in a folder for this very source, so that the command goes on where it
-//! was interrupted. Each is a shard of its own: names cannot select one, as `cargo-mutants` 27 lets some pass any filter.
+//! Mutants are made in a copy of the sources, `target/mutants/source`: in one place, so that only what a mutant changes is built
+//! anew. One that is done is kept below `target/mutants`, in a folder for this very source, so that the command goes on where
+//! it was interrupted. Each is a shard of its own: names cannot select one, as `cargo-mutants` 27 lets some pass any filter.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ const OUTCOMES: [&str; 4] = ["caught", "timeout", "missed", "unviable"];
 /// Tests a sample of at least so many mutants of `core/src`, and prints what was missed.
 pub fn measure(sample: usize) -> Result<(), Error> {
     crates_io("cargo-mutants", &["--debug"])?;
+    copy_sources()?;
     let all = list()?;
     let chosen = choose(&all, sample);
     let folder = target_dir().join("mutants").join(format!("{:016x}", key(&chosen)?));
@@ -59,10 +61,33 @@ fn list() -> Result<Vec<String>, Error> {
 
 fn mutants() -> Command {
     let mut command = Command::new("nice");
-    command.args(["-n", "10", "cargo", "mutants"]).current_dir(root());
-    // Copies of the sources share what does not change.
+    command.args(["-n", "10", "cargo", "mutants", "--in-place"]).current_dir(source());
     command.env("CARGO_TARGET_DIR", target_dir().join("mutants").join("build"));
     command
+}
+
+/// Where the copy of the sources lies.
+fn source() -> PathBuf {
+    target_dir().join("mutants").join("source")
+}
+
+/// Copies what git knows and the copy has not, or has otherwise: a mutant that was interrupted may be left in it.
+fn copy_sources() -> Result<(), Error> {
+    let files = read(Command::new("git").arg("ls-files").current_dir(root()));
+    let files = files.ok_or_else(|| Error::failed("`git ls-files` failed"))?;
+    for file in files.lines() {
+        let (from, to) = (root().join(file), source().join(file));
+        // A file that is no longer there is not missed: the tests would not see it either.
+        let Ok(text) = std::fs::read(from) else { continue };
+        if std::fs::read(&to).is_ok_and(|old| old == text) {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(to, text)?;
+    }
+    Ok(())
 }
 
 /// The module that a mutant is of: `core/src/gp/…` and `core/src/gp.rs:…` are both `gp`.
@@ -131,6 +156,7 @@ impl Mutant<'_> {
             return Ok(outcome);
         }
         std::fs::create_dir_all(folder)?;
+        copy_sources()?;
         let mut command = mutants();
         command.args(["--file", FILES, "--shard", &self.shard, "--timeout", TIMEOUT, "--output"]).arg(folder);
         command.args(["--baseline", if baseline { "run" } else { "skip" }]);
