@@ -204,8 +204,12 @@ impl Source for Bench<'_> {
             standing.expected.map(|best| format!(", {} expected of the best", short_number(best.into())));
         let best = standing.best.map(|best| format!(", best so far {}", short_number(best.into())));
         let best = expected.or(best);
+        let doubted = match standing.doubted {
+            0 => String::new(),
+            count => format!(", {count} doubted"),
+        };
         let line = format!(
-            "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}]",
+            "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}{doubted}]",
             ask.id,
             tune::setting(self.target, &told.point),
             self.target.fidelities[told.fidelity].name,
@@ -279,6 +283,13 @@ fn summary(
         task.answers.len(),
         ended.reason
     )?;
+    if ended.doubted > 0 {
+        let doubted = ended.doubted;
+        writeln!(
+            out,
+            "Doubted: {doubted} of the answers, too far from all others and not confirmed by a second."
+        )?;
+    }
     writeln!(out, "What was learnt is in {}; the same command again runs the next task.", shown(state))?;
     Ok(())
 }

@@ -95,6 +95,11 @@ pub trait Tuner {
     /// How often numerics had to help themselves in this task.
     fn fallbacks(&self) -> Fallbacks;
 
+    /// Answers of this task that lie too far from all others, and were not confirmed.
+    fn doubted(&self) -> usize {
+        0
+    }
+
     /// What the model expects of the best point that it looked at for the last query.
     fn expected(&self) -> Option<f32> {
         None
@@ -172,6 +177,10 @@ impl Tuner for Optimizer<'_> {
 
     fn fallbacks(&self) -> Fallbacks {
         self.status().fallbacks
+    }
+
+    fn doubted(&self) -> usize {
+        self.status().doubted
     }
 
     fn expected(&self) -> Option<f32> {

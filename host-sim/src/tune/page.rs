@@ -82,7 +82,8 @@ fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
 
 /// What each task came to.
 fn task_table(target: &Target, state: &State) -> String {
-    let mut headings: Vec<String> = ["Task", "Measurements", "Failed", "Spent"].map(String::from).to_vec();
+    let mut headings: Vec<String> =
+        ["Task", "Measurements", "Failed", "Doubted", "Spent"].map(String::from).to_vec();
     headings.extend(target.fidelities.iter().map(|rung| format!("Of these “{}”", rung.name)));
     headings.extend(["Recommended", "Expected of it", "Why it ended"].map(String::from));
     let row = |(i, task): (usize, &TaskState)| {
@@ -91,6 +92,7 @@ fn task_table(target: &Target, state: &State) -> String {
             (i + 1).to_string(),
             task.answers.len().to_string(),
             count(&|told| told.value().is_none()),
+            task.ended.as_ref().map_or("–".into(), |ended| ended.doubted.to_string()),
             short_number(task.spent()),
         ];
         cells.extend((0..target.fidelities.len()).map(|m| count(&|told| told.fidelity == m)));

@@ -56,6 +56,8 @@ pub struct Standing {
     pub best: Option<f32>,
     /// What the model expected of the best point so far when it asked, if it had one by then.
     pub expected: Option<f32>,
+    /// Answers that lie too far from all others, and were not confirmed by a second.
+    pub doubted: usize,
 }
 
 /// Where answers come from, and who hears what becomes of them.
@@ -217,7 +219,7 @@ impl Tuning {
             return Ok(());
         }
         if !self.estimate_noise(source)? {
-            return self.end(None, Reason::Stopped, String::new());
+            return self.end(None, Reason::Stopped, 0, String::new());
         }
         let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
@@ -285,7 +287,7 @@ impl Tuning {
                 Answer::Value(..) => answer = source.refused(&ask, NOT_FINITE)?,
             }
         }
-        self.record(&ask, answer, None, source)?;
+        self.record(&ask, answer, (None, 0), source)?;
         Ok(true)
     }
 
@@ -298,7 +300,7 @@ impl Tuning {
         &mut self,
         ask: &Ask,
         answer: Answer,
-        expected: Option<f32>,
+        (expected, doubted): (Option<f32>, usize),
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
@@ -310,7 +312,7 @@ impl Tuning {
         let told = Told { point, fidelity, why, outcome, cost };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
-        source.told(ask, &told, &Standing { expected, ..self.standing()? })
+        source.told(ask, &told, &Standing { expected, doubted, ..self.standing()? })
     }
 
     fn standing(&self) -> Result<Standing, Error> {
@@ -321,7 +323,7 @@ impl Tuning {
         };
         let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(Told::value);
         let (spent, budget) = (task.spent(), task.begun.budget);
-        Ok(Standing { spent, budget, best: values.reduce(better), expected: None })
+        Ok(Standing { spent, budget, best: values.reduce(better), expected: None, doubted: 0 })
     }
 
     fn run(&mut self, space: &Space, tuner: &mut dyn Tuner, source: &mut dyn Source) -> Result<(), Error> {
@@ -341,7 +343,7 @@ impl Tuning {
             let Some(answer) = answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
             };
-            self.record(&ask, answer, expected, source)?;
+            self.record(&ask, answer, (expected, tuner.doubted()), source)?;
         }
     }
 
@@ -368,13 +370,14 @@ impl Tuning {
             let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
             (point, advice.mean, advice.deviation)
         });
-        self.end(advice, reason, to_hex(&tuner.knowledge()?))
+        self.end(advice, reason, tuner.doubted(), to_hex(&tuner.knowledge()?))
     }
 
     fn end(
         &mut self,
         advice: Option<(Vec<f64>, f32, f32)>,
         reason: Reason,
+        doubted: usize,
         learnt: String,
     ) -> Result<(), Error> {
         let spent = self.task()?.spent();
@@ -385,7 +388,7 @@ impl Tuning {
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
-        task.ended = Some(Ended { point, mean, deviation, reason, spent });
+        task.ended = Some(Ended { point, mean, deviation, reason, spent, doubted });
         self.save()
     }
 }

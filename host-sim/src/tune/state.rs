@@ -112,6 +112,9 @@ pub struct Ended {
     pub reason: Reason,
     /// What the task spent of its budget.
     pub spent: f64,
+    /// Answers that lay too far from all others, and were not confirmed by a second.
+    #[serde(default)]
+    pub doubted: usize,
 }
 
 /// What a task began with; none of it may change before it ends.

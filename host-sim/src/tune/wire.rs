@@ -92,13 +92,17 @@ impl Wire<'_> {
     /// The end of a task.
     pub fn recommendation(self, ended: &Ended) -> String {
         let (reason, spent) = (word(ended.reason), number(ended.spent));
+        let doubted = match ended.doubted {
+            0 => String::new(),
+            count => format!(",\"doubted\":{count}"),
+        };
         let Some(point) = &ended.point else {
             return format!(
-                "{{\"recommendation\":{{\"setting\":null,\"reason\":\"{reason}\",\"spent\":{spent}}}}}"
+                "{{\"recommendation\":{{\"setting\":null,\"reason\":\"{reason}\",\"spent\":{spent}{doubted}}}}}"
             );
         };
         format!(
-            "{{\"recommendation\":{{\"setting\":{},\"mean\":{},\"deviation\":{},\"reason\":\"{reason}\",\"spent\":{spent}}}}}",
+            "{{\"recommendation\":{{\"setting\":{},\"mean\":{},\"deviation\":{},\"reason\":\"{reason}\",\"spent\":{spent}{doubted}}}}}",
             self.setting(point),
             single(ended.mean),
             single(ended.deviation)
@@ -159,11 +163,22 @@ mod tests {
             "{\"tell\":{\"id\":7,\"value\":0.1,\"cost\":2.0}}"
         );
         assert_eq!(wire.told(&ask, &told(Outcome::Failed, 1.0)), "{\"fail\":{\"id\":7}}");
-        let ended =
-            Ended { point: Some(ask.point), mean: 1.5, deviation: 0.25, reason: Reason::Budget, spent: 60.0 };
+        let ended = Ended {
+            point: Some(ask.point),
+            mean: 1.5,
+            deviation: 0.25,
+            reason: Reason::Budget,
+            spent: 60.0,
+            doubted: 0,
+        };
         assert_eq!(
             wire.recommendation(&ended),
             "{\"recommendation\":{\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"mean\":1.5,\"deviation\":0.25,\"reason\":\"budget\",\"spent\":60.0}}"
+        );
+        let nothing = Ended { point: None, doubted: 2, ..ended };
+        assert_eq!(
+            wire.recommendation(&nothing),
+            "{\"recommendation\":{\"setting\":null,\"reason\":\"budget\",\"spent\":60.0,\"doubted\":2}}"
         );
         assert_eq!(wire.error("a \"b\"\n"), "{\"error\":\"a \\\"b\\\"\\n\"}");
     }

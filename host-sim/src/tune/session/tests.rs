@@ -46,7 +46,7 @@ fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) 
             let advice = tuner.advice().unwrap();
             let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
             let (mean, deviation) = (advice.mean, advice.deviation);
-            ends.push(Ended { point: Some(point), mean, deviation, reason: reason(stop), spent });
+            ends.push(Ended { point: Some(point), mean, deviation, reason: reason(stop), spent, doubted: 0 });
             tuner.next_task().unwrap();
         }
     }
@@ -166,4 +166,27 @@ fn what_may_not_change_is_refused_by_name() {
     tuning.play(&mut Bowl::new(&plain)).unwrap();
     assert_eq!(tuning.state().current().unwrap().begun.budget, 31.0);
     assert_eq!(tuning.state().current().unwrap().begun.deployed, Some(vec![-60.0, 0.5]));
+}
+
+#[test]
+fn an_absurd_answer_is_asked_for_again_and_the_end_says_that_it_is_doubted() {
+    let absurd = |ask: &Ask| (ask.id == 12).then_some(Answer::Value(1e3, None));
+    let folder = tempfile::tempdir().unwrap();
+    for limit in [usize::MAX, 1] {
+        let path = folder.path().join(format!("{limit}.state"));
+        let mut asked = Vec::new();
+        let ended = loop {
+            let mut tuning = open(&target(), &path).unwrap();
+            let mut source = Bowl { limit, ..Bowl::new(&absurd) };
+            let played = tuning.play(&mut source);
+            asked.extend(source.asked);
+            match played {
+                Ok(()) => break tuning.ended().unwrap().clone(),
+                Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
+            }
+        };
+        assert_eq!((&asked[11].point, asked[11].fidelity), (&asked[12].point, asked[12].fidelity));
+        assert_eq!(asked[12].why, Why::Search);
+        assert_eq!(ended.doubted, 1);
+    }
 }
