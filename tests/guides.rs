@@ -154,7 +154,7 @@ mod problem {
             assert!((speed.0..=speed.1).contains(&best[0]) && (angle.0..=angle.1).contains(&best[1]));
             assert!(day.value(1, &spec.deployed) < day.optimum());
         }
-        assert!(pump::Pump.foreign_task(7, 0).optimum_at()[0] > 2000.0);
+        assert!(pump::Pump.unlike_task(7, 0).optimum_at()[0] > 2000.0);
     }
 }
 

@@ -22,18 +22,18 @@ pub fn seeds() -> Vec<Vec<u8>> {
 /// Runs an input.
 pub fn run(bytes: &[u8]) {
     // Running out of bytes ends an input, as it should.
-    let _ = play(&mut Unstructured::new(bytes), &mut Tally::default());
+    let _ = play(&mut Unstructured::new(bytes), &mut Counts::default());
 }
 
 /// How far inputs get.
 #[derive(Debug, Default)]
-struct Tally {
+struct Counts {
     answers: usize,
     tasks: u32,
     copies: usize,
 }
 
-fn play(u: &mut Unstructured<'_>, tally: &mut Tally) -> Result<()> {
+fn play(u: &mut Unstructured<'_>, counts: &mut Counts) -> Result<()> {
     let case = Case::draw(u)?;
     let good = case.settings.checked().is_ok() && case.problem().checked().is_ok();
     let mut memory = Box::new(Toy::new());
@@ -45,16 +45,16 @@ fn play(u: &mut Unstructured<'_>, tally: &mut Tally) -> Result<()> {
     let mut game = Game { case: &case, tuner, model: Model::default(), open: None, void: None, copies: 0 };
     for _ in 0..CALLS {
         if let Err(end) = game.call(u) {
-            tally.add(&game);
+            counts.add(&game);
             return Err(end);
         }
         game.check();
     }
-    tally.add(&game);
+    counts.add(&game);
     Ok(())
 }
 
-impl Tally {
+impl Counts {
     fn add(&mut self, game: &Game<'_>) {
         self.answers += game.model.answers.len();
         self.tasks += game.model.tasks;
@@ -152,10 +152,13 @@ impl Game<'_> {
         assert!(self.open.is_none());
         assert_eq!(*self.model.ended.get_or_insert(stop), stop, "an end does not change");
         let problem = self.case.problem();
-        let dearest = f64::from(problem.fidelities[problem.fidelities.len() - 1].cost);
+        let most_expensive = f64::from(problem.fidelities[problem.fidelities.len() - 1].cost);
         let left = f64::from(problem.budget) - self.model.spent(self.case);
         match stop {
-            Stop::Budget => assert!(dearest > left * (1.0 - 1e-5) - 1e-6 * dearest, "{dearest} of {left}"),
+            Stop::Budget => assert!(
+                most_expensive > left * (1.0 - 1e-5) - 1e-6 * most_expensive,
+                "{most_expensive} of {left}"
+            ),
             Stop::Capacity => {
                 assert_eq!(self.model.answers.len() + self.tuner.status().remembered, SLOTS);
             }
@@ -324,10 +327,10 @@ mod tests {
 
     #[test]
     fn inputs_get_far_enough_to_mean_something() {
-        let (mut inputs, mut tally) = (Inputs::new(seeds(), 2), Tally::default());
+        let (mut inputs, mut counts) = (Inputs::new(seeds(), 2), Counts::default());
         for _ in 0..400 {
-            let _ = play(&mut Unstructured::new(&inputs.next_input()), &mut tally);
+            let _ = play(&mut Unstructured::new(&inputs.next_input()), &mut counts);
         }
-        assert!(tally.answers > 400 && tally.tasks > 40 && tally.copies > 200, "{tally:?}");
+        assert!(counts.answers > 400 && counts.tasks > 40 && counts.copies > 200, "{counts:?}");
     }
 }

@@ -64,13 +64,13 @@ struct Game {
     /// The first is the one shown now; the others may come back after a restart, until something is acknowledged.
     worlds: Vec<World>,
     history: History,
-    rotten: bool,
+    corrupted: bool,
 }
 
 impl Game {
     fn new_history() -> Self {
         let store = Store::open(Flash::new(8 * SECTOR), LAYOUT).expect("the layout fits");
-        Game { store, worlds: Vec::new(), history: History::default(), rotten: false }
+        Game { store, worlds: Vec::new(), history: History::default(), corrupted: false }
     }
 
     fn call(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
@@ -163,7 +163,7 @@ impl Game {
         self.store = Store::open(flash, LAYOUT).expect("damage never stops a start");
         let shown = self.show();
         self.check_history(&shown);
-        if self.rotten {
+        if self.corrupted {
             self.worlds = vec![shown];
             return;
         }
@@ -179,7 +179,7 @@ impl Game {
     }
 
     fn rot(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
-        self.rotten = true;
+        self.corrupted = true;
         let flash = self.store.flash();
         let at = u.int_in_range(0..=8 * SECTOR - 1)?;
         match u.int_in_range(0..=2)? {
@@ -195,9 +195,9 @@ impl Game {
         let shown = self.show();
         self.check_history(&shown);
         // After a write that failed without a power cut, the storage may know better than to trust what it wrote.
-        let known = self.rotten || shown == self.worlds[0];
+        let known = self.corrupted || shown == self.worlds[0];
         assert!(known, "{shown:?}\nis not {:?}", self.worlds[0]);
-        if self.rotten {
+        if self.corrupted {
             self.worlds[0] = shown;
         }
     }

@@ -42,8 +42,8 @@ fn bad_requests_are_named_in_one_line() {
         (&["run", "gas", "--budget", "-5"], "the budget takes a number from 0 to 1e9, not -5"),
         (&["run", "gas", "--budget", "5"], "the cheapest query of mft-mes costs 10"),
         (&["run", "gas", "--budget", "30", "-m", "two-phase"], "the cheapest query of two-phase costs 35"),
-        (&["run", "gas", "--foreign-task", "0"], "foreign"),
-        (&["run", "gas", "--foreign-task", "20", "--tasks", "5"], "the last task is 5"),
+        (&["run", "gas", "--unlike-task", "0"], "unlike"),
+        (&["run", "gas", "--unlike-task", "20", "--tasks", "5"], "the last task is 5"),
         (
             &["run", "gas", "-m", "random,lattice", "--sweep", "beta=0,1"],
             "changes nothing for random, lattice",

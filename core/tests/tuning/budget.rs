@@ -1,4 +1,4 @@
-//! Money, slots, which fidelity, and nothing asked twice for nothing.
+//! Budget, slots, which fidelity, and nothing asked twice for nothing.
 
 use std::collections::HashMap;
 
@@ -224,13 +224,16 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
     let same = with.iter().zip(&without).take_while(|(with, without)| with == without).count();
     let spent: f32 = with[..same].iter().map(|query| PROBLEM.fidelities[query.fidelity].cost).sum();
     assert!(same < with.len(), "a remembered value changes the search");
-    let dearest = PROBLEM.fidelities[PROBLEM.truth()].cost;
-    assert!(spent >= 0.5 * PROBLEM.budget - dearest, "but not before half the budget is spent: {spent}");
+    let most_expensive = PROBLEM.fidelities[PROBLEM.truth()].cost;
+    assert!(
+        spent >= 0.5 * PROBLEM.budget - most_expensive,
+        "but not before half the budget is spent: {spent}"
+    );
 }
 
 /// How many carried points are measured again in each task, if the first few are worth less by so many deviations.
 #[test]
-fn a_foreign_task_is_recognised_by_carried_points_and_the_next_task_trusts_again() {
+fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again() {
     const DEVIATION: f32 = 0.3;
     let scaling = Scaling::Fixed { mean: 0.5, deviation: DEVIATION };
     let settings = Settings {
@@ -263,7 +266,7 @@ fn a_foreign_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
     assert_eq!(counts(&[USUAL, USUAL, USUAL, USUAL, &[3.0]])[4], 3, "one that may be chance");
     let settled = counts(&[USUAL, USUAL, USUAL, USUAL, &[6.0], &[6.0], &[6.0]]);
     assert_eq!(settled[4], 1, "one that is worth far less");
-    assert_eq!(settled[5], 3, "the newest is from the foreign task: the others are asked too, and hold");
+    assert_eq!(settled[5], 3, "the newest is from the unlike task: the others are asked too, and hold");
     assert_eq!(settled[6], 1, "the newest is again from a task like the others");
 }
 

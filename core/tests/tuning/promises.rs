@@ -119,12 +119,18 @@ fn settings() -> impl Strategy<Value = Settings> {
         prop::sample::select(vec![0.0, 0.01, 1.0]),
         prop::sample::select(vec![0.0, 0.4, 1.0]),
     );
-    let course = (looking_back, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
-    (model, learning, course).prop_map(|(model, learning, course)| {
+    let search = (looking_back, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
+    (model, learning, search).prop_map(|(model, learning, search)| {
         let (prior, method, deep, particles, beta, correlated, max_values) = model;
         let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
-        let ((carried, retry, doubt, fresh), initial, candidates, refinements, carry_particles, anywhere) =
-            course;
+        let (
+            (carried, remeasure, memory_deviation, memory_after),
+            initial,
+            candidates,
+            refinements,
+            carry_particles,
+            anywhere,
+        ) = search;
         Settings {
             model: ModelSettings {
                 map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
@@ -136,9 +142,9 @@ fn settings() -> impl Strategy<Value = Settings> {
                 beta,
                 kde_mix,
                 carried,
-                remeasure: retry,
-                memory_deviation: doubt,
-                memory_after: fresh,
+                remeasure,
+                memory_deviation,
+                memory_after,
                 carry_particles,
                 ..Settings::DEFAULT.transfer
             },
@@ -301,8 +307,8 @@ impl Scene {
         match stop {
             Stop::Capacity => assert_eq!(status.room, 0),
             Stop::Budget => {
-                let dearest = self.fidelities.last().unwrap().cost;
-                assert!(tuner.status().spent + dearest > self.budget * (1.0 - 1e-6));
+                let most_expensive = self.fidelities.last().unwrap().cost;
+                assert!(tuner.status().spent + most_expensive > self.budget * (1.0 - 1e-6));
             }
             Stop::Exhausted => {
                 let small = self.dimensions.iter().all(|dimension| dimension.levels().is_some());
@@ -338,10 +344,10 @@ proptest! {
 
 /// Two tasks without initial points, so that the second begins with nothing but a remembered value; the objective is
 /// as many times as large as `sizes` says. What the second asked, how it ended, and what it had to fall back to.
-fn remembering(problem: Problem<'_>, retry: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
+fn remembering(problem: Problem<'_>, remeasure: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
     let settings = Settings {
         search: SearchSettings { initial: 0, ..SETTINGS.search },
-        transfer: TransferSettings { remeasure: retry, ..SETTINGS.transfer },
+        transfer: TransferSettings { remeasure, ..SETTINGS.transfer },
         ..SETTINGS
     };
     let mut memory = Box::new(Toy::new());
@@ -374,8 +380,8 @@ fn a_task_is_tuned_to_its_end_whatever_the_size_of_what_is_remembered() {
     let problem = Problem { fidelities: &noiseless, budget: 12.0, ..PROBLEM };
     let sizes = [0.0, 1e-45, 1e-30, 1.0, -1e12, 3e29];
     for (first, second) in sizes.iter().flat_map(|first| sizes.map(|second| (*first, second))) {
-        for retry in [false, true] {
-            let (asked, stop, fallbacks) = remembering(problem, retry, [first, second]);
+        for remeasure in [false, true] {
+            let (asked, stop, fallbacks) = remembering(problem, remeasure, [first, second]);
             assert_eq!((stop, asked.len()), (Stop::Budget, 12), "{first:e}, then {second:e}");
             assert_eq!(fallbacks.particles, 0, "{first:e}, then {second:e}");
         }
@@ -385,16 +391,16 @@ fn a_task_is_tuned_to_its_end_whatever_the_size_of_what_is_remembered() {
 /// Powers of two change no digit, so no bit of any query may depend on them.
 #[test]
 fn the_unit_of_the_objective_does_not_matter() {
-    let asked = |unit: f32, retry| {
+    let asked = |unit: f32, remeasure| {
         let fidelities = [Fidelity { cost: 2.5, samples: 1, noise: 0.002 * unit * unit }];
         let problem = Problem { fidelities: &fidelities, ..PROBLEM };
-        remembering(problem, retry, [unit, unit]).0
+        remembering(problem, remeasure, [unit, unit]).0
     };
-    for retry in [false, true] {
-        let expected = asked(1.0, retry);
+    for remeasure in [false, true] {
+        let expected = asked(1.0, remeasure);
         assert_eq!(expected.len(), 12);
         for unit in [1.0 / 1024.0, 4.0, 65536.0] {
-            assert_eq!(asked(unit, retry), expected, "{unit}");
+            assert_eq!(asked(unit, remeasure), expected, "{unit}");
         }
     }
 }

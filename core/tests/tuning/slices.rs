@@ -24,17 +24,17 @@ fn slices(settings: Settings) -> usize {
     }
 }
 
-/// Of a sweep over `candidates` with at least ten observations: two blocks of the factor and the likelihood per
-/// particle, a slice per eight candidates, three quartiles, and a slice per 32 candidates for tally and choice.
+/// Of a search over `candidates` with at least ten observations: two blocks of the factor and the likelihood per
+/// particle, a slice per eight candidates, three quartiles, and a slice per 32 candidates for score sums and choice.
 #[test]
 fn no_slice_does_a_whole_particles_work() {
     for settings in variants(SETTINGS).filter(|s| matches!(s.method, Method::MftMes | Method::Continual)) {
         let particles = settings.model.particles;
         let learning = settings.learning.steps_per_round as usize * particles * (2 + 2);
-        let sweep =
+        let looking =
             |candidates: usize| particles * (3 + candidates.div_ceil(8) + candidates.div_ceil(32)) + 1;
-        let refinements = settings.search.refinements * sweep(settings.search.candidates / 4);
-        let least = learning + sweep(settings.search.candidates) + 3 * particles + refinements;
+        let refinements = settings.search.refinements * looking(settings.search.candidates / 4);
+        let least = learning + looking(settings.search.candidates) + 3 * particles + refinements;
         let counted = slices(settings);
         assert!(counted >= least, "{settings:?}: {counted} slices, at least {least} expected");
         let twice =

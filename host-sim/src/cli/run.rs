@@ -52,8 +52,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     service: ServiceArguments,
     /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
-    #[arg(long, value_name = "TASK")]
-    foreign_task: Option<u32>,
+    #[arg(long, value_name = "TASK", alias = "foreign-task")]
+    unlike_task: Option<u32>,
     /// Folder for the results [default: runs/PROBLEM].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -143,18 +143,18 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     if let Some(budget) = arguments.budget {
         benchmark = benchmark.with_budget(budget)?;
     }
-    if let Some(task) = arguments.foreign_task {
-        benchmark = benchmark.with_foreign(task)?;
+    if let Some(task) = arguments.unlike_task {
+        benchmark = benchmark.with_unlike(task)?;
     }
     benchmark = arguments.service.put(benchmark)?;
     let assignments = assignments(arguments)?;
     let variants = variants(arguments, &benchmark, &assignments)?;
-    if benchmark.bench().is_some() && arguments.foreign_task.is_some() {
-        return Err(Error::usage("--foreign-task is for built-in problems: a command has its own tasks"));
+    if benchmark.bench().is_some() && arguments.unlike_task.is_some() {
+        return Err(Error::usage("--unlike-task is for built-in problems: a command has its own tasks"));
     }
     let tasks = arguments.size.tasks.unwrap_or(benchmark.spec().tasks as u32);
-    if let Some(foreign) = arguments.foreign_task.filter(|foreign| *foreign > tasks) {
-        return Err(Error::usage(format!("--foreign-task is {foreign}, but the last task is {tasks}")));
+    if let Some(unlike) = arguments.unlike_task.filter(|unlike| *unlike > tasks) {
+        return Err(Error::usage(format!("--unlike-task is {unlike}, but the last task is {tasks}")));
     }
     let identity = Identity {
         study: arguments.name.clone(),
@@ -297,8 +297,8 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
     for (name, value) in arguments.service.words() {
         option(name, value);
     }
-    if let Some(task) = arguments.foreign_task {
-        option("--foreign-task", task.to_string());
+    if let Some(task) = arguments.unlike_task {
+        option("--unlike-task", task.to_string());
     }
     if arguments.name != "run" {
         option("--name", arguments.name.clone());

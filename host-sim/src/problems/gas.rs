@@ -31,7 +31,7 @@ const WIND: f64 = 2.0;
 const SENSOR_HEIGHT: f64 = 3.0;
 /// The source to be found.
 const SOURCE: Source = Source { rate: 1500.0, x: 8.0, y: 10.0, height: 5.0 };
-/// The source of a foreign task: the same rate from another place.
+/// The source of a task unlike the others: the same rate from another place.
 const FOREIGN_SOURCE: Source = Source { rate: 1500.0, x: -100.0, y: -15.0, height: 2.0 };
 
 /// The family of gas-source tasks.
@@ -71,7 +71,7 @@ impl Gas {
     }
 
     /// The same sensors, the gas coming from elsewhere.
-    pub(super) fn foreign_task(&self, seed: u64, task: usize) -> Inversion {
+    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Inversion {
         Inversion::new(FOREIGN_SOURCE, sensors(&mut Random::new(seed, Purpose::Sensors, task)))
     }
 }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_value_is_exactly_one_at_the_source_and_below_elsewhere() {
         let spec = Gas.spec("gas".into());
-        for (n, task) in (0..20).map(|n| (n, Gas.task(1, n))).chain([(5, Gas.foreign_task(1, 5))]) {
+        for (n, task) in (0..20).map(|n| (n, Gas.task(1, n))).chain([(5, Gas.unlike_task(1, 5))]) {
             let at = task.optimum_at();
             assert_eq!(task.value(TRUTH, &at), 1.0);
             assert!((0..TRUTH).all(|class| task.value(class, &at) < 1.0));
@@ -225,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn the_foreign_source_is_another() {
-        let foreign = Gas.foreign_task(1, 5);
-        assert!(foreign.value(TRUTH, &Gas.task(1, 5).optimum_at()) < 0.5);
+    fn the_source_of_an_unlike_task_is_another() {
+        let unlike = Gas.unlike_task(1, 5);
+        assert!(unlike.value(TRUTH, &Gas.task(1, 5).optimum_at()) < 0.5);
     }
 
     #[test]

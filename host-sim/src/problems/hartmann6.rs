@@ -93,7 +93,7 @@ impl Hartmann6 {
 
     /// The same draw seen through `x'ⱼ = 1 − x_{7−j}`: coordinates in reverse order and reflected, so that
     /// neither the optimum nor what was learnt about single coordinates holds any more.
-    pub(super) fn foreign_task(&self, seed: u64, task: usize) -> Function {
+    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Function {
         Function { reflected: true, ..self.task(seed, task) }
     }
 }
@@ -279,13 +279,13 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_task_has_its_optimum_where_the_reflection_puts_it() {
+    fn an_unlike_task_has_its_optimum_where_the_reflection_puts_it() {
         let problem = Hartmann6::default();
-        let (usual, foreign) = (problem.task(3, 5), problem.foreign_task(3, 5));
-        assert_eq!(usual.optimum(), foreign.optimum());
-        let (there, here) = (usual.optimum_at(), foreign.optimum_at());
+        let (usual, unlike) = (problem.task(3, 5), problem.unlike_task(3, 5));
+        assert_eq!(usual.optimum(), unlike.optimum());
+        let (there, here) = (usual.optimum_at(), unlike.optimum_at());
         assert!((0..D).all(|j| (there[j] + here[D - 1 - j] - 1.0).abs() < 1e-12));
-        assert!((foreign.value(TRUTH, &here) - foreign.optimum()).abs() < 1e-9);
-        assert!(foreign.optimum() - foreign.value(TRUTH, &there) > 1.0);
+        assert!((unlike.value(TRUTH, &here) - unlike.optimum()).abs() < 1e-9);
+        assert!(unlike.optimum() - unlike.value(TRUTH, &there) > 1.0);
     }
 }

@@ -173,7 +173,7 @@ impl Problem {
 
     /// The endless sequence of tasks of this seed.
     pub fn tasks(&self, seed: u64) -> Sequence {
-        Sequence { problem: *self, seed, next: 0, foreign: None }
+        Sequence { problem: *self, seed, next: 0, unlike: None }
     }
 }
 
@@ -183,7 +183,7 @@ pub struct Sequence {
     problem: Problem,
     seed: u64,
     next: usize,
-    foreign: Option<usize>,
+    unlike: Option<usize>,
 }
 
 impl Sequence {
@@ -192,21 +192,21 @@ impl Sequence {
     /// Our stress test, not the paper's: what was carried on from earlier tasks does not hold in this one.
     /// Hartmann-6: coordinates in reverse order and reflected. RRM: other users in an area of 120 m radius. Gas:
     /// the source stands elsewhere. Classic functions: coordinates reflected.
-    pub fn with_foreign(self, task: usize) -> Self {
-        Self { foreign: Some(task), ..self }
+    pub fn with_unlike(self, task: usize) -> Self {
+        Self { unlike: Some(task), ..self }
     }
 
     /// Any task of the sequence (counted from 0), independent of how far it has been iterated.
     pub fn task(&self, task: usize) -> Box<dyn Task + Send> {
-        let (seed, foreign) = (self.seed, self.foreign == Some(task));
+        let (seed, unlike) = (self.seed, self.unlike == Some(task));
         match &self.problem {
-            Problem::Hartmann6(problem) if foreign => Box::new(problem.foreign_task(seed, task)),
+            Problem::Hartmann6(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Hartmann6(problem) => Box::new(problem.task(seed, task)),
-            Problem::Rrm(problem) if foreign => Box::new(problem.foreign_task(seed, task)),
+            Problem::Rrm(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Rrm(problem) => Box::new(problem.task(seed, task)),
-            Problem::Gas(problem) if foreign => Box::new(problem.foreign_task(seed, task)),
+            Problem::Gas(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Gas(problem) => Box::new(problem.task(seed, task)),
-            Problem::Classic(problem) if foreign => Box::new(problem.foreign_task(seed, task)),
+            Problem::Classic(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Classic(problem) => Box::new(problem.task(seed, task)),
         }
     }
@@ -255,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_task_replaces_itself_alone() {
+    fn an_unlike_task_replaces_itself_alone() {
         for problem in problems() {
-            let (usual, foreign) = (problem.tasks(3), problem.tasks(3).with_foreign(1));
+            let (usual, unlike) = (problem.tasks(3), problem.tasks(3).with_unlike(1));
             for n in 0..3 {
-                let [usual, foreign] = [&usual, &foreign].map(|s| fingerprint(&problem, &*s.task(n)));
-                assert_eq!(usual != foreign, n == 1, "{problem} {n}");
+                let [usual, unlike] = [&usual, &unlike].map(|s| fingerprint(&problem, &*s.task(n)));
+                assert_eq!(usual != unlike, n == 1, "{problem} {n}");
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) enum Purpose {
     Movement = 3,
     /// RRM: the bank of fading samples.
     Fading = 4,
-    /// RRM: the deployment of a foreign task.
+    /// RRM: the deployment of a task unlike the others.
     ForeignDeployment = 5,
     /// Gas: where the sensors stand.
     Sensors = 6,

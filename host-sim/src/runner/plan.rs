@@ -28,7 +28,7 @@ pub struct Benchmark {
     spec: ProblemSpec,
     space: Space,
     /// The task, from 1, that is of another kind than the others.
-    foreign: Option<u32>,
+    unlike: Option<u32>,
     budget_set: bool,
     /// The point in use, if tasks start from one.
     deployed: Option<Deployed>,
@@ -56,7 +56,7 @@ impl Benchmark {
             space = space.in_service(if minimised { service.turned() } else { service });
         }
         let source = Source::Measured(Box::new(bench));
-        Self { source, spec, space, foreign: None, budget_set: false, deployed }
+        Self { source, spec, space, unlike: None, budget_set: false, deployed }
     }
 
     /// What measures, if it is a command.
@@ -72,7 +72,7 @@ impl Benchmark {
         let spec = problem.spec();
         let space = Space::new(&spec);
         let source = Source::Known(problem);
-        Self { source, spec, space, foreign: None, budget_set: false, deployed: None }
+        Self { source, spec, space, unlike: None, budget_set: false, deployed: None }
     }
 
     /// With another budget per task.
@@ -97,11 +97,11 @@ impl Benchmark {
     ///
     /// # Errors
     /// [`Error::Usage`] if it is 0.
-    pub fn with_foreign(mut self, task: u32) -> Result<Self, Error> {
+    pub fn with_unlike(mut self, task: u32) -> Result<Self, Error> {
         if task == 0 {
-            return Err(Error::usage("tasks count from 1, so the foreign task cannot be 0"));
+            return Err(Error::usage("tasks count from 1, so the task unlike the others cannot be 0"));
         }
-        self.foreign = Some(task);
+        self.unlike = Some(task);
         Ok(self)
     }
 
@@ -152,8 +152,8 @@ impl Benchmark {
             return Err(Error::usage("this needs a problem that is built in"));
         };
         let tasks = problem.tasks(seed);
-        Ok(match self.foreign {
-            Some(task) => tasks.with_foreign(task as usize - 1),
+        Ok(match self.unlike {
+            Some(task) => tasks.with_unlike(task as usize - 1),
             None => tasks,
         })
     }
@@ -198,7 +198,8 @@ impl Benchmark {
             let value = value.parse::<u64>().map_or_else(|_| value.into(), Value::from);
             options.insert(key.into(), value);
         }
-        if let Some(task) = self.foreign {
+        if let Some(task) = self.unlike {
+            // The name that it had at first, so that older studies stay what they are.
             options.insert("foreign_task".into(), task.into());
         }
         if self.budget_set {

@@ -12,7 +12,7 @@ use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
 use crate::board::{Board, Fault, Mapped, Parts, SERIAL_BUFFER, Stack, Status, System};
 use crate::storage::sim::{SimError, SimFlash};
 
-/// Units of the real board's kin, smaller sectors.
+/// Words as large as the real board's, smaller sectors.
 pub type Sim = SimFlash<1, 32, 1024>;
 /// The board for most tests.
 pub type MockBoard = SimBoard<32, 1024>;

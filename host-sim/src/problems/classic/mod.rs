@@ -117,7 +117,7 @@ impl Classic {
     }
 
     /// The same draw, every coordinate reflected at the middle of its range.
-    pub(super) fn foreign_task(self, seed: u64, task: usize) -> Function {
+    pub(super) fn unlike_task(self, seed: u64, task: usize) -> Function {
         Function { reflected: true, ..self.task(seed, task) }
     }
 }
@@ -189,7 +189,7 @@ mod tests {
             let spec = classic.spec(String::new());
             let truth = spec.fidelities.len() - 1;
             for n in 0..20 {
-                for task in [classic.task(1, n), classic.foreign_task(1, n)] {
+                for task in [classic.task(1, n), classic.unlike_task(1, n)] {
                     let (optimum, at) = (task.optimum(), task.optimum_at());
                     assert!((task.value(truth, &at) - optimum).abs() < 1e-9, "{classic:?} {n}");
                     let inside = |(x, d): (&f64, &DimensionSpec)| d.range().0 <= *x && *x <= d.range().1;

@@ -45,7 +45,7 @@ const FULL_POWER: f64 = 23.0;
 const RESOURCE_BLOCKS: f64 = 50.0;
 /// Radius of the area in m.
 const RADIUS: f64 = 200.0;
-/// Radius of the area of a foreign task in m.
+/// Radius of the area of a task unlike the others in m.
 const FOREIGN_RADIUS: f64 = 120.0;
 /// The values of α, share of the path loss that is compensated.
 const ALPHA: [f64; 8] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
@@ -151,7 +151,7 @@ impl Rrm {
     }
 
     /// Other users, none of them known from before, in a smaller area.
-    pub(super) fn foreign_task(&self, seed: u64, task: usize) -> Cells {
+    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Cells {
         let layout = Layout::new(self.stations, FOREIGN_RADIUS);
         let mut random = Random::new(seed, Purpose::ForeignDeployment, task);
         self.cells(&Deployment::draw(layout, &mut random), seed, task)

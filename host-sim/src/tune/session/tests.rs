@@ -148,9 +148,9 @@ fn what_may_not_change_is_refused_by_name() {
     let path = folder.path().join("s");
     let mut source = Bowl { limit: 2, ..Bowl::new(&plain) };
     assert!(open(&target(), &path).unwrap().play(&mut source).is_err());
-    let mut dearer = target();
-    dearer.budget = 31.0;
-    assert!(refusal(open(&dearer, &path)).contains("the budget was 30, and is 31"));
+    let mut larger = target();
+    larger.budget = 31.0;
+    assert!(refusal(open(&larger, &path)).contains("the budget was 30, and is 31"));
     let mut other = target();
     other.goal = Goal::Maximise;
     assert!(refusal(open(&other, &path)).contains("the goal was minimise"));
@@ -161,7 +161,7 @@ fn what_may_not_change_is_refused_by_name() {
     assert!(refusal(Tuning::open(target(), settings, None, store())).contains("`beta`"));
     // After the end all of that but the goal may change.
     open(&target(), &path).unwrap().play(&mut Bowl::new(&plain)).unwrap();
-    let mut tuning = Tuning::open(dearer, settings, None, store()).unwrap();
+    let mut tuning = Tuning::open(larger, settings, None, store()).unwrap();
     tuning.next_task(Some(vec![-60.0, 0.5])).unwrap();
     tuning.play(&mut Bowl::new(&plain)).unwrap();
     assert_eq!(tuning.state().current().unwrap().begun.budget, 31.0);
