@@ -7,6 +7,7 @@
 //! | [`storage`] | calls, power cuts, restarts and rot | what was acknowledged is there; nothing is invented |
 //! | [`link`] | what comes over the line, both ways | only sound events, answers that can be read |
 //! | [`inspect`] | a JSON file | an answer in finite numbers, or an error in one line |
+//! | [`capi`] | calls of the functions for C, with any arguments | what is refused changes nothing; queries are sound |
 //! | [`settings`] | a TOML file | settings that the core accepts and that read back, or an error in one line |
 //!
 //! They run in two ways: [`mutate`] feeds a fixed number of inputs as an ordinary test (`cargo test`, so that continuous
@@ -14,6 +15,7 @@
 //! paths (`cargo +nightly fuzz run --features libfuzzer <target>`). Inputs that once failed lie in `findings/<target>/`
 //! and are run first, always.
 
+pub mod capi;
 pub mod case;
 pub mod inspect;
 pub mod link;

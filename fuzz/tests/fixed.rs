@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretune_fuzz::mutate::Inputs;
-use foretune_fuzz::{inspect, link, optimizer, settings, snapshot, storage};
+use foretune_fuzz::{capi, inspect, link, optimizer, settings, snapshot, storage};
 
 /// Longest that one input may take, with all the patience that a busy machine deserves.
 const SLOWEST: Duration = Duration::from_secs(20);
@@ -76,4 +76,9 @@ fn inspect_answers_or_says_why_not() {
 #[test]
 fn settings_are_accepted_or_named() {
     fuzz("settings", settings::run, settings::seeds(), 4_000);
+}
+
+#[test]
+fn from_c_a_refusal_changes_nothing() {
+    fuzz("capi", capi::run, capi::seeds(), 5_000);
 }

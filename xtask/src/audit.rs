@@ -67,6 +67,7 @@ fn miri() -> Result<(), Error> {
     };
     let skipped: Vec<_> = TOO_LONG.iter().flat_map(|name| ["--skip", *name]).collect();
     test("foretune-core", &skipped)?;
+    test("foretune-c", &["--skip", "any_bytes"])?;
     test("foretune-link", &[])?;
     test("foretune-firmware", &["storage::", "--skip", "soak"])
 }
@@ -85,13 +86,15 @@ const TOO_LONG: [&str; 10] = [
     "brute_force",
 ];
 
-/// The address sanitizer over link, firmware and simulator.
+/// The address sanitizer over the library for C, link, firmware and simulator.
 fn addresses() -> Result<(), Error> {
     let mut command = nightly("test", "addresses");
     // Some tests leak on purpose, to have bytes that live for ever.
     command.env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", "detect_leaks=0");
-    command.args(["--target", HOST, "--lib"]);
+    command.args(["--target", HOST, "--lib", "--test", "calls"]);
     run(command.args([
+        "--package",
+        "foretune-c",
         "--package",
         "foretune-link",
         "--package",

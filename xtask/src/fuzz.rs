@@ -16,7 +16,7 @@ use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// All targets.
-const TARGETS: [&str; 6] = ["optimizer", "snapshot", "storage", "link", "inspect", "settings"];
+const TARGETS: [&str; 7] = ["optimizer", "snapshot", "storage", "link", "inspect", "settings", "capi"];
 
 fn cargo_in_fuzz() -> Command {
     let mut cargo = cargo();
