@@ -416,7 +416,9 @@ mod tests {
     #[test]
     fn any_bytes_are_calls_that_do_something_or_are_refused() {
         let (mut word, mut all) = (1u32, Outcomes::default());
-        for _ in 0..300 {
+        // An interpreter is some hundred times slower.
+        let inputs = if cfg!(miri) { 2 } else { 300 };
+        for _ in 0..inputs {
             let bytes: Vec<u8> = (0..600)
                 .map(|_| {
                     word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -428,6 +430,6 @@ mod tests {
             (all.answers, all.tasks) = (all.answers + answers, all.tasks + tasks);
         }
         let Outcomes { done, refused, answers, tasks } = all;
-        assert!(done > 3000 && refused > 1000 && answers > 300 && tasks > 50, "{all:?}");
+        assert!(cfg!(miri) || done > 3000 && refused > 1000 && answers > 300 && tasks > 50, "{all:?}");
     }
 }
