@@ -260,6 +260,8 @@ enum foretune_step
   FORETUNE_PLAIN = 1,
   // The second moment shared by all particles.
   FORETUNE_SHARED = 2,
+  // A step that samples: Langevin noise beside the gradient.
+  FORETUNE_LANGEVIN = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -23,6 +23,9 @@ struct storage {
  * reset. */
 int tune(struct storage *storage, void (*interrupt)(uint32_t task, uint32_t round));
 
+/* Whether FORETUNE_SIZE is enough; 0: it is. */
+int sizes(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -200,6 +200,7 @@ pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error>
                 foretune_step::FORETUNE_ADAM => Step::Adam { rate: from.rate },
                 foretune_step::FORETUNE_PLAIN => Step::Plain { rate: from.rate },
                 foretune_step::FORETUNE_SHARED => Step::Shared { rate: from.rate },
+                foretune_step::FORETUNE_LANGEVIN => Step::Langevin { rate: from.rate },
             ),
             bandwidth: if from.bandwidth == 0.0 {
                 Bandwidth::Median
@@ -265,7 +266,8 @@ fn log_normal(from: foretune_log_normal) -> LogNormal {
 /// A preset for C: those of the core with the ARD map, without a share, with the median heuristic.
 pub fn preset(settings: &Settings, observations: u32) -> foretune_settings {
     let Settings { model, learning, transfer, search, .. } = settings;
-    let (Step::Adam { rate } | Step::Plain { rate } | Step::Shared { rate }) = learning.step;
+    let (Step::Adam { rate } | Step::Plain { rate } | Step::Langevin { rate } | Step::Shared { rate }) =
+        learning.step;
     let prior = |log: LogNormal| foretune_log_normal { mean: log.mean, deviation: log.deviation };
     foretune_settings {
         observations,

@@ -156,7 +156,7 @@ impl World {
             _ if self.tuner.is_null() => self.start(u),
             2..=6 => self.advance(u, tuner),
             7 if self.quick => self.ask(u, tuner),
-            8 | 9 | 10 => {
+            8..=10 => {
                 let (query, value) = (self.some_query(u), u.float(&[0.1, 0.5, 0.9, -3.0, 1e4]));
                 // SAFETY: as above.
                 unsafe { foretune_tell(tuner, u.pointer(&raw const query as *mut _), value) }
@@ -394,7 +394,7 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
             1 => settings.method = u.below(7),
             2 => settings.share = u.float(&[0.5]),
             3 => settings.scaling = u.below(4),
-            4 => settings.step = u.below(4),
+            4 => settings.step = u.below(5),
             5 => settings.rate = u.float(&[0.1]),
             6 => settings.bandwidth = u.float(&[0.0, 1.0]),
             7 => settings.beta = u.float(&[0.0, 0.5]),

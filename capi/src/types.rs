@@ -182,6 +182,8 @@ pub enum foretune_step {
     FORETUNE_PLAIN = 1,
     /// The second moment shared by all particles.
     FORETUNE_SHARED = 2,
+    /// A step that samples: Langevin noise beside the gradient.
+    FORETUNE_LANGEVIN = 3,
 }
 
 /// Which approximation of the information about the optimum.

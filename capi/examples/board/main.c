@@ -36,7 +36,7 @@ int main(void)
         kept.storage.length = 0;
         kept.magic = MAGIC;
     }
-    if (tune(&kept.storage, interrupt) != 0) {
+    if (sizes() != 0 || tune(&kept.storage, interrupt) != 0) {
         return 1;
     }
     print_line(kept.resets == 2 ? "two resets" : "no reset");
