@@ -12,6 +12,7 @@
 //! | [`tuner`] | the device's side: which query is open, which reports count |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
 //! | [`problem`] | what is tuned, as bytes |
+//! | [`profile`] | what a device tunes by itself, how, in how much memory |
 //! | [`transfer`] | the master's side of carrying problems to a device, and knowledge to and from it |
 //!
 //! Everything here is free of I/O, clocks and allocation: bytes and ticks come in, bytes go out.
@@ -23,6 +24,8 @@ extern crate std;
 pub mod message;
 
 pub mod problem;
+
+pub mod profile;
 
 pub mod frame;
 

@@ -56,6 +56,10 @@ impl<
     const Q: usize,
 > Memory<D, M, N, V, F, P, A, Q>
 {
+    /// Most dimensions of a problem.
+    pub const DIMENSIONS: usize = D;
+    /// Most fidelities of a problem.
+    pub const FIDELITIES: usize = M;
     /// The code for those maps whose parameters have room.
     const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
     /// Columns for the last task's particles.

@@ -11,13 +11,11 @@ mod entry;
 pub mod profile;
 
 use embedded_io::{Read, ReadReady, Write};
-use foretune_core::{
-    Activity, AnyMemory, Dimension, Memory, Optimizer, Problem, Progress, Query, Settings, SnapshotError,
-    Stop,
-};
+use foretune_core::{Activity, AnyMemory, Optimizer, Problem, Progress, Query, SnapshotError, Stop};
 use foretune_link as link;
-use link::problem::{Bytes, Numbers, Room};
-use link::{Begin, Coordinate, DropReason, Event, Phase, Proposal, Reason, Tuner};
+use link::problem::Numbers;
+use link::profile::{Profile, coordinates, reason, take_over};
+use link::{Begin, DropReason, Event, Phase, Proposal, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
 use crate::log::{error, info, warn};
@@ -28,44 +26,10 @@ use recorder::{Open, Recorder};
 /// What a device is built for: the same from start to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Name of the profile, as in the greeting.
-    pub profile: &'static str,
-    /// What is tuned unless the station sends another problem; the budget comes with each task.
-    pub problem: Problem<'static>,
-    /// Its number: [`number`] of it.
-    pub number: u32,
-    /// What a problem may have at most: what the memory has room for.
-    pub room: Room,
-    /// How.
-    pub settings: Settings,
-    /// How, if the problem has a floor; the same model, so that knowledge is good for both.
-    pub live: Settings,
+    /// What it tunes and how.
+    pub profile: Profile,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
-}
-
-/// The number by which both sides of the line name a problem.
-///
-/// # Panics
-/// If the problem has more than fits a description; at compile time where this is a constant.
-pub const fn number(problem: &Problem<'_>) -> u32 {
-    match Bytes::of(problem) {
-        Some(bytes) => bytes.number(),
-        None => panic!("the problem does not fit a description"),
-    }
-}
-
-impl Config {
-    /// Whether the built-in problem has no more dimensions and fidelities than there is room for.
-    pub const fn has_room(&self) -> bool {
-        self.problem.dimensions.len() <= self.room.dimensions
-            && self.problem.fidelities.len() <= self.room.fidelities
-    }
-
-    /// How a problem is tuned.
-    pub fn settings_for(&self, problem: &Problem<'_>) -> Settings {
-        if problem.floor.is_some() { self.live } else { self.settings }
-    }
 }
 
 /// Tries after which a query is given up.
@@ -83,27 +47,6 @@ const FIRMWARE: &str = concat!("foretune ", env!("CARGO_PKG_VERSION"));
 /// Whether a loop goes on: always on a board, as long as a test wants on a host.
 pub trait KeepGoing<S>: FnMut(&mut S) -> bool {}
 impl<S, F: FnMut(&mut S) -> bool> KeepGoing<S> for F {}
-
-/// What a [`Memory`] has room for.
-pub trait Capacity {
-    /// Dimensions and fidelities.
-    const ROOM: Room;
-}
-
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Capacity for Memory<D, M, N, V, F, P, A, Q>
-{
-    const ROOM: Room =
-        Room { dimensions: if D < entry::DIMENSIONS { D } else { entry::DIMENSIONS }, fidelities: M };
-}
 
 /// The application on a board.
 pub struct App<B: Board> {
@@ -129,10 +72,10 @@ impl<B: Board> App<B> {
         let recorder = Recorder::new(store, config);
         let tuner = Tuner::new(link::Identity {
             firmware: FIRMWARE,
-            profile: config.profile,
-            problem: config.number,
-            dimensions: config.room.dimensions as u8,
-            fidelities: config.room.fidelities as u8,
+            profile: config.profile.name,
+            problem: config.profile.number,
+            dimensions: config.profile.room.dimensions as u8,
+            fidelities: config.profile.room.fidelities as u8,
             tries: TRIES,
         });
         let mut app =
@@ -144,7 +87,7 @@ impl<B: Board> App<B> {
     }
 
     fn report_restart(&mut self) {
-        info!("foretune on {}, profile {}", B::NAME, self.config.profile);
+        info!("foretune on {}, profile {}", B::NAME, self.config.profile.name);
         if let Some(fault) = self.system.last_fault() {
             warn!("restarted after {}", fault);
             self.recorder.health.restarts += 1;
@@ -226,7 +169,7 @@ impl<B: Board> App<B> {
         let Some(problem) = problem else { return self.give_up_task(damaged) };
         self.recorder.health.below = 0;
         // Not moved: it would lie on the stack twice.
-        let mut started = memory.start(problem, self.config.settings_for(&problem), begin.seed);
+        let mut started = memory.start(problem, self.config.profile.settings_for(&problem), begin.seed);
         let taken_up = match &mut started {
             Ok(optimizer) => self.take_up(optimizer, &begin),
             Err(why) => Err(*why),
@@ -449,49 +392,6 @@ impl<B: Board> App<B> {
         }
         None
     }
-}
-
-/// Loads what a task begins with: knowledge, if there is any, and the point in use, if the station names it anew.
-///
-/// # Errors
-/// Why the knowledge cannot be used.
-pub fn take_over(
-    optimizer: &mut Optimizer<'_>,
-    begin: &Begin,
-    knowledge: &[u8],
-) -> Result<(), foretune_core::Error> {
-    match (knowledge, begin.adopt) {
-        ([], _) => {}
-        (_, false) => optimizer.load(knowledge)?,
-        (_, true) => optimizer.load_from_another_problem(knowledge)?,
-    }
-    match optimizer.problem().deployed.filter(|_| begin.deploy) {
-        Some(point) => optimizer.deploy(point),
-        None => Ok(()),
-    }
-}
-
-/// The optimizer's reason as the link says it.
-pub fn reason(stop: Stop) -> Reason {
-    match stop {
-        Stop::Budget => Reason::Budget,
-        Stop::Capacity => Reason::Capacity,
-        Stop::Exhausted => Reason::Exhausted,
-        Stop::Tolerance => Reason::Tolerance,
-        _ => Reason::Stopped,
-    }
-}
-
-/// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
-pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> link::Point {
-    dimensions
-        .iter()
-        .zip(unit)
-        .map(|(dimension, &unit)| match dimension.level_of_unit(unit) {
-            Some(level) => Coordinate::Level(level as u16),
-            None => Coordinate::Unit(unit),
-        })
-        .collect()
 }
 
 /// What lies in this range of the flash; nothing where there is no range.

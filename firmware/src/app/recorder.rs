@@ -76,14 +76,14 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     /// # Errors
     /// What cannot be read of it.
     pub fn parts<'n>(&self, number: u32, numbers: &'n mut Numbers) -> Option<Result<Parts<'n>, Misfit>> {
-        let known = number != self.config.number && number == crc32(self.received());
+        let known = number != self.config.profile.number && number == crc32(self.received());
         known.then(|| Parts::read(self.received(), numbers))
     }
 
     /// The problem of a task: built in, or received as these parts.
     pub fn problem<'p>(&self, begin: &Begin, parts: Option<&'p Parts<'_>>) -> Option<Problem<'p>> {
-        if begin.problem == self.config.number {
-            return Some(Problem { budget: begin.budget, ..self.config.problem });
+        if begin.problem == self.config.profile.number {
+            return Some(Problem { budget: begin.budget, ..self.config.profile.problem });
         }
         parts.map(|parts| parts.problem(begin.budget))
     }
@@ -168,7 +168,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
 
     /// Stores how a task begins, with its problem unless that is built in.
     fn begin(&mut self, begin: &Begin) -> Result<(), storage::Error> {
-        if begin.problem == self.config.number {
+        if begin.problem == self.config.profile.number {
             self.preamble.truncate(HEAD);
         }
         let fields: [&[u8]; 5] = [
@@ -210,21 +210,23 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let mut numbers = Numbers::new();
         let parts = self.parts(begin.problem, &mut numbers).transpose().map_err(Refusal::BadProblem)?;
         let problem = self.problem(begin, parts.as_ref());
-        let problem = problem.ok_or(Refusal::WrongProblem { ours: self.config.number })?;
-        problem::check(&problem, self.config.room).map_err(Refusal::BadProblem)?;
+        let problem = problem.ok_or(Refusal::WrongProblem { ours: self.config.profile.number })?;
+        problem::check(&problem, self.config.profile.room).map_err(Refusal::BadProblem)?;
         match (self.knowledge_bytes(), begin.adopt) {
             ([], _) => Ok(()),
-            (bytes, adopt) => match check_knowledge(bytes, &self.config.settings_for(&problem), &problem) {
-                // What fits is looked at first: the rest of it does.
-                Err(SnapshotError::Problem(_)) if adopt => Ok(()),
-                checked => checked.map(|_| ()).map_err(|why| Refusal::BadKnowledge { code: code(why) }),
-            },
+            (bytes, adopt) => {
+                match check_knowledge(bytes, &self.config.profile.settings_for(&problem), &problem) {
+                    // What fits is looked at first: the rest of it does.
+                    Err(SnapshotError::Problem(_)) if adopt => Ok(()),
+                    checked => checked.map(|_| ()).map_err(|why| Refusal::BadKnowledge { code: code(why) }),
+                }
+            }
         }
     }
 
     /// Whether this profile's particles are of that size.
     fn same_model(&self, header: &Header) -> bool {
-        let settings = &self.config.settings;
+        let settings = &self.config.profile.settings;
         let particles = header.particles == 0 || header.particles == settings.model.particles;
         particles && header.parameters == settings.model(header.dimensions).parameters()
     }
@@ -233,7 +235,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
         let bad = |why| Refusal::BadKnowledge { code: code(why) };
         let header = Header::verify(bytes).map_err(bad)?;
-        let Room { dimensions, fidelities } = self.config.room;
+        let Room { dimensions, fidelities } = self.config.profile.room;
         if header.mid_task {
             Err(bad(SnapshotError::Settings))
         } else if header.dimensions > dimensions

@@ -1,9 +1,8 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
 use foretune_core::{Optimizer, Problem, Progress, Settings};
-use foretune_firmware::app::profile::{COMPACT, Compact, DEEP, Deep};
-use foretune_firmware::app::{Config, coordinates, reason, take_over};
 use foretune_link::problem::{self, Numbers, Parts};
+use foretune_link::profile::{self, COMPACT, Compact, DEEP, Deep, coordinates, reason, take_over};
 use foretune_link::{Begin, Query, Recommendation, Refusal, Ticket};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,7 @@ use crate::error::Error;
 /// A profile of the firmware, as the host knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    config: Config,
+    device: profile::Profile,
     run: fn(&Assignment<'_>, &mut Answer<'_>) -> Result<Outline, foretune_core::Error>,
 }
 
@@ -50,8 +49,8 @@ impl Profile {
     /// The profile of this name.
     pub fn find(name: &str) -> Result<Self, Error> {
         match name {
-            "compact" => Ok(Profile { config: COMPACT, run: run_compact }),
-            "deep" => Ok(Profile { config: DEEP, run: run_deep }),
+            "compact" => Ok(Profile { device: COMPACT, run: run_compact }),
+            "deep" => Ok(Profile { device: DEEP, run: run_deep }),
             other => Err(Error::Device(format!(
                 "the device has profile `{other}`, which this program does not know"
             ))),
@@ -60,21 +59,21 @@ impl Profile {
 
     /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
     pub fn with_steps(mut self, steps: Option<u32>) -> Self {
-        let learning = &mut self.config.settings.learning;
+        let learning = &mut self.device.settings.learning;
         learning.steps_per_task = steps.unwrap_or(learning.steps_per_task);
         self
     }
 
     /// Fingerprint of its problem, as in the greeting.
     pub fn problem(&self) -> u32 {
-        self.config.number
+        self.device.number
     }
 
     /// Whether the device has room for a problem, given as its bytes.
     pub fn fits(&self, bytes: &[u8]) -> Result<(), Error> {
         let mut numbers = Numbers::new();
         Parts::read(bytes, &mut numbers)
-            .and_then(|parts| problem::check(&parts.problem(0.0), self.config.room))
+            .and_then(|parts| problem::check(&parts.problem(0.0), self.device.room))
             .map_err(|misfit| refused(&Refusal::BadProblem(misfit)))
     }
 
@@ -89,9 +88,9 @@ impl Profile {
         let mut numbers = Numbers::new();
         let parts = sent.map(|bytes| Parts::read(bytes, &mut numbers)).transpose();
         let parts = parts.map_err(|misfit| refused(&Refusal::BadProblem(misfit)))?;
-        let own = Problem { budget: begin.budget, ..self.config.problem };
+        let own = Problem { budget: begin.budget, ..self.device.problem };
         let problem = parts.as_ref().map_or(own, |parts| parts.problem(begin.budget));
-        let settings = self.config.settings_for(&problem);
+        let settings = self.device.settings_for(&problem);
         Ok((self.run)(&Assignment { problem, settings, begin, knowledge }, answer)?)
     }
 }

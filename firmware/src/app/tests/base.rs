@@ -8,11 +8,12 @@ use foretune_link::{
 };
 
 use foretune_link::problem::Bytes;
+use foretune_link::profile::number;
 
 use super::mock::Outside;
 use super::noise::Noise;
 use super::profile::{Answer, Outline, Profile};
-use crate::app::{TRIES, number};
+use crate::app::TRIES;
 
 /// Turns of the loop: a request is repeated after this many.
 const PACE: Pace = Pace { timeout: 200, interval: 5 };

@@ -256,7 +256,7 @@ fn frame_of(request: &Request) -> Vec<u8> {
 
 /// What an honest task teaches.
 fn honest<P: Profile>(config: &crate::app::Config) -> Vec<u8> {
-    let problem = config.number;
+    let problem = config.profile.number;
     let begin = Begin { task: 1, problem, seed: 3, budget: 60.0, ..Begin::PLAIN };
     let mut value = 0.0;
     let outline = P::task(&begin, &[], &mut |_| {
@@ -353,7 +353,7 @@ fn a_device_that_is_out_of_order_says_so_and_answers_on() {
     (0..FLASH).step_by(32).for_each(|at| flash.stick(at));
     let mut app =
         App::new(MockBoard { outside: outside.clone(), flash, fault: None }, Small::CONFIG).unwrap();
-    let problem = Small::CONFIG.number;
+    let problem = Small::CONFIG.profile.number;
     let begin = Request::Begin(Begin { task: 1, problem, seed: 1, budget: 60.0, ..Begin::PLAIN });
     listen(&ask::<Small>(&mut app, &outside, &frame_of(&begin)), |response| {
         assert_eq!(*response, Response::Refused(Refusal::Storage));

@@ -222,7 +222,7 @@ fn other_firmware_drops_the_task_refuses_the_knowledge_and_begins_once_that_is_f
             Response::Status(status) => assert_eq!(status.health.fault, FAULT_KNOWLEDGE),
             other => panic!("{other:?}"),
         });
-        let problem = Network::CONFIG.number;
+        let problem = Network::CONFIG.profile.number;
         let begin = Request::Begin(Begin { task: 3, problem, seed: 1, budget: 100.0, ..Begin::PLAIN });
         let refused = Response::Refused(Refusal::BadKnowledge { code: 5 });
         with(&ask(&begin), |response| assert_eq!(response, refused));

@@ -7,11 +7,12 @@ use foretune_core::{
     Dimension, Fidelity, Floor, Information, LearningSettings, Level, Limit, Map, ModelSettings, Problem,
     Progress, Scaling, SearchSettings, Settings, Step, TransferSettings,
 };
-use foretune_link::{Begin, Query, Reason, Recommendation, Ticket};
+use foretune_link::profile::{coordinates, reason, take_over};
+use foretune_link::{Begin, Query, Reason, Recommendation, Ticket, profile};
 
 use super::mock::{MockBoard, MockSystem};
 use crate::app::profile::{COMPACT, Compact, POWER_CONTROL};
-use crate::app::{App, Capacity, Config, coordinates, reason, take_over};
+use crate::app::{App, Config};
 use crate::storage::Layout;
 
 /// A profile: its settings and its memory.
@@ -22,7 +23,7 @@ pub trait Profile {
 
     /// What is tuned.
     fn problem() -> Problem<'static> {
-        Self::SENT.unwrap_or(Self::CONFIG.problem)
+        Self::SENT.unwrap_or(Self::CONFIG.profile.problem)
     }
 
     /// Runs the app as long as `going` says, in fresh memory.
@@ -70,7 +71,7 @@ macro_rules! profile {
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
                 let mut memory = Box::new(<$memory>::new());
                 let problem = Problem { budget: begin.budget, ..Self::problem() };
-                let settings = Self::CONFIG.settings_for(&problem);
+                let settings = Self::CONFIG.profile.settings_for(&problem);
                 let mut core = memory.start(problem, settings, begin.seed).unwrap();
                 take_over(&mut core, begin, knowledge).unwrap();
                 let mut queries = Vec::new();
@@ -137,15 +138,17 @@ profile!(
     Small,
     foretune_core::memory!(problem: POWER_CONTROL, settings: SMALL, observations: 24),
     Config {
-        profile: "small",
-        problem: POWER_CONTROL,
-        number: COMPACT.number,
-        room: Compact::ROOM,
-        settings: SMALL,
-        live: Settings {
-            transfer: SMALL.transfer,
-            search: SearchSettings { information: Information::Paper, ..SMALL.search },
-            ..SMALL
+        profile: profile::Profile {
+            name: "small",
+            problem: POWER_CONTROL,
+            number: COMPACT.profile.number,
+            room: COMPACT.profile.room,
+            settings: SMALL,
+            live: Settings {
+                transfer: SMALL.transfer,
+                search: SearchSettings { information: Information::Paper, ..SMALL.search },
+                ..SMALL
+            },
         },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
@@ -168,12 +171,14 @@ profile!(
         step: Plain { rate: 1.0 }, keeps_particles: false
     ),
     Config {
-        profile: "network",
-        problem: POWER_CONTROL,
-        number: COMPACT.number,
-        room: Compact::ROOM,
-        settings: NETWORK,
-        live: NETWORK,
+        profile: profile::Profile {
+            name: "network",
+            problem: POWER_CONTROL,
+            number: COMPACT.profile.number,
+            room: COMPACT.profile.room,
+            settings: NETWORK,
+            live: NETWORK,
+        },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
     }
 );
