@@ -4,11 +4,12 @@
 The same question gets the same answer: the noise comes from a hash of it.
 """
 import math
+import struct
 import sys
 import zlib
 
 power, alpha, tilt = (float(word) for word in sys.argv[1:4])
 samples = int(sys.argv[4])
 value = 20 - ((power + 80 * alpha + 10) / 40) ** 2 - 4 * (alpha - 0.7) ** 2 - ((tilt - 3) / 4) ** 2
-noise = zlib.crc32(repr(sys.argv[1:]).encode()) / 2**32 - 0.5
+noise = zlib.crc32(struct.pack("<3fI", power, alpha, tilt, samples)) / 2**32 - 0.5
 print(value + noise * 5 / math.sqrt(samples))

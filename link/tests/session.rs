@@ -225,12 +225,6 @@ fn every_message_is_in_the_session() {
 
 #[test]
 fn the_documentation_shows_this_session() {
-    let session = session();
     let page = std::fs::read_to_string(PAGE).unwrap();
-    let shown: Vec<&str> =
-        page.lines().filter(|line| line.starts_with("> ") || line.starts_with("< ")).collect();
-    assert!(shown.len() >= 10, "the page shows an excerpt");
-    for line in shown {
-        assert!(session.lines().any(|other| other == line), "not in the session: {line}");
-    }
+    assert!(page.contains(session().trim_end()), "the page shows another session than the code");
 }

@@ -16,6 +16,7 @@ pub mod minimal;
 pub mod mutants;
 pub mod panics;
 pub mod proxy;
+pub mod python_station;
 pub mod qemu;
 pub mod selftest;
 pub mod shell;

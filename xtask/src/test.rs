@@ -6,7 +6,7 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, fuzz, hil, map, minimal, panics, size, unsafety};
+use crate::{c, count, disturbed, fuzz, hil, map, minimal, panics, python_station, size, unsafety};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -56,6 +56,11 @@ pub const STEPS: &[Step] = &[
         name: "hil",
         about: "emulated boards tune tasks, bit for bit as this host would",
         run: hil::check_all,
+    },
+    Step {
+        name: "station",
+        about: "a station in Python recommends what ours does, on an emulated board and on this host",
+        run: python_station::check,
     },
     Step { name: "power", about: "power failures while an emulated board tunes", run: disturbed::power },
     Step { name: "line", about: "a bad line and restarts of either side meanwhile", run: disturbed::line },

@@ -240,6 +240,14 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
     }
 }
 
+impl<const READ: usize, const WRITE: usize, const ERASE: usize> crate::board::Mapped
+    for SimFlash<READ, WRITE, ERASE>
+{
+    fn mapped(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl<const READ: usize, const WRITE: usize, const ERASE: usize> ErrorType for SimFlash<READ, WRITE, ERASE> {
     type Error = SimError;
 }
