@@ -106,12 +106,6 @@ mod tests {
     use crate::storage::Store;
     use crate::storage::sim::SimFlash;
 
-    impl<const READ: usize, const WRITE: usize, const ERASE: usize> Mapped for SimFlash<READ, WRITE, ERASE> {
-        fn mapped(&self) -> &[u8] {
-            self.bytes()
-        }
-    }
-
     const LAYOUT: Layout = Layout::consecutive(0, 900, 3000);
     const KNOWLEDGE: [u8; 300] = [0xC7; 300];
 
