@@ -102,7 +102,11 @@ fn on_host(tools: &Tools, compiler: &str, standard: &[&str], library: &Path) -> 
     std::fs::create_dir_all(&folder)?;
     let program = folder.join(format!("tune-{compiler}"));
     let mut compile = Command::new(tools.host_compiler(compiler)?);
-    compile.current_dir(examples()).args(standard).args(WARNINGS).args(["-I", "..", "tune.c", "sizes.c", "host.c"]);
+    compile
+        .current_dir(examples())
+        .args(standard)
+        .args(WARNINGS)
+        .args(["-I", "..", "tune.c", "sizes.c", "host.c"]);
     // What follows is no source.
     compile.args(["-x", "none"]).arg(library).args(NATIVE).arg("-o").arg(&program);
     run(&mut compile)?;
@@ -154,7 +158,9 @@ mod tests {
 
     #[test]
     fn every_source_is_where_it_is_said_to_be() {
-        for file in ["tune.c", "sizes.c", "host.c", "minimal.c", "board/main.c", "board/count.c", "board/board.ld"] {
+        for file in
+            ["tune.c", "sizes.c", "host.c", "minimal.c", "board/main.c", "board/count.c", "board/board.ld"]
+        {
             assert!(examples().join(file).is_file(), "{file}");
         }
     }
