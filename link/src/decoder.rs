@@ -1,8 +1,9 @@
 //! Finds frames in a stream of bytes, one byte at a time.
 
-use crate::frame::{CRC_BYTES, Directed, MAX_BODY, crc32};
+use crate::frame::{CRC_BYTES, Directed, MAX_SEALED, crc32};
 use crate::message::LineCounters;
 use cobs::{DecodeResult, DecoderState};
+use core::ops::Range;
 use serde::Deserialize;
 
 /// Byte-wise state machine: takes anything, hands out bodies with a right CRC, counts and drops the rest.
@@ -18,8 +19,8 @@ pub struct Decoder<const N: usize = LARGEST> {
     counters: LineCounters,
 }
 
-/// Room for the longest body and its CRC.
-pub const LARGEST: usize = MAX_BODY + CRC_BYTES;
+/// Room for the longest body, sealed, and its CRC.
+pub const LARGEST: usize = MAX_SEALED;
 
 impl<const N: usize> Decoder<N> {
     /// A decoder between two frames.
@@ -59,6 +60,16 @@ impl<const N: usize> Decoder<N> {
             bump(&mut self.counters.unknown);
         }
         read.ok()
+    }
+
+    /// A part of the body that [`push`](Self::push) returned last.
+    pub(crate) fn part(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.get(range).unwrap_or_default()
+    }
+
+    /// Counts a body that was of no use.
+    pub(crate) fn count_unknown(&mut self) {
+        bump(&mut self.counters.unknown);
     }
 
     fn store(&mut self, byte: u8) {

@@ -5,14 +5,18 @@
 //! The leading zero ends whatever noise came before, at the price of one byte.
 
 use crate::message::{Request, Response};
+use crate::seal::{BEFORE, Lock, Opener, SEAL};
 use foretune_core::snapshot::Crc;
 use serde::{Deserialize, Serialize};
 
 /// Longest body of a frame, without its CRC.
 pub const MAX_BODY: usize = 300;
 
-/// Longest frame with both its zeros: one COBS byte, and one more for each full run of 254.
-pub const MAX_FRAME: usize = 2 + MAX_BODY + CRC_BYTES + 1 + (MAX_BODY + CRC_BYTES) / 254;
+/// Longest frame with both its zeros, sealed: one COBS byte, and one more for each full run of 254.
+pub const MAX_FRAME: usize = 2 + MAX_SEALED + 1 + MAX_SEALED / 254;
+
+/// Longest sealed body with its CRC.
+pub(crate) const MAX_SEALED: usize = MAX_BODY + SEAL + CRC_BYTES;
 
 /// Bytes of the checksum.
 pub(crate) const CRC_BYTES: usize = 4;
@@ -69,8 +73,24 @@ pub fn encode<'b, M: Directed + Serialize>(
     message: &M,
     out: &'b mut [u8],
 ) -> Result<&'b [u8], FrameError> {
-    let mut body = [0; MAX_BODY + CRC_BYTES];
-    let length = write_body(tag, message, &mut body)?;
+    encode_sealed(tag, message, None, out)
+}
+
+/// Who seals.
+pub(crate) enum Sealer<'s> {
+    Tuner(&'s Lock),
+    Station(&'s mut Opener),
+}
+
+/// The same, sealed if somebody seals.
+pub(crate) fn encode_sealed<'b, M: Directed + Serialize>(
+    tag: u32,
+    message: &M,
+    sealer: Option<Sealer<'_>>,
+    out: &'b mut [u8],
+) -> Result<&'b [u8], FrameError> {
+    let mut body = [0; MAX_SEALED];
+    let length = write_body(tag, message, sealer, &mut body)?;
     let body = body.get(..length).ok_or(FrameError::TooLong)?;
     let (first, rest) = out.split_first_mut().ok_or(FrameError::NoRoom)?;
     *first = 0;
@@ -83,12 +103,20 @@ pub fn encode<'b, M: Directed + Serialize>(
 fn write_body<M: Directed + Serialize>(
     tag: u32,
     message: &M,
-    out: &mut [u8; MAX_BODY + CRC_BYTES],
+    sealer: Option<Sealer<'_>>,
+    out: &mut [u8; MAX_SEALED],
 ) -> Result<usize, FrameError> {
-    let body = postcard::to_slice(&(M::MARK, tag, message), &mut out[..MAX_BODY])
+    let start = if sealer.is_some() { BEFORE } else { 0 };
+    let body = postcard::to_slice(&(M::MARK, tag, message), &mut out[start..start + MAX_BODY])
         .map_err(|_| FrameError::TooLong)?;
     let length = body.len();
-    let crc = crc32(body);
+    let length = match sealer {
+        None => Some(length),
+        Some(Sealer::Tuner(lock)) => lock.seal(out, length),
+        Some(Sealer::Station(opener)) => opener.seal(out, length),
+    };
+    let length = length.ok_or(FrameError::TooLong)?;
+    let crc = crc32(out.get(..length).ok_or(FrameError::TooLong)?);
     out.get_mut(length..length + CRC_BYTES).ok_or(FrameError::TooLong)?.copy_from_slice(&crc.to_le_bytes());
     Ok(length + CRC_BYTES)
 }
@@ -176,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_largest_messages_fit_a_frame() {
-        assert_eq!(MAX_FRAME, 308, "as documented");
+        assert_eq!(MAX_FRAME, 337, "as documented");
         let text = core::str::from_utf8(&[b'x'; MAX_TEXT]).unwrap();
         let data = [0xA5; MAX_CHUNK];
         let point = Point::from_slice(&[Coordinate::Unit(0.1); MAX_DIMENSIONS]).unwrap();

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`message`] | what is said |
 //! | [`frame`], [`decoder`] | how it looks on the line: COBS, CRC-32 |
+//! | [`seal`] | an optional key: frames that cannot be forged or played again |
 //! | [`tuner`] | the device's side: which query is open, which reports count |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
 //! | [`problem`] | what is tuned, as bytes |
@@ -30,6 +31,8 @@ pub mod profile;
 pub mod frame;
 
 pub mod decoder;
+
+pub mod seal;
 
 pub mod tuner;
 

@@ -9,10 +9,12 @@
 //! try counts only when its attempt is the current one, so a repeated frame cannot use up two tries.
 
 use crate::decoder::Decoder;
+use crate::frame::{Sealer, encode_sealed};
 use crate::message::{
     Begin, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
 };
+use crate::seal::Lock;
 use crate::{MAX_CHUNK, MAX_TEXT, VERSION};
 
 mod application;
@@ -46,6 +48,9 @@ pub struct Tuner {
     receiver: Receiver,
     line: LineCounters,
     reports: ReportCounters,
+    /// If there is a key.
+    #[cfg(feature = "key")]
+    lock: Option<Lock>,
 }
 
 impl Tuner {
@@ -66,7 +71,15 @@ impl Tuner {
             receiver: Receiver::new(),
             line: LineCounters { good: 0, broken: 0, oversize: 0, unknown: 0 },
             reports: ReportCounters { counted: 0, repeated: 0, failed: 0, given_up: 0 },
+            #[cfg(feature = "key")]
+            lock: None,
         }
+    }
+
+    /// From now on, only who holds the key is heard.
+    #[cfg(feature = "key")]
+    pub fn lock(&mut self, lock: Lock) {
+        self.lock = Some(lock);
     }
 
     /// Takes up an event of a task from before a restart. The first one of a task is [`Event::Begun`].
@@ -152,11 +165,41 @@ impl Tuner {
         out: &'b mut [u8],
     ) -> Option<&'b [u8]> {
         self.line = decoder.counters();
-        let (tag, request) = decoder.receive::<Request>(byte)?;
+        let length = decoder.push(byte)?.len();
         self.line.good = self.line.good.saturating_add(1);
+        let opened = match self.locked() {
+            None => Some(0..length),
+            Some(lock) => lock.open(decoder.part(0..length)),
+        };
+        let Some(range) = opened else {
+            decoder.count_unknown();
+            return self.refuse(out);
+        };
         let mut scratch = [0; MAX_CHUNK];
-        let response = self.answer(&request, app, &mut scratch);
-        crate::encode(tag, &response, out).ok()
+        let (tag, response) = match crate::parse::<Request>(decoder.part(range)) {
+            Ok((tag, request)) => (tag, self.answer(&request, app, &mut scratch)),
+            Err(_) => {
+                decoder.count_unknown();
+                return None;
+            }
+        };
+        encode_sealed(tag, &response, self.locked().map(|lock| Sealer::Tuner(lock)), out).ok()
+    }
+
+    #[cfg(feature = "key")]
+    fn locked(&mut self) -> Option<&mut Lock> {
+        self.lock.as_mut()
+    }
+
+    #[cfg(not(feature = "key"))]
+    fn locked(&mut self) -> Option<&mut Lock> {
+        None
+    }
+
+    /// To who has no key: that there is one, and nothing else.
+    fn refuse<'b>(&mut self, out: &'b mut [u8]) -> Option<&'b [u8]> {
+        let challenge = self.locked()?.challenge();
+        crate::encode(0, &Response::Locked { challenge }, out).ok()
     }
 
     /// Answers a request. `scratch` holds the bytes of a `Chunk`.

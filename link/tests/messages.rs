@@ -172,6 +172,7 @@ fn response() -> impl Strategy<Value = Response<'static>> {
         knowledge().prop_map(Response::Stored),
         (any::<u32>(), data()).prop_map(|(offset, data)| Response::Chunk { offset, data }),
         refusal().prop_map(Response::Refused),
+        any::<[u8; 16]>().prop_map(|challenge| Response::Locked { challenge }),
     ]
 }
 

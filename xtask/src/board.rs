@@ -73,6 +73,9 @@ impl Board {
         let mut cargo = toolchain.cargo("build");
         let profile = profile(program);
         cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
+        if std::env::var_os("FORETUNE_KEY").is_some() {
+            cargo.args(["--features", "key"]);
+        }
         cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS");
         cargo.envs(steps.map(|steps| ("FORETUNE_STEPS", steps)));
         run(&mut cargo)?;

@@ -106,7 +106,7 @@ fn bench(_: &Tools) -> Verdict {
 }
 
 fn firmware(_: &Tools) -> Verdict {
-    run(cargo().args(["test", "--package", "foretune-firmware"]))?;
+    run(cargo().args(["test", "--package", "foretune-firmware", "--features", "key"]))?;
     Ok(String::new())
 }
 

@@ -15,6 +15,7 @@ use foretune_core::{Activity, AnyMemory, Optimizer, Problem, Progress, Query, Sn
 use foretune_link as link;
 use link::problem::Numbers;
 use link::profile::{Profile, coordinates, reason, take_over};
+use link::seal::Key;
 use link::{Begin, DropReason, Event, Phase, Proposal, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
@@ -30,6 +31,8 @@ pub struct Config {
     pub profile: Profile,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
+    /// What only those who may talk to it know; without one, everybody may.
+    pub key: Option<Key>,
 }
 
 /// Tries after which a query is given up.
@@ -81,6 +84,7 @@ impl<B: Board> App<B> {
         let mut app =
             App { serial, system, recorder, tuner, decoder: link::Decoder::new(), config, longest: 0 };
         app.report_restart();
+        app.lock();
         app.read_journal();
         app.count_restart();
         Ok(app)
@@ -92,6 +96,21 @@ impl<B: Board> App<B> {
             warn!("restarted after {}", fault);
             self.recorder.health.restarts += 1;
             self.recorder.health.fault = fault.cause as u16 + 1;
+        }
+    }
+
+    /// Nobody holds a key.
+    #[cfg(not(feature = "key"))]
+    fn lock(&mut self) {}
+
+    /// With a key, only who holds it is heard. Its nonce must never come again: without flash there is no talking.
+    #[cfg(feature = "key")]
+    fn lock(&mut self) {
+        let Some(key) = self.config.key else { return };
+        let restart = self.recorder.store.renew();
+        self.tuner.lock(link::seal::Lock::new(key, restart.unwrap_or(0)));
+        if restart.is_err() {
+            self.out_of_order();
         }
     }
 

@@ -1,6 +1,7 @@
 //! The two [profiles](foretune_link::profile) with what they store.
 
 use foretune_link::profile;
+use foretune_link::seal::Key;
 
 pub use foretune_link::profile::{Compact, Deep, POWER_CONTROL};
 
@@ -11,10 +12,34 @@ const KB: u32 = 1024;
 
 /// ARD map, learning after every observation.
 pub const COMPACT: Config =
-    Config { profile: profile::COMPACT, layout: Layout::consecutive(0, 4 * KB, 16 * KB) };
+    Config { profile: profile::COMPACT, layout: Layout::consecutive(0, 4 * KB, 16 * KB), key: KEY };
 
 /// The paper's map and settings.
-pub const DEEP: Config = Config { profile: profile::DEEP, layout: Layout::consecutive(0, 352 * KB, 32 * KB) };
+pub const DEEP: Config =
+    Config { profile: profile::DEEP, layout: Layout::consecutive(0, 352 * KB, 32 * KB), key: KEY };
+
+/// The device's key, if it is built with one: `FORETUNE_KEY`, 64 hexadecimal digits.
+const KEY: Option<Key> = match option_env!("FORETUNE_KEY") {
+    Some(digits) => Some(key(digits.as_bytes())),
+    None => None,
+};
+
+#[cfg(not(feature = "key"))]
+const _: () = assert!(KEY.is_none(), "FORETUNE_KEY wants the feature `key`");
+
+const fn key(digits: &[u8]) -> Key {
+    assert!(digits.len() == 64, "FORETUNE_KEY must be 64 hexadecimal digits");
+    let (mut key, mut i) = ([0; 32], 0);
+    while i < 64 {
+        let value = match (digits[i] as char).to_digit(16) {
+            Some(value) => value as u8,
+            None => panic!("FORETUNE_KEY must be 64 hexadecimal digits"),
+        };
+        key[i / 2] = key[i / 2] << 4 | value;
+        i += 1;
+    }
+    key
+}
 
 // A record of the journal has room for so many.
 const _: () = assert!(Compact::DIMENSIONS <= entry::DIMENSIONS && Deep::DIMENSIONS <= entry::DIMENSIONS);

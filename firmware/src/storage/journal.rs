@@ -153,6 +153,15 @@ impl<const RECORD: usize> Journal<RECORD> {
         }
     }
 
+    /// A number that is larger after every call, over all restarts: the journal moves to its other area.
+    pub fn renew<F: NorFlash>(&mut self, flash: &mut F, base: u32) -> Result<u32, Error> {
+        match self.active {
+            Some(_) => self.copy(flash)?,
+            None => self.begin(flash, 0, base, &[])?,
+        }
+        self.active.map(|active| active.header.sequence).ok_or(Error::NotOpen)
+    }
+
     /// The record with this index, from 0; none at the end.
     pub fn record<F: NorFlash>(&self, flash: &mut F, index: u32) -> Option<[u8; RECORD]> {
         let active = self.active.filter(|active| index < active.count)?;

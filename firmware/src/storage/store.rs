@@ -184,6 +184,12 @@ impl<F: NorFlash, const RECORD: usize> Store<F, RECORD> {
         self.journal.begin(&mut self.flash, number, base, preamble)
     }
 
+    /// A number that is larger after every call, over all restarts. Costs an erase.
+    pub fn renew(&mut self) -> Result<u32, Error> {
+        let base = self.sequence();
+        self.journal.renew(&mut self.flash, base)
+    }
+
     /// Reads what the last task was begun with.
     pub fn preamble<'b>(&mut self, out: &'b mut [u8]) -> Result<&'b [u8], Error> {
         self.journal.preamble(&mut self.flash, out)

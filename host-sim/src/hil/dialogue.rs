@@ -1,12 +1,14 @@
 //! Talking to the device: requests with answers, and a station that goes through a task.
 
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 use foretune_link::exchange::Exchange;
+use foretune_link::seal::{Key, Nonce, Opener};
 use foretune_link::transfer::DownloadError;
 use foretune_link::{
     Decoder, Download, Knowledge, MAX_FRAME, Pace, Phase, Refusal, Request, Response, Station, Upload,
-    VERSION, encode,
+    VERSION, encode, parse,
 };
 
 use super::line::Line;
@@ -15,6 +17,9 @@ use crate::words::say;
 
 /// How often to tell that nothing comes from the device.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+const LOCKED: &str = "the device talks only to those who hold its key: --key FILE";
+const KEYLESS: &str = "the device has no key, or somebody answers in its place: leave --key out";
 
 /// What a greeting says, kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,16 +50,22 @@ pub struct Dialogue {
     patience: Duration,
     /// When something last came, or the user was last told that nothing does.
     quiet_since: Instant,
+    opener: Option<Opener>,
+    /// Why the device cannot be talked to: one side has a key, the other has none.
+    obstacle: Option<&'static str>,
 }
 
 impl Dialogue {
     /// A dialogue that repeats a request after `timeout` ms and gives up after `patience`.
-    pub fn new(line: Line, timeout: u32, patience: Duration) -> Self {
+    /// With a key, nothing is said or heard but sealed with it.
+    pub fn new(line: Line, timeout: u32, patience: Duration, key: Option<Key>) -> Self {
         // Differs from run to run, so that an answer to a former life is not taken for one to this.
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let tag = since.as_millis() as u32;
         let start = Instant::now();
-        Dialogue { line, decoder: Decoder::new(), start, tag, timeout, patience, quiet_since: start }
+        let opener = key.map(Opener::new);
+        let decoder = Decoder::new();
+        Dialogue { line, decoder, start, tag, timeout, patience, quiet_since: start, opener, obstacle: None }
     }
 
     /// Milliseconds since the start.
@@ -71,7 +82,13 @@ impl Dialogue {
     /// Sends a request.
     pub fn send(&mut self, tag: u32, request: &Request<'_>) {
         let mut frame = [0; MAX_FRAME];
-        if let Ok(frame) = encode(tag, request, &mut frame) {
+        let coded = match &mut self.opener {
+            Some(opener) if opener.has_session() => opener.encode(tag, request, &mut frame),
+            // The answer has the challenge; what there is to say waits until the repeat.
+            Some(_) => encode(tag, &Request::Hello { version: VERSION }, &mut frame),
+            None => encode(tag, request, &mut frame),
+        };
+        if let Ok(frame) = coded {
             self.line.send(frame);
         }
     }
@@ -88,8 +105,18 @@ impl Dialogue {
             say(&format!("waiting for the device, {left} s at most: {}", self.line.state()));
         }
         for byte in bytes {
-            if let Some((tag, response)) = self.decoder.receive::<Response<'_>>(*byte) {
-                take(tag, &response);
+            let Some(body) = self.decoder.push(*byte) else { continue };
+            let opened = self.opener.as_mut().and_then(|opener| opener.open(body));
+            let sealed = opened.is_some();
+            let Ok((tag, response)) = parse::<Response<'_>>(opened.map_or(body, |range| &body[range])) else {
+                continue;
+            };
+            match (&mut self.opener, response) {
+                (None, Response::Locked { .. }) => self.obstacle = Some(LOCKED),
+                (None, response) => take(tag, &response),
+                (Some(_), response) if sealed => take(tag, &response),
+                (Some(opener), Response::Locked { challenge }) => opener.meet(&challenge, nonce()),
+                (Some(_), _) => self.obstacle = Some(KEYLESS),
             }
         }
     }
@@ -103,6 +130,9 @@ impl Dialogue {
         while answer.is_none() {
             if begun.elapsed() > self.patience {
                 return Err(self.silent());
+            }
+            if let Some(obstacle) = self.obstacle {
+                return Err(Error::Device(obstacle.into()));
             }
             let now = self.now();
             if let Some(tag) = exchange.transmit(now) {
@@ -180,6 +210,16 @@ impl Dialogue {
         }
         download.finish().map(<[u8]>::to_vec).map_err(|error| lost(&error))
     }
+}
+
+/// A nonce that never comes again: from the system, and should that have none, from the time.
+fn nonce() -> Nonce {
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| {
+        let mut nonce = Nonce::default();
+        file.read_exact(&mut nonce).map(|()| nonce)
+    });
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    random.unwrap_or((since.as_nanos() as u64).to_le_bytes())
 }
 
 /// The device refuses.

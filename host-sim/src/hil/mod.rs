@@ -14,11 +14,12 @@ mod world;
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use foretune_core::snapshot::Header;
+use foretune_link::seal::Key;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
 use crate::error::Error;
@@ -82,6 +83,9 @@ pub struct HilArguments {
     /// Let a measurement fail now and then.
     #[arg(long)]
     flaky: bool,
+    /// The device's key: a file with 64 hexadecimal digits. Without one, the line is open to everybody.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Keep notes in this file, and go on from them if they are there.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
@@ -112,7 +116,8 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let mut world = world(arguments)?;
     let plan = plan(arguments, &world);
     let patience = Duration::from_secs(arguments.patience);
-    let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience);
+    let key = arguments.key.as_deref().map(read_key).transpose()?;
+    let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience, key);
     let device = dialogue.greet()?;
     let profile = Profile::find(&device.profile)?.with_steps(arguments.steps);
     introduce(&device, out)?;
@@ -137,6 +142,15 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     station::play(&mut dialogue, &mut notes, &mut world, &plan, &profile, out)?;
     let learnt = compare(&notes, &profile, &world, &plan, out)?;
     finish(&mut dialogue, &profile, &learnt, arguments, &plan, out)
+}
+
+fn read_key(file: &Path) -> Result<Key, Error> {
+    let wrong = |what: &dyn std::fmt::Display| Error::usage(format!("{}: {what}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    let digits: Option<Vec<u8>> = text.trim().chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
+    let digits = digits.filter(|digits| digits.len() == 64);
+    let digits = digits.ok_or_else(|| wrong(&"a key has 64 hexadecimal digits and nothing else"))?;
+    Ok(std::array::from_fn(|i| digits[2 * i] << 4 | digits[2 * i + 1]))
 }
 
 fn world(arguments: &HilArguments) -> Result<World, Error> {

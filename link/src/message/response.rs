@@ -5,6 +5,7 @@ use core::fmt;
 use super::Ticket;
 use crate::MAX_DIMENSIONS;
 use crate::problem::Misfit;
+use crate::seal::Challenge;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -395,6 +396,11 @@ pub enum Response<'a> {
     },
     /// The request was refused.
     Refused(Refusal),
+    /// To whatever is not sealed with the key, if there is one.
+    Locked {
+        /// Opens the next session, see [`crate::seal`].
+        challenge: Challenge,
+    },
 }
 
 #[cfg(test)]

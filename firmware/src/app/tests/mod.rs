@@ -6,6 +6,8 @@ mod base;
 mod compact;
 mod dialogue;
 mod hostile;
+#[cfg(feature = "key")]
+mod key;
 mod knowledge;
 mod serial;
 mod mock;

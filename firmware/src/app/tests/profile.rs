@@ -151,6 +151,7 @@ profile!(
             },
         },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
+        key: None,
     }
 );
 
@@ -180,6 +181,7 @@ profile!(
             live: NETWORK,
         },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
+        key: None,
     }
 );
 
