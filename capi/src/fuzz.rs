@@ -12,6 +12,10 @@ use crate::*;
 
 /// Bytes of a tuner's memory.
 const SIZE: usize = 24 * 1024;
+/// What a problem points to, and nobody writes.
+static LEVELS: [f32; 4] = [0.0, 1.0, 2.5, 9.0];
+static COEFFICIENTS: [f32; 16] = [1.0; 16];
+static DEPLOYED: [f32; 16] = [0.5; 16];
 /// Slices of work that a call does at most: none of them takes long.
 const SLICES: u32 = 400;
 
@@ -57,9 +61,6 @@ impl Bytes<'_> {
 struct World {
     memory: Vec<u64>,
     tuner: *mut foretune,
-    levels: [f32; 4],
-    coefficients: [f32; 16],
-    deployed: [f32; 16],
     dimensions: Vec<foretune_dimension>,
     fidelities: Vec<foretune_fidelity>,
     limits: Vec<foretune_limit>,
@@ -114,9 +115,6 @@ impl World {
         std::boxed::Box::new(World {
             memory: std::vec![0; SIZE / 8],
             tuner: null_mut(),
-            levels: [0.0, 1.0, 2.5, 9.0],
-            coefficients: [1.0; 16],
-            deployed: [0.5; 16],
             dimensions: Vec::new(),
             fidelities: Vec::new(),
             limits: Vec::new(),
@@ -228,7 +226,7 @@ impl World {
     fn problem(&mut self, u: &mut Bytes<'_>) -> foretune_problem {
         if self.tuner.is_null() {
             (self.dimensions, self.fidelities, self.limits) = (Vec::new(), Vec::new(), Vec::new());
-            let values = self.levels.as_ptr();
+            let values = LEVELS.as_ptr();
             for _ in 0..3 {
                 let (low, high) = (u.float(&[0.0, -1.0]), u.float(&[1.0, 8.0]));
                 let (kind, levels) = (u.below(60) % 31 % 3, 4 - u.below(30) % 7 % 4);
@@ -245,7 +243,7 @@ impl World {
                 self.fidelities.push(foretune_fidelity { cost, samples: 1, noise });
             }
             let at_most = u.float(&[2.0, 40.0]);
-            self.limits.push(foretune_limit { coefficients: self.coefficients.as_ptr(), at_most });
+            self.limits.push(foretune_limit { coefficients: COEFFICIENTS.as_ptr(), at_most });
         }
         let count = |u: &mut Bytes<'_>, most: u32| match u.byte() {
             255 => usize::MAX,
@@ -263,7 +261,7 @@ impl World {
             fidelity_count: count(u, 3),
             budget: u.float(&[10.0, 20.0, 0.0]),
             goal: u.below(40) % 3 % 2,
-            deployed: if u.below(2) == 0 { null() } else { self.deployed.as_ptr() },
+            deployed: if u.below(2) == 0 { null() } else { DEPLOYED.as_ptr() },
             floor: if u.below(4) == 0 { u.below(5) } else { 0 },
             floor_level: u.float(&[0.2, 0.5]),
             risk: u.float(&[0.1, 0.05]),
