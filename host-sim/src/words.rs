@@ -26,6 +26,13 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// A time span above 0, as a user gives it: a number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "takes a number of seconds above 0".to_string();
+    let value: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+}
+
 /// A time span in words, two units at most.
 pub fn spell(time: Duration) -> String {
     let seconds = time.as_secs_f64();

@@ -15,7 +15,7 @@ mod run;
 mod serve;
 mod theory;
 mod trace;
-pub(crate) mod tune;
+mod tune;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

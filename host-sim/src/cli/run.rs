@@ -30,7 +30,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     /// A measurement by the command that takes longer has failed.
-    #[arg(long, value_name = "SECONDS", value_parser = super::tune::seconds, requires = "command")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::words::seconds, requires = "command")]
     timeout: Option<Duration>,
     /// Methods to compare: mf-mes, continual, mft-mes, separation, separation-myopic, two-phase; to beat: never, kept,
     /// hill-climbing, safe-opt, random, random-cheapest, lattice, mf-mes-ten, warm-start.

@@ -36,7 +36,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, short, value_name = "COMMAND")]
     command: String,
     /// A measurement that takes longer has failed.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::words::seconds)]
     timeout: Option<Duration>,
     #[command(flatten)]
     keep: KeepArguments,
@@ -81,12 +81,6 @@ const EXAMPLES: &str = "\
 Examples:
   foretune tune problem.toml --command './measure.sh {p0} {alpha} --samples {samples}'
   foretune tune problem.toml --command 'python3 simulate.py' --timeout 60 --report page.html";
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "takes a number of seconds above 0".to_string();
-    let value: f64 = text.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
-}
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = tune::read(&arguments.problem)?;

@@ -42,7 +42,7 @@ pub struct HilArguments {
     #[arg(long, short, value_name = "COMMAND", requires = "problem")]
     command: Option<String>,
     /// A measurement that takes longer has failed.
-    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::tune::seconds, requires = "problem")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::words::seconds, requires = "problem")]
     limit: Option<Duration>,
     /// Serial port of a real board, such as /dev/ttyACM0.
     #[arg(long, value_name = "PORT", required_unless_present = "connect", conflicts_with = "connect")]
