@@ -267,17 +267,9 @@ pub fn apply(
 ) {
     let v = particles.ncols();
     match step {
-        Step::Plain { rate } => {
+        Step::Plain { rate } | Step::Langevin { rate } => {
             for own in 0..v {
                 shift_all(column_mut(particles, own), column(drifts, own), rate);
-            }
-        }
-        Step::Langevin { rate } => {
-            let bound = LARGEST_PULL * step.noise(v);
-            for own in 0..v {
-                for (theta, drift) in column_mut(particles, own).iter_mut().zip(column(drifts, own)) {
-                    shift(theta, math::clamp(rate * drift, -bound, bound));
-                }
             }
         }
         Step::Shared { rate } => {
@@ -304,6 +296,12 @@ pub fn apply(
             }
         }
     }
+}
+
+/// Bounds the drift of a step that samples.
+pub(crate) fn bound(drift: &mut [f32], rate: f32, noise: f32) {
+    let most = LARGEST_PULL * noise / rate;
+    drift.iter_mut().for_each(|drift| *drift = math::clamp(*drift, -most, most));
 }
 
 /// Moves every number of a particle by `noise`, up or down as the stream says. Two values have the mean and the variance

@@ -143,16 +143,17 @@ impl Learning {
         }
         let mut moments = memory.moments.rows_mut(first, some);
         let step = state.settings.learning.step;
-        svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
         let noise = step.noise(particles.ncols());
         if noise > 0.0 {
             let Task { seed, number, steps, .. } = state.task;
             for v in 0..particles.ncols() {
+                svgd::bound(column_mut(&mut gradients, v), step.rate(), noise);
                 let index = ((v << 16) | (first / CHUNK)) as u32;
                 let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
                 svgd::diffuse(column_mut(&mut particles, v), noise, &mut random);
             }
         }
+        svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
     }
 }
 

@@ -26,6 +26,17 @@ pub fn start_clock(mut syst: SYST, frequency: u32) {
 
 /// Ticks since the clock was started.
 pub fn ticks() -> u64 {
+    let (wraps, ticks) = now();
+    wraps * u64::from(period()) + u64::from(ticks)
+}
+
+/// Ticks from one wrap to the next.
+fn period() -> u32 {
+    ticks_per_second() / WRAPS_PER_SECOND
+}
+
+/// How often the clock has wrapped, and the ticks since.
+fn now() -> (u64, u32) {
     critical_section::with(|token| {
         let mut wraps = WRAPS.borrow(token).get();
         let mut left = SYST::get_current();
@@ -34,15 +45,15 @@ pub fn ticks() -> u64 {
             wraps += 1;
             left = SYST::get_current();
         }
-        let period = ticks_per_second() / WRAPS_PER_SECOND;
-        wraps * u64::from(period) + u64::from((period - 1).saturating_sub(left))
+        (wraps, (period() - 1).saturating_sub(left))
     })
 }
 
 /// Milliseconds since the clock was started.
 #[cfg(feature = "one-led")]
 pub fn milliseconds() -> u64 {
-    ticks() / u64::from(ticks_per_second() / 1000)
+    let (wraps, ticks) = now();
+    wraps * 10 + u64::from(ticks / (period() / 10))
 }
 
 /// Ticks in a second.
@@ -59,7 +70,7 @@ fn SysTick() {
 }
 
 defmt::timestamp!("{=u64:us}", {
-    // In two steps, because ticks · 10⁶ overflows after some hours.
-    let (ticks, second) = (ticks(), u64::from(ticks_per_second()));
-    ticks / second * 1_000_000 + ticks % second * 1_000_000 / second
+    // 10 000 µs to a wrap. A division of 64 bits would take a kilobyte of flash.
+    let (wraps, ticks) = now();
+    wraps * 10_000 + u64::from((ticks / (period() / 10_000).max(1)).min(9_999))
 });
