@@ -1,12 +1,16 @@
 //! Work comes in many small slices.
 
 use crate::support::{PROBLEM, SETTINGS, Toy, objective, variants};
-use foretune_core::{Method, Progress, SearchSettings, Settings};
+use foretune_core::{Floor, Level, Method, Problem, Progress, SearchSettings, Settings};
 
 /// Slices from one query to the next, of a task with ten or more observations.
 fn slices(settings: Settings) -> usize {
+    slices_of(PROBLEM, settings)
+}
+
+fn slices_of(problem: Problem<'static>, settings: Settings) -> usize {
     let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    let mut tuner = memory.start(problem, settings, 5).unwrap();
     let mut count = 0;
     loop {
         match tuner.advance() {
@@ -40,6 +44,19 @@ fn no_slice_does_a_whole_particles_work() {
         let twice =
             slices(Settings { search: SearchSettings { max_values: 16, ..settings.search }, ..settings });
         assert_eq!(counted, twice, "samples are no reason for more slices");
+    }
+}
+
+/// Judging a trial is a search over two points: the factor and the likelihood again, and a block of candidates, each in
+/// slices of its own.
+#[test]
+fn a_floor_makes_more_slices_not_longer_ones() {
+    let floor = Some(Floor { level: Level::Drop(0.1), risk: 0.1 });
+    let live = Problem { deployed: Some(&[-2.0, -120.0, 0.5]), floor, budget: 60.0, ..PROBLEM };
+    for settings in variants(SETTINGS).filter(|s| matches!(s.method, Method::MftMes | Method::Continual)) {
+        let (plain, judged) = (slices(settings), slices_of(live, settings));
+        let least = plain + settings.model.particles * 3;
+        assert!(judged >= least, "{settings:?}: {judged} slices, at least {least} expected");
     }
 }
 
