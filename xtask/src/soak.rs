@@ -13,8 +13,10 @@ use crate::error::Error;
 use crate::shell::{cargo, run};
 
 /// Where property tests are: the arguments of `cargo test`. A test below finds what is missing.
-const PROPERTIES: [(&str, &[&str]); 3] = [
+const PROPERTIES: [(&str, &[&str]); 5] = [
     ("core/src/linalg/tests.rs", &["--package", "foretune-core", "--lib", "linalg::tests"]),
+    ("core/src/outlier.rs", &["--package", "foretune-core", "--lib", "outlier::tests"]),
+    ("core/tests/tuning/outliers.rs", &["--package", "foretune-core", "--test", "tuning", "outliers"]),
     ("core/tests/tuning/promises.rs", &["--package", "foretune-core", "--test", "tuning", "promises"]),
     ("link/tests/messages.rs", &["--package", "foretune-link", "--test", "messages"]),
 ];
@@ -93,7 +95,10 @@ mod tests {
             if entry.is_dir() && !hidden && !entry.join("CACHEDIR.TAG").exists() {
                 files_with_properties(&entry, found);
             } else if entry.extension().is_some_and(|extension| extension == "rs")
-                && std::fs::read_to_string(&entry).unwrap().lines().any(|line| line.starts_with("proptest!"))
+                && std::fs::read_to_string(&entry)
+                    .unwrap()
+                    .lines()
+                    .any(|line| line.trim_start().starts_with("proptest! {"))
             {
                 let path = entry.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
                 found.push(path);
