@@ -327,11 +327,10 @@ fn what_a_measurement_really_cost_is_charged_and_survives_a_restore() {
     let mut memory = Box::new(Toy::new());
     let mut other = memory.start(LIVE, SETTINGS, 1).unwrap();
     other.load(&saved).unwrap();
-    let query = other.ask().query().unwrap();
+    assert!(other.ask().query().is_some());
     assert_eq!(other.status().spent, 0.75);
     let costs: Vec<_> = other.records().map(|record| record.cost).collect();
     assert_eq!(costs, [Some(0.25), Some(0.5)]);
-    let _ = query;
 }
 
 /// Points on a line through the point in use, and what they gave.

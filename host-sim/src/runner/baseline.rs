@@ -129,16 +129,9 @@ impl Tuner for Baseline<'_> {
         } else {
             self.propose()
         };
-        match proposal {
-            Some(proposal) => {
-                self.asked = Some(proposal.clone());
-                Next::Query(proposal)
-            }
-            None => {
-                self.done = true;
-                Next::Done(Stop::Budget)
-            }
-        }
+        self.done = proposal.is_none();
+        self.asked = proposal;
+        Next::or_budget(self.asked.clone())
     }
 
     fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 //! down; on as long as it gets better; half the step when no parameter helped; the first step again when half a step
 //! would be less than a level, or too small to matter.
 
-use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, SnapshotError, Stop};
+use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, SnapshotError};
 
 use super::method::Method;
 use super::safe_opt::SafeOpt;
@@ -115,16 +115,9 @@ impl Tuner for ByHand<'_> {
         if !go_on() {
             return Next::Interrupted;
         }
-        match if self.done { None } else { self.propose() } {
-            Some(proposal) => {
-                self.asked = Some(proposal.clone());
-                Next::Query(proposal)
-            }
-            None => {
-                self.done = true;
-                Next::Done(Stop::Budget)
-            }
-        }
+        self.asked = if self.done { None } else { self.propose() };
+        self.done = self.asked.is_none();
+        Next::or_budget(self.asked.clone())
     }
 
     fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {

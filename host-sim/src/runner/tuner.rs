@@ -29,6 +29,13 @@ pub enum Next {
     Interrupted,
 }
 
+impl Next {
+    /// The query, or the end of the budget where there is none.
+    pub(super) fn or_budget(proposal: Option<Proposal>) -> Self {
+        proposal.map_or(Self::Done(Stop::Budget), Self::Query)
+    }
+}
+
 /// The setting to use after a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
