@@ -85,7 +85,12 @@ fn long_help() -> String {
             other => other.to_string(),
         });
         let values = if ours == paper { ours } else { format!("{ours}; in the paper preset {paper}") };
-        format!("  {} [default: {values}]\n      {}\n      takes {}", key.name, key.help, key.takes)
+        format!(
+            "  {} [default: {values}]\n      {}\n      takes {}",
+            key.name,
+            key.help,
+            key.takes(&presets[0])
+        )
     };
     let keys: Vec<String> = KEYS.iter().map(line).collect();
     format!("{EXAMPLES}\n\nSettings, for --set KEY=VALUE and for files:\n{}", keys.join("\n"))

@@ -4,6 +4,7 @@
 //! that a stored study can be typed again.
 
 mod file;
+mod form;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use crate::runner::Method;
 use crate::words::current_name;
 
 pub use file::read_file;
-pub(crate) use keys::shortest;
+pub(crate) use form::shortest;
 pub use keys::{KEYS, Key};
 
 /// Room for observations in the simulator, unless set otherwise: more than any of the problems' budgets can buy.
@@ -86,8 +87,9 @@ impl Setup {
     /// [`Error::Usage`] naming the key and what it takes.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let known = KEYS.iter().find(|known| known.name == current_name(key)).ok_or_else(|| unknown(key))?;
-        let bad = || Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes));
-        known.apply(self, value).ok_or_else(bad)
+        known.apply(self, value).ok_or_else(|| {
+            Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes(self)))
+        })
     }
 
     /// Makes assignments, one after the other.

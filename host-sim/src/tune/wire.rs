@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::session::Ask;
 use super::state::{Ended, Outcome, Reason, Told};
-use super::target::Target;
+use super::target::{Rung, Target};
 
 /// Version of the protocol, in the first line.
 pub const PROTOCOL: u32 = 1;
@@ -49,6 +49,63 @@ pub(super) struct NextTask {
     pub deployed: Option<BTreeMap<String, f64>>,
 }
 
+/// What a client is told.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Line<'a> {
+    Foretune {
+        protocol: u32,
+        version: &'a str,
+        task: u32,
+        answered: usize,
+    },
+    Ask {
+        id: u64,
+        setting: Setting<'a>,
+        fidelity: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        samples: Option<u32>,
+        cost: f64,
+    },
+    Tell {
+        id: u64,
+        value: f32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
+    Fail {
+        id: u64,
+    },
+    Recommendation {
+        setting: Option<Setting<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mean: Option<f32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        deviation: Option<f32>,
+        reason: Reason,
+        spent: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        doubted: Option<usize>,
+    },
+    Error(&'a str),
+}
+
+impl Line<'_> {
+    /// The object as text. Only a map with other keys than strings could fail, and there is none.
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A point as an object, in the order of the file.
+struct Setting<'a>(&'a Target, &'a [f64]);
+
+impl Serialize for Setting<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.names().zip(self.1))
+    }
+}
+
 /// Writes the objects about a target.
 #[derive(Clone, Copy)]
 pub struct Wire<'a>(pub &'a Target);
@@ -57,88 +114,45 @@ impl Wire<'_> {
     /// The first line.
     pub fn hello(self, task: u32, answered: usize) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        format!(
-            "{{\"foretune\":{{\"protocol\":{PROTOCOL},\"version\":\"{version}\",\"task\":{task},\"answered\":{answered}}}}}"
-        )
+        Line::Foretune { protocol: PROTOCOL, version, task, answered }.text()
     }
 
     /// A query.
     pub fn ask(self, ask: &Ask) -> String {
-        let rung = &self.0.fidelities[ask.fidelity];
-        let samples = rung.samples.map(|samples| format!("\"samples\":{samples},")).unwrap_or_default();
-        format!(
-            "{{\"ask\":{{\"id\":{},\"setting\":{},\"fidelity\":\"{}\",{samples}\"cost\":{}}}}}",
-            ask.id,
-            self.setting(&ask.point),
-            rung.name,
-            number(rung.cost)
-        )
+        let Rung { name: fidelity, samples, cost, .. } = &self.0.fidelities[ask.fidelity];
+        let setting = Setting(self.0, &ask.point);
+        Line::Ask { id: ask.id, setting, fidelity, samples: *samples, cost: *cost }.text()
     }
 
     /// An answer, as a client would send it.
     pub fn told(self, ask: &Ask, told: &Told) -> String {
+        let usual = self.0.fidelities[told.fidelity].cost;
+        let cost = Some(told.cost).filter(|cost| *cost != usual);
         match told.outcome {
-            Outcome::Value(value) if told.cost == self.0.fidelities[told.fidelity].cost => {
-                format!("{{\"tell\":{{\"id\":{},\"value\":{}}}}}", ask.id, single(value))
-            }
-            Outcome::Value(value) => {
-                let cost = number(told.cost);
-                format!("{{\"tell\":{{\"id\":{},\"value\":{},\"cost\":{cost}}}}}", ask.id, single(value))
-            }
-            Outcome::Failed => format!("{{\"fail\":{{\"id\":{}}}}}", ask.id),
+            Outcome::Value(value) => Line::Tell { id: ask.id, value, cost },
+            Outcome::Failed => Line::Fail { id: ask.id },
         }
+        .text()
     }
 
     /// The end of a task.
     pub fn recommendation(self, ended: &Ended) -> String {
-        let (reason, spent) = (word(ended.reason), number(ended.spent));
-        let doubted = match ended.doubted {
-            0 => String::new(),
-            count => format!(",\"doubted\":{count}"),
-        };
-        let Some(point) = &ended.point else {
-            return format!(
-                "{{\"recommendation\":{{\"setting\":null,\"reason\":\"{reason}\",\"spent\":{spent}{doubted}}}}}"
-            );
-        };
-        format!(
-            "{{\"recommendation\":{{\"setting\":{},\"mean\":{},\"deviation\":{},\"reason\":\"{reason}\",\"spent\":{spent}{doubted}}}}}",
-            self.setting(point),
-            single(ended.mean),
-            single(ended.deviation)
-        )
+        let point = ended.point.as_ref();
+        Line::Recommendation {
+            setting: point.map(|point| Setting(self.0, point)),
+            mean: point.map(|_| ended.mean),
+            deviation: point.map(|_| ended.deviation),
+            reason: ended.reason,
+            spent: ended.spent,
+            doubted: Some(ended.doubted).filter(|count| *count > 0),
+        }
+        .text()
     }
 
     /// What was wrong with a line of the client's.
     pub fn error(self, text: &str) -> String {
-        format!("{{\"error\":{}}}", serde_json::Value::from(text))
+        Line::Error(text).text()
     }
-
-    /// A point as an object, in the order of the file. Names are plain letters.
-    fn setting(self, point: &[f64]) -> String {
-        let pair = |(name, value): (&str, &f64)| format!("\"{name}\":{}", number(*value));
-        format!("{{{}}}", self.0.names().zip(point).map(pair).collect::<Vec<_>>().join(","))
-    }
-}
-
-/// The word for a reason.
-fn word(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Budget => "budget",
-        Reason::Capacity => "capacity",
-        Reason::Exhausted => "exhausted",
-        Reason::Tolerance => "tolerance",
-        Reason::Stopped => "stopped",
-    }
-}
-
-fn number(value: f64) -> String {
-    serde_json::Value::from(value).to_string()
-}
-
-/// The shortest number that reads back as the same `f32`.
-fn single(value: f32) -> String {
-    serde_json::to_string(&value).unwrap_or_default()
 }
 
 #[cfg(test)]
