@@ -135,6 +135,48 @@ def cost(problem, name):
     return cells
 
 
+FAMILIES = ("hartmann6", "gas", "rrm", "forrester", "branin", "himmelblau", "rosenbrock", "levy")
+OPPONENTS = {
+    "random": "random search", "random-cheapest": "the same, cheapest fidelity", "kept": "first recommendation kept",
+    "hill-climbing": "hill climbing", "mf-mes": "MF-MES", "mf-mes-ten": "ten fresh particles",
+    "warm-start": "points carried, nothing else", "continual": "Continual (β = 0)",
+}
+
+
+def families():
+    """All families against all opponents: their value, and by how much the preset is ahead, paired."""
+    for which, title in enumerate(("best point tried", "recommended point")):
+        print(f"\n{title}\n\n| family | **MFT-MES** | " + " | ".join(OPPONENTS.values()) + " |\n" + "|---" * (len(OPPONENTS) + 2) + "|")
+        for family in FAMILIES:
+            if (FOLDER / "families" / family / "tasks.csv").exists():
+                print(f"| {family} | " + " | ".join(against(f"families/{family}", which, OPPONENTS)) + " |")
+    print("\n`θ` alone carried\n\n| family | MFT-MES: best | recommended | Continual: best | recommended |\n|---|---|---|---|---|")
+    for family in FAMILIES:
+        if (FOLDER / "families" / f"{family}-theta" / "tasks.csv").exists():
+            cells = [against(f"families/{family}-theta", which, ["continual"]) for which in (0, 1)]
+            print(f"| {family} | {cells[0][0]} | {cells[1][0]} | {cells[0][1]} | {cells[1][1]} |")
+
+
+def against(study, which, opponents):
+    """The preset's mean over tasks 6 to 10; then each opponent's, with the paired difference."""
+    studied, tasks = load(study), range(6, 11)
+    ratio = json.loads((FOLDER / study / "study.json").read_text())["problem"] == "rrm"
+    ours = over(studied["mft-mes"], tasks, which)
+    cells = [short(statistics.fmean(ours))]
+    for opponent in opponents:
+        theirs = over(studied[opponent], tasks, which)
+        ahead = [a - b if ratio else b - a for a, b in zip(ours, theirs)]
+        mean, width = statistics.fmean(ahead), half(ahead)
+        cell = f"{short(statistics.fmean(theirs))} ({'−' if mean < 0 else '+'}{short(abs(mean))} ± {short(width)})"
+        cells.append(f"**{cell}**" if mean < -width else cell)
+    return cells
+
+
+def short(value):
+    """Three figures at most."""
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
 def main():
     print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
     for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
@@ -150,6 +192,7 @@ def main():
     paired("gas", range(13, 18))
     paired("rrm", range(31, 41))
     ablation()
+    families()
     split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
     for study in sorted(units.parent for units in FOLDER.rglob("units")):
