@@ -114,25 +114,6 @@ typedef uint32_t foretune_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Whether larger or smaller observations are better.
-enum foretune_goal
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Larger is better.
-  FORETUNE_MAXIMISE = 0,
-  // Smaller is better.
-  FORETUNE_MINIMISE = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_goal foretune_goal;
-#else
-typedef uint32_t foretune_goal;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
 // How the floor is meant, with v what the point in use gives.
 enum foretune_floor
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -153,6 +134,25 @@ enum foretune_floor
 typedef enum foretune_floor foretune_floor;
 #else
 typedef uint32_t foretune_floor;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -499,6 +499,8 @@ struct foretune_settings {
   uint32_t steps_per_task;
   // Weight of the information about the particles, 0 to 1e6.
   float beta;
+  // 1: what is learnt of the model counts at most as much as what is learnt of the optimum; 0: no limit.
+  uint32_t limited;
   // Whether the next task starts from this one's particles: 0 or 1.
   uint32_t carry_particles;
   // Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.

@@ -212,6 +212,7 @@ pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error>
         },
         transfer: TransferSettings {
             beta: from.beta,
+            limited: flag("limited", from.limited)?,
             carry_particles: flag("carry_particles", from.carry_particles)?,
             kde_bandwidth: from.kde_bandwidth,
             kde_mix: from.kde_mix,
@@ -286,6 +287,7 @@ pub fn preset(settings: &Settings, observations: u32) -> foretune_settings {
         steps_per_round: learning.steps_per_round,
         steps_per_task: learning.steps_per_task,
         beta: transfer.beta,
+        limited: u32::from(transfer.limited),
         carry_particles: u32::from(transfer.carry_particles),
         kde_bandwidth: transfer.kde_bandwidth,
         kde_mix: transfer.kde_mix,

@@ -254,6 +254,8 @@ pub struct foretune_settings {
     pub steps_per_task: u32,
     /// Weight of the information about the particles, 0 to 1e6.
     pub beta: f32,
+    /// 1: what is learnt of the model counts at most as much as what is learnt of the optimum; 0: no limit.
+    pub limited: u32,
     /// Whether the next task starts from this one's particles: 0 or 1.
     pub carry_particles: u32,
     /// Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.

@@ -181,10 +181,11 @@ impl ScoreSums {
         math::clamp(bound, 0.0, math::ln(v as f32))
     }
 
-    /// Eq. (37).
-    pub fn score(&self, beta: f32, noise: f32, cost: f32, v: usize) -> f32 {
+    /// Eq. (37); `limited` counts the second term at most as much as the first.
+    pub fn score(&self, beta: f32, limited: bool, noise: f32, cost: f32, v: usize) -> f32 {
         let information = self.information / v as f32;
         let transfer = if beta > 0.0 { beta * self.transfer(noise, v) } else { 0.0 };
+        let transfer = if limited && transfer > information { information } else { transfer };
         (information + transfer) / cost
     }
 }
@@ -259,6 +260,6 @@ mod tests {
         let mut alone = ScoreSums::default();
         alone.add(&belief(3.0, 0.2, 0.0), 0.1, 0.25, 1);
         assert_eq!(alone.transfer(0.1, 1), 0.0);
-        assert_eq!(alone.score(1.0, 0.1, 0.5, 1), 0.5);
+        assert_eq!(alone.score(1.0, false, 0.1, 0.5, 1), 0.5);
     }
 }

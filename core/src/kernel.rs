@@ -2,7 +2,7 @@
 //!
 //! `k((x,m),(x',m')) = s · exp(−‖ψ(x) − ψ(x')‖²) · κ(m, m')`, `κ(m, m') = exp(−γ (m − m')²)`.
 //!
-//! `θ` = parameters of the [`Map`], then `ln s` (ARD only; `s = 1` in the deep map, as in the paper), then `ln γ`.
+//! `θ` = parameters of the [`Map`], then `ln s` (ARD only; in the deep map it is the offset, 0 in the paper), then `ln γ`.
 //! Positive quantities are `exp(θᵢ + offset)`, so that the prior of `θ` can be centred at zero.
 
 use crate::features::Map;
@@ -89,7 +89,7 @@ impl Model {
 
     /// The kernel's parameters behind the map.
     pub fn hyper(&self, theta: &[f32]) -> Hyper {
-        let signal = self.signal().map_or(1.0, |i| math::exp(theta[i] + self.offsets.signal));
+        let signal = math::exp(self.signal().map_or(0.0, |i| theta[i]) + self.offsets.signal);
         let gamma = math::exp(theta[self.gamma()] + self.offsets.gamma);
         let by_gap: [f32; MAX_FIDELITIES] =
             core::array::from_fn(|gap| math::exp(-gamma * squared_gap(gap, 0)));

@@ -43,7 +43,7 @@ pub struct Prior {
     pub weights: Weights,
     /// Lengthscales of the ARD map, in the unit cube.
     pub length: LogNormal,
-    /// Signal variance of the ARD map, in squared deviations of the observations.
+    /// Signal variance, in squared deviations of the observations; in the deep map that of the mean, 1 in the paper.
     pub signal: LogNormal,
     /// Fidelity decay `γ`.
     pub gamma: LogNormal,
@@ -69,7 +69,7 @@ impl Prior {
     }
 
     /// Calls `each` with every run of parameters that share a variance.
-    fn runs(&self, model: &Model, mut each: impl FnMut(Range<usize>, f32)) {
+    pub(crate) fn runs(&self, model: &Model, mut each: impl FnMut(Range<usize>, f32)) {
         match model.map {
             Map::Ard => each(0..model.dimensions, square(self.length.deviation)),
             Map::Deep { width } => {

@@ -88,6 +88,9 @@ pub struct LearningSettings {
 pub struct TransferSettings {
     /// Weight `β` of the information about `θ` in [`Method::MftMes`], at least 0. The paper's printed β is twice this.
     pub beta: f32,
+    /// Whether that information counts at most as much as the query's information about the optimum: nothing is asked
+    /// for the sake of `θ` alone. The paper has no such limit.
+    pub limited: bool,
     /// Whether the next task starts from this one's particles (else from the prior). Ignored by [`Method::MfMes`].
     pub carry_particles: bool,
     /// Standard deviation of the density estimate around each carried particle, in units of `θ`; above 0.
@@ -184,6 +187,7 @@ impl Settings {
         },
         transfer: TransferSettings {
             beta: 0.6,
+            limited: false,
             carry_particles: true,
             kde_bandwidth: 0.55,
             kde_mix: 0.0,
@@ -224,7 +228,8 @@ impl Settings {
             steps_per_task: 20,
         },
         transfer: TransferSettings {
-            beta: 0.2,
+            beta: 1.0,
+            limited: true,
             carry_particles: true,
             kde_bandwidth: 0.55,
             kde_mix: 0.2,
@@ -412,7 +417,7 @@ impl Settings {
             search.information as u32,
             search.max_values as u32,
             matches!(model.prior.weights, Weights::PerInput(_)) as u32,
-            transfer.carry_particles as u32,
+            transfer.carry_particles as u32 | (transfer.limited as u32) << 1,
             bandwidth,
             step,
             learning.steps_per_round,

@@ -38,11 +38,11 @@ pub enum Step {
         /// Step size; above 0.
         rate: f32,
     },
-    /// A step that samples: `θ + η Ω ± √(2η/V)`, the sign of each number by the toss of a coin, `η Ω` at most five times
-    /// that. Stein drift with Langevin noise: the particles stay where the prior's mass is, which in thousands of
-    /// dimensions is not where its mode is.
+    /// A step that samples: `θ + η σ² Ω ± σ √(2η/V)`, `σ²` the first prior's variance of that number, the sign by the toss of a
+    /// coin, the first at most five times the second. Stein drift with Langevin noise: the particles stay where the prior's mass is, which in
+    /// thousands of dimensions is not where its mode is. In units of the prior, wide and narrow layers mix alike.
     Langevin {
-        /// `η`; above 0.
+        /// `η`; above 0, at most about V.
         rate: f32,
     },
     /// Divides by the root of a running mean (decay 0.99) of `Ω²` that all particles share; needs one row of memory.
@@ -66,14 +66,6 @@ impl Step {
         let (Step::Plain { rate } | Step::Langevin { rate } | Step::Adam { rate } | Step::Shared { rate }) =
             *self;
         rate
-    }
-
-    /// By how much [`diffuse`] moves each number; 0 for steps that do not sample.
-    pub(crate) fn noise(&self, v: usize) -> f32 {
-        match self {
-            Step::Langevin { rate } => math::sqrt(2.0 * rate / v as f32),
-            _ => 0.0,
-        }
     }
 }
 
@@ -267,11 +259,13 @@ pub fn apply(
 ) {
     let v = particles.ncols();
     match step {
-        Step::Plain { rate } | Step::Langevin { rate } => {
+        Step::Plain { rate } => {
             for own in 0..v {
                 shift_all(column_mut(particles, own), column(drifts, own), rate);
             }
         }
+        // A step that samples needs a stream of chance: [`sample`].
+        Step::Langevin { .. } => {}
         Step::Shared { rate } => {
             let correction = 1.0 - power(SECOND_DECAY, count);
             for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
@@ -298,19 +292,17 @@ pub fn apply(
     }
 }
 
-/// Bounds the drift of a step that samples.
-pub(crate) fn bound(drift: &mut [f32], rate: f32, noise: f32) {
-    let most = LARGEST_PULL * noise / rate;
-    drift.iter_mut().for_each(|drift| *drift = math::clamp(*drift, -most, most));
-}
-
-/// Moves every number of a particle by `noise`, up or down as the stream says. Two values have the mean and the variance
-/// of a normal one, which is all that many small steps keep of it, and take one bit each.
-pub(crate) fn diffuse(theta: &mut [f32], noise: f32, random: &mut Random) {
-    for some in theta.chunks_mut(32) {
+/// A step of [`Step::Langevin`] in numbers that share a prior variance, `rate` being in its units: along `Ω`, and up or
+/// down by the noise as the stream says. Two values have the mean and the variance of a normal one, which is all that
+/// many small steps keep of it, and take one bit each.
+pub(crate) fn sample(theta: &mut [f32], drift: &[f32], rate: f32, v: usize, random: &mut Random) {
+    let noise = math::sqrt(2.0 * rate / v as f32);
+    let most = LARGEST_PULL * noise;
+    for (theta, drift) in theta.chunks_mut(32).zip(drift.chunks(32)) {
         let mut bits = random.bits();
-        for theta in some {
-            shift(theta, f32::from_bits(noise.to_bits() | (bits << 31)));
+        for (theta, drift) in theta.iter_mut().zip(drift) {
+            let toss = f32::from_bits(noise.to_bits() | (bits << 31));
+            shift(theta, math::clamp(rate * drift, -most, most) + toss);
             bits >>= 1;
         }
     }

@@ -137,6 +137,7 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     learning.steps_per_round = u.int_in_range(0..=2)?;
     learning.steps_per_task = u.int_in_range(0..=3)?;
     transfer.carried = u.int_in_range(0..=8)?;
+    transfer.limited = u.arbitrary()?;
     transfer.remeasure = u.arbitrary()?;
     transfer.memory_deviation = sane(u, &[0.0, 1e-3, 1.0])?;
     transfer.memory_after = sane(u, &[0.0, 0.4, 1.0])?;

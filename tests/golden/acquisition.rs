@@ -56,7 +56,7 @@ fn check(case: &Value, form: Information, terms: &[f64], scores: &[f64]) {
         }
         let transfer = numbers(&case["transfer_capped"])[m];
         assert_near(sums.transfer(noise[m], v), transfer, RELATIVE, ABSOLUTE, &name);
-        let score = sums.score(float(&case["beta"]), noise[m], cost[m], v);
+        let score = sums.score(float(&case["beta"]), false, noise[m], cost[m], v);
         assert_near(score, scores[m], RELATIVE, ABSOLUTE / f64::from(cost[m]), &name);
     }
 }

@@ -5,7 +5,7 @@ use crate::kernel::PairSums;
 use crate::linalg::{LANES, column, column_mut};
 use crate::prior::{self, Centres, Kde};
 use crate::random::{Purpose, Random};
-use crate::svgd;
+use crate::svgd::{self, Step};
 
 /// Parameters moved in one slice.
 const CHUNK: usize = 512;
@@ -141,19 +141,22 @@ impl Learning {
         if first == 0 {
             state.task.steps += 1;
         }
-        let mut moments = memory.moments.rows_mut(first, some);
         let step = state.settings.learning.step;
-        let noise = step.noise(particles.ncols());
-        if noise > 0.0 {
-            let Task { seed, number, steps, .. } = state.task;
-            for v in 0..particles.ncols() {
-                svgd::bound(column_mut(&mut gradients, v), step.rate(), noise);
-                let index = ((v << 16) | (first / CHUNK)) as u32;
-                let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
-                svgd::diffuse(column_mut(&mut particles, v), noise, &mut random);
-            }
+        let Step::Langevin { rate } = step else {
+            let mut moments = memory.moments.rows_mut(first, some);
+            return svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
+        };
+        let Task { seed, number, steps, .. } = state.task;
+        let count = particles.ncols();
+        for v in 0..count {
+            let index = ((v << 16) | (first / CHUNK)) as u32;
+            let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
+            let (theta, drift) = (column_mut(&mut particles, v), column_mut(&mut gradients, v));
+            state.settings.model.prior.runs(&state.model, |run, variance| {
+                let run = run.start.clamp(first, end) - first..run.end.clamp(first, end) - first;
+                svgd::sample(&mut theta[run.clone()], &drift[run], rate * variance, count, &mut random);
+            });
         }
-        svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
     }
 }
 

@@ -309,7 +309,10 @@ impl Search {
         let score = match self.objective {
             Objective::Mean | Objective::Trial => sums.mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
-            Objective::Combined { beta } => sums.score(beta, information_noise, prices.price(m), self.used),
+            Objective::Combined { beta } => {
+                let limited = state.settings.transfer.limited;
+                sums.score(beta, limited, information_noise, prices.price(m), self.used)
+            }
             Objective::Optimum => sums.information,
             Objective::Parameters => sums.transfer(information_noise, self.used),
         };

@@ -47,6 +47,7 @@ pub const SETTINGS: Settings = Settings {
     },
     transfer: TransferSettings {
         beta: 0.6,
+        limited: false,
         carry_particles: true,
         kde_bandwidth: 0.55,
         kde_mix: 0.0,

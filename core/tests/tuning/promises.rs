@@ -140,6 +140,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             },
             transfer: TransferSettings {
                 beta,
+                limited: correlated,
                 kde_mix,
                 carried,
                 remeasure,

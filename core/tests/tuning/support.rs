@@ -48,6 +48,7 @@ pub const SETTINGS: Settings = Settings {
     },
     transfer: TransferSettings {
         beta: 1.2,
+        limited: false,
         carry_particles: true,
         kde_bandwidth: 0.55,
         kde_mix: 0.2,

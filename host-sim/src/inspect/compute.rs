@@ -168,7 +168,7 @@ pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scor
         }
         scores.information.push(sums.information / v as f32);
         scores.transfer.push(sums.transfer(mean_noise, v));
-        scores.score.push(sums.score(scoring.beta, mean_noise, scoring.costs[m], v));
+        scores.score.push(sums.score(scoring.beta, false, mean_noise, scoring.costs[m], v));
     }
     for (result, values) in
         [("information", &scores.information), ("transfer", &scores.transfer), ("score", &scores.score)]

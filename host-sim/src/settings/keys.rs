@@ -44,7 +44,7 @@ impl Key {
         match (self.name, method) {
             ("initial", _) => true,
             (_, method) if method.core(0.0).is_none() => false,
-            ("beta", method) => matches!(method, Method::MftMes | Method::Kept),
+            ("beta" | "limited", method) => matches!(method, Method::MftMes | Method::Kept),
             ("c", method) => method.has_share(),
             _ => true,
         }
@@ -74,6 +74,8 @@ keys! { |s|
         "particles V that stand for what is believed of the kernel's parameters; MF-MES always has 1";
     beta: core.transfer.beta, number(0.0..=1e6),
         "weight β of the transfer term in MFT-MES; the paper's printed β is twice this";
+    limited: core.transfer.limited, flag(),
+        "whether the transfer term counts at most as much as a query's information about the optimum";
     c: c, number(0.0..=1.0),
         "share of queries for the current task in separation, separation-myopic and two-phase";
     information: core.search.information,
@@ -85,7 +87,7 @@ keys! { |s|
     length: core.model.prior.length, log_normal(),
         "prior of the ARD map's lengthscales (unit cube): mean and deviation of the logarithm";
     signal: core.model.prior.signal, log_normal(),
-        "prior of the ARD map's signal variance: mean and deviation of the logarithm";
+        "prior of the signal variance (the deep map has its mean): mean and deviation of the logarithm";
     gamma: core.model.prior.gamma, log_normal(),
         "prior of the fidelity decay γ: mean and deviation of the logarithm";
     carry_particles: core.transfer.carry_particles, flag(), "whether the next task starts from this one's particles";
