@@ -259,21 +259,22 @@ impl Settings {
     };
 
     /// The paper's model and method with what it takes to work: the deep map with weights whose prior's mass is a kernel
-    /// that is neither white noise nor constant, steps that sample instead of collapsing to the prior's mode, learning
-    /// after every observation, a narrow density estimate, a small β, and what [`Settings::DEFAULT`] recommends and
-    /// discounts. Points are not carried.
+    /// that is neither white noise nor constant, a signal variance, steps that sample instead of collapsing to the
+    /// prior's mode, learning after every observation, a narrow density estimate, a small β, and what
+    /// [`Settings::DEFAULT`] recommends and discounts. Points are not carried.
     pub const DEEP: Settings = Settings {
         model: ModelSettings {
             prior: Prior {
                 weights: Weights::PerInput(3.0),
-                gamma: LogNormal { mean: -4.0, deviation: 1.5 },
+                signal: Settings::DEFAULT.model.prior.signal,
+                gamma: Settings::DEFAULT.model.prior.gamma,
                 ..Settings::PAPER.model.prior
             },
             scaling: Scaling::Initial,
             ..Settings::PAPER.model
         },
         learning: LearningSettings {
-            step: Step::Langevin { rate: 0.01 },
+            step: Step::Langevin { rate: 0.2 },
             steps_per_round: 10,
             steps_per_task: 40,
             ..Settings::PAPER.learning
