@@ -23,15 +23,14 @@ pub const COMPACT: Settings =
 
 /// Memory for six dimensions and the paper's deep map. The last task's particles are read from elsewhere
 /// ([`Optimizer::advance_with`](crate::Optimizer::advance_with)); of the steps, there is room for
-/// [`Plain`](crate::Step::Plain) and [`Shared`](crate::Step::Shared).
+/// [`Plain`](crate::Step::Plain) and [`Langevin`](crate::Step::Langevin).
 pub type Deep = memory!(
     dimensions: 6, fidelities: 4, observations: 128, particles: 10, map: Deep { width: 64 }, candidates: 256,
-    step: Shared { rate: 1.0 }, keeps_particles: false
+    step: Langevin { rate: 1.0 }, keeps_particles: false
 );
 
-/// [`Settings::PAPER`] with as many candidates as [`Deep`] has room for.
-pub const DEEP: Settings =
-    Settings { search: SearchSettings { candidates: 256, ..Settings::PAPER.search }, ..Settings::PAPER };
+/// [`Settings::DEEP`], whose candidates [`Deep`] has room for.
+pub const DEEP: Settings = Settings::DEEP;
 
 const _: () = assert!(COMPACT.checked().is_ok() && DEEP.checked().is_ok());
 const _: () = assert!(size_of::<Compact>() <= 46_000, "46 KB must be enough");

@@ -5,8 +5,8 @@
 //! its tasks on a host take the same from here, and the same steps around a task.
 
 use foretune_core::{
-    Dimension, Error, Fidelity, Goal, LearningSettings, Map, ModelSettings, Optimizer, Problem, Scaling,
-    SearchSettings, Settings, Stop,
+    Dimension, Error, Fidelity, Goal, LearningSettings, Optimizer, Problem, SearchSettings, Settings, Stop,
+    TransferSettings,
 };
 
 use crate::message::{Begin, Coordinate, Point, Reason};
@@ -96,35 +96,32 @@ pub const COMPACT: Profile = Profile {
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
 pub type Deep = foretune_core::memory!(
     dimensions: 4, fidelities: 4, observations: 128, particles: 10, map: Deep { width: 64 }, candidates: 256,
-    step: Plain { rate: 1.0 }, keeps_particles: false
+    step: Langevin { rate: 1.0 }, keeps_particles: false
 );
 
-/// The paper's map and settings.
+/// The paper's map, with the preset that makes it work.
 pub const DEEP: Profile = Profile {
     name: "deep",
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
     room: Room { dimensions: Deep::DIMENSIONS, fidelities: Deep::FIDELITIES },
-    settings: PAPER,
-    live: PAPER,
+    settings: DEEP_SETTINGS,
+    live: Settings {
+        transfer: TransferSettings { beta: Settings::LIVE.transfer.beta, ..DEEP_SETTINGS.transfer },
+        search: SearchSettings { information: Settings::LIVE.search.information, ..DEEP_SETTINGS.search },
+        ..DEEP_SETTINGS
+    },
 };
 
-/// The paper's settings for the deep profile, with its fixed scaling for this problem.
-const PAPER: Settings = Settings {
-    model: ModelSettings {
-        map: Map::Deep { width: 64 },
-        scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
-        ..Settings::PAPER.model
-    },
-    search: SearchSettings { candidates: 256, initial: 10, ..Settings::PAPER.search },
+const DEEP_SETTINGS: Settings = Settings {
     learning: LearningSettings {
-        steps_per_task: steps(Settings::PAPER.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
-        ..Settings::PAPER.learning
+        steps_per_task: steps(Settings::DEEP.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
+        ..Settings::DEEP.learning
     },
-    ..Settings::PAPER
+    ..Settings::DEEP
 };
 
-/// Learning steps at the end of a task: the paper's 2000 take minutes, so a test may build with fewer.
+/// Learning steps at the end of a task: a test may build with fewer.
 const fn steps(default: u32, chosen: Option<&str>) -> u32 {
     let Some(digits) = chosen else { return default };
     let (digits, mut value, mut i) = (digits.as_bytes(), 0, 0);
@@ -137,7 +134,7 @@ const fn steps(default: u32, chosen: Option<&str>) -> u32 {
 }
 
 const _: () = assert!(COMPACT.settings.checked().is_ok() && COMPACT.live.checked().is_ok());
-const _: () = assert!(PAPER.checked().is_ok());
+const _: () = assert!(DEEP.settings.checked().is_ok() && DEEP.live.checked().is_ok());
 const _: () = assert!(POWER_CONTROL.checked().is_ok());
 const _: () = assert!(COMPACT.has_room() && DEEP.has_room());
 const _: () = assert!(size_of::<Compact>() <= 48_000 && size_of::<Deep>() <= 1_000_000);
