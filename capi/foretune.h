@@ -527,7 +527,7 @@ struct foretune_settings {
   uint32_t refinements;
   // A foretune_recommend.
   uint32_t recommend;
-  // When an answer is doubted and measured again: how many times farther from all others of the task it lies than these
+  // When an answer is an outlier and measured again: how many times farther from all others of the task it lies than these
   // are apart, 2 to 1000000. 0: every answer is believed.
   float confirm;
 };

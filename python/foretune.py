@@ -36,7 +36,7 @@ class Recommendation(NamedTuple):
     spent: float
     mean: float | None = None
     deviation: float | None = None
-    doubted: int = 0  # answers too far from all others, and not confirmed by a second
+    outliers: int = 0  # answers too far from all others, and not confirmed by a second
 
 
 class Foretune:

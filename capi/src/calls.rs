@@ -408,13 +408,8 @@ pub unsafe extern "C" fn foretune_load(
     bytes: *const u8,
     size: usize,
 ) -> foretune_error {
-    let load = |tuner: &mut Optimizer<'static>| {
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { array(bytes, size) }?;
-        Ok(tuner.load(bytes)?)
-    };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, load) }
+    unsafe { load(tuner, (bytes, size), Optimizer::load) }
 }
 
 /// The same, on purpose, from knowledge of a problem with other ranges, levels, costs, noise or goal.
@@ -424,13 +419,8 @@ pub unsafe extern "C" fn foretune_load_from_another_problem(
     bytes: *const u8,
     size: usize,
 ) -> foretune_error {
-    let load = |tuner: &mut Optimizer<'static>| {
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { array(bytes, size) }?;
-        Ok(tuner.load_from_another_problem(bytes)?)
-    };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, load) }
+    unsafe { load(tuner, (bytes, size), Optimizer::load_from_another_problem) }
 }
 
 /// Goes on from a snapshot, with the seed that it was taken with. Answers of a task that was running are replayed by the next
@@ -443,6 +433,22 @@ pub unsafe extern "C" fn foretune_restore(
 ) -> foretune_error {
     // SAFETY: the caller's promise. Snapshots and knowledge are one format, which says what it is.
     unsafe { foretune_load(tuner, bytes, size) }
+}
+
+/// # Safety
+/// The caller's promise.
+unsafe fn load(
+    tuner: *mut foretune,
+    (bytes, size): (*const u8, usize),
+    read: fn(&mut Optimizer<'static>, &[u8]) -> Result<(), Error>,
+) -> foretune_error {
+    let load = |tuner: &mut Optimizer<'static>| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { array(bytes, size) }?;
+        Ok(read(tuner, bytes)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(tuner, load) }
 }
 
 /// Writes where the task stands.

@@ -282,7 +282,7 @@ pub struct foretune_settings {
     pub refinements: u32,
     /// A foretune_recommend.
     pub recommend: u32,
-    /// When an answer is doubted and measured again: how many times farther from all others of the task it lies than these
+    /// When an answer is an outlier and measured again: how many times farther from all others of the task it lies than these
     /// are apart, 2 to 1000000. 0: every answer is believed.
     pub confirm: f32,
 }

@@ -146,16 +146,16 @@ pub(crate) struct Answer {
     cost: Option<f32>,
     kind: Kind,
     failed: bool,
-    doubted: bool,
+    outlier: bool,
 }
 
 impl Answer {
     /// All zeros.
     pub const NONE: Answer =
-        Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false, doubted: false };
+        Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false, outlier: false };
 
     fn is_believed(&self) -> bool {
-        !self.failed && !self.doubted
+        !self.failed && !self.outlier
     }
 }
 
@@ -175,7 +175,7 @@ impl<const D: usize, const N: usize> DataMemory<D, N> {
 /// The observations, in the order in which they came.
 ///
 /// A failed measurement takes a slot, too. To the model it is an observation of the worst value told so far, so that it
-/// keeps away from there. So is a [doubted](outlier) answer, until its point is measured again: then the model sees the
+/// keeps away from there. So is an [outlier], until its point is measured again: then the model sees the
 /// second answer in its place.
 pub(crate) struct Data<'a> {
     dimensions: usize,
@@ -231,7 +231,7 @@ impl<'a> Data<'a> {
         let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
         let answer = self.answers.get_mut(slot).ok_or(full)?;
         *answer =
-            Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none(), doubted: false };
+            Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none(), outlier: false };
         self.stored += 1;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
@@ -264,13 +264,13 @@ impl<'a> Data<'a> {
         let worst = if worst.is_finite() { worst } else { -1.0 };
         for i in 0..self.len {
             if !self.is_believed(i) {
-                let second = self.twins(i).find(|&j| self.doubted(i) && self.is_believed(j));
+                let second = self.twins(i).find(|&j| self.is_outlier(i) && self.is_believed(j));
                 self.z[i] = second.map_or(worst, |j| self.z[j]);
             }
         }
     }
 
-    /// Judges the answers from slot `from` on, after one more was told: doubts one that is [too far](outlier) from the
+    /// Judges the answers from slot `from` on, after one more was told: finds one that is [too far](outlier) from the
     /// others, or believes one that the last confirms. Whether anything changed.
     pub fn judge(&mut self, from: usize, factor: f32, noise: f32) -> bool {
         let Some(last) = self.len.checked_sub(1).filter(|&last| factor > 0.0 && self.is_believed(last))
@@ -279,15 +279,15 @@ impl<'a> Data<'a> {
         };
         let believed = |i: &usize| self.is_believed(*i);
         let others = || (from..last).filter(believed).map(|i| self.answers[i].y);
-        let (y, first) = (self.answers[last].y, self.twins(last).find(|&i| self.answers[i].doubted));
+        let (y, first) = (self.answers[last].y, self.twins(last).find(|&i| self.answers[i].outlier));
         if let Some(first) = first.filter(|&i| outlier::confirms(y, self.answers[i].y, others())) {
-            self.answers[first].doubted = false;
+            self.answers[first].outlier = false;
             return true;
         }
         let values = (from..self.len).filter(believed).map(|i| (i, self.answers[i].y));
         let found = outlier::find(values, factor, noise);
         if let Some(i) = found {
-            self.answers[i].doubted = true;
+            self.answers[i].outlier = true;
         }
         found.is_some()
     }
@@ -352,12 +352,12 @@ impl<'a> Data<'a> {
         self.answers[i].failed
     }
 
-    /// Whether answer `i` is doubted.
-    pub fn doubted(&self, i: usize) -> bool {
-        self.answers[i].doubted
+    /// Whether answer `i` is an outlier that no second one confirmed.
+    pub fn is_outlier(&self, i: usize) -> bool {
+        self.answers[i].outlier
     }
 
-    /// Whether measurement `i` did not fail and its answer is not doubted.
+    /// Whether measurement `i` did not fail and its answer is no outlier.
     pub fn is_believed(&self, i: usize) -> bool {
         self.answers[i].is_believed()
     }

@@ -1,8 +1,8 @@
 //! Answers so far from all others that one alone is not believed.
 //!
 //! A dropped digit, a counter that overflowed, a cable that was touched: one such answer moves the mean and the
-//! deviation of a whole task. So an answer is *doubted* that lies farther from all others than `factor` times the range
-//! that these span; it must be measured again. What is doubted depends on the answers alone, so that a replay doubts the
+//! deviation of a whole task. So an answer is an *outlier* if it lies farther from all others than `factor` times the range
+//! that these span; it must be measured again. What is one depends on the answers alone, so that a replay finds the
 //! same ones. The range of the others only grows: what is believed stays so, but for the first few.
 
 /// Others that it takes: fewer do not tell what is usual.
@@ -10,7 +10,7 @@ const FEWEST: usize = 7;
 /// Others this close together, relative to the largest, count as this far apart.
 const CLOSEST: f32 = 0.01;
 
-/// The one among `values` that is to be doubted, by its index. `noise` is the largest standard deviation of the noise.
+/// The outlier among `values`, by its index. `noise` is the largest standard deviation of the noise.
 ///
 /// Only the largest and the smallest can be. Nothing is judged where the others are all zero and there is no noise.
 pub fn find(values: impl Iterator<Item = (usize, f32)>, factor: f32, noise: f32) -> Option<usize> {
@@ -42,9 +42,9 @@ fn keep(two: &mut [(usize, f32); 2], value: (usize, f32), beyond: impl Fn(f32, f
     }
 }
 
-/// Whether a second answer confirms a doubted one: it is nearer to it than to any of the others.
-pub fn confirms(second: f32, doubted: f32, mut others: impl Iterator<Item = f32>) -> bool {
-    let gap = libm::fabsf(second - doubted);
+/// Whether a second answer confirms an outlier: it is nearer to it than to any of the others.
+pub fn confirms(second: f32, outlier: f32, mut others: impl Iterator<Item = f32>) -> bool {
+    let gap = libm::fabsf(second - outlier);
     others.all(|other| gap < libm::fabsf(second - other))
 }
 
@@ -55,7 +55,7 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
-    fn doubted(values: &[f32]) -> Option<usize> {
+    fn outlier(values: &[f32]) -> Option<usize> {
         find(values.iter().copied().enumerate(), 30.0, 0.0)
     }
 
@@ -66,19 +66,19 @@ mod tests {
             for at in 0..=usual.len() {
                 let mut values = usual.to_vec();
                 values.insert(at, absurd);
-                assert_eq!(doubted(&values), Some(at), "{values:?}");
+                assert_eq!(outlier(&values), Some(at), "{values:?}");
             }
         }
     }
 
     #[test]
     fn what_is_usual_rare_or_too_early_to_tell_is_believed() {
-        assert_eq!(doubted(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 999.0]), None, "six others");
-        assert_eq!(doubted(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 0.0, 20.0]), None, "25 times the range");
-        assert_eq!(doubted(&[0.0; 9]), None);
-        assert_eq!(doubted(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), None, "nothing to judge by");
-        assert_eq!(doubted(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]), None, "a step of a fifth");
-        assert_eq!(doubted(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 999.0, 998.0]), None, "two agree");
+        assert_eq!(outlier(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 999.0]), None, "six others");
+        assert_eq!(outlier(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 0.0, 20.0]), None, "25 times the range");
+        assert_eq!(outlier(&[0.0; 9]), None);
+        assert_eq!(outlier(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), None, "nothing to judge by");
+        assert_eq!(outlier(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]), None, "a step of a fifth");
+        assert_eq!(outlier(&[0.1, -0.3, 0.5, 0.2, -0.1, 0.4, 999.0, 998.0]), None, "two agree");
         assert_eq!(find([0.0; 8].into_iter().chain([20.0]).enumerate(), 30.0, 1.0), None, "noise of 1");
         assert_eq!(find([0.0; 8].into_iter().chain([40.0]).enumerate(), 30.0, 1.0), Some(8), "noise of 1");
     }

@@ -126,7 +126,7 @@ pub struct SearchSettings {
     pub refinements: usize,
     /// Where the recommendation may lie.
     pub recommend: Recommend,
-    /// When an answer is doubted: how many times farther from all others of the task it lies than these are apart, 2 or
+    /// When an answer is an outlier: how many times farther from all others of the task it lies than these are apart, 2 or
     /// more. It is measured again, charged like any query, and believed if the second answer is alike; else the model
     /// sees only the second. 0: every answer is believed, as in the paper.
     pub confirm: f32,

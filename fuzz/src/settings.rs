@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::fs;
 
 use arbitrary::{Result, Unstructured};
+use host_sim::method::Method;
 use host_sim::problems::Problem;
-use host_sim::runner::Method;
 use host_sim::settings::{Assignment, KEYS, Preset, Setup, read_file};
 use tempfile::TempDir;
 

@@ -6,11 +6,13 @@ use std::io::Write;
 use foretune_core::{Floor, Level};
 
 use crate::error::Error;
+use crate::method::Method;
 use crate::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme, fixed_number};
+use crate::problems::{Deployed, Service};
 use crate::problems::{Problem, Rrm};
 use crate::results::stats::mean;
 use crate::results::{Kind, Study, Task, UnitId};
-use crate::runner::{Benchmark, Deployed, Identity, Method, Plan, Service, Variant};
+use crate::runner::{Benchmark, Identity, Plan, Variant};
 use crate::settings::{Preset, Setup};
 use crate::table::Table;
 

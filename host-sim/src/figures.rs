@@ -2,7 +2,7 @@
 //!
 //! The one table of them: [`reproduce`](crate::reproduce) runs them, [`report`](crate::report) shows them.
 
-use crate::runner::Method;
+use crate::method::Method;
 
 /// Weight β of MFT-MES.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,10 +5,12 @@
 
 use crate::error::Error;
 use crate::figures::{Beta, Figure, Line};
+use crate::method::Method;
 use crate::plot::short_number;
 use crate::problems::Problem;
-use crate::runner::{Benchmark, Identity, Method, Plan, Variant};
-use crate::settings::{Assignment, Preset, Setup, shortest};
+use crate::runner::{Benchmark, Identity, Plan, Variant};
+use crate::settings::{Assignment, Preset, Setup};
+use crate::words::shortest;
 
 /// What is asked of all figures alike.
 #[derive(Clone, Debug)]

@@ -26,6 +26,11 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// The `f64` with the fewest digits that is this `f32`.
+pub fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
 /// A time span above 0, as a user gives it: a number of seconds.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "takes a number of seconds above 0".to_string();

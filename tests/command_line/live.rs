@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::program::{fail, files, succeed};
+use super::tune::PROBLEM;
 
 fn study<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let size = ["--experiments", "1", "--tasks", "2", "--budget", "600", "--quiet", "--out", out];
@@ -89,38 +90,14 @@ fn what_makes_no_sense_is_refused_with_what_is_allowed() {
     assert!(files(folder.path()).is_empty());
 }
 
-const PROBLEM: &str = "\
-goal = \"minimise\"
-budget = 40.0
-tolerance = 0.001
-[[parameter]]
-name = \"x\"
-low = -2.0
-high = 6.0
-[[parameter]]
-name = \"y\"
-low = -2.0
-high = 6.0
-[[fidelity]]
-name = \"short\"
-cost = 1.0
-noise = 0.01
-samples = 4
-[[fidelity]]
-name = \"long\"
-cost = 4.0
-noise = 0.001
-samples = 64
-[deployed]
-x = 0.0
-y = 0.0
-[floor]
-drop = 1.0
-risk = 0.05
-[[limit]]
-sum = { x = 1.0, y = 1.0 }
-at_most = 2.0
-";
+/// The problem of the tests of `tune`, in service.
+fn problem() -> String {
+    let anywhere = PROBLEM.replace("values = [0.0, 0.25, 0.5, 1.0, 3.0]", "low = -2.0\nhigh = 6.0");
+    format!(
+        "tolerance = 0.001\n{anywhere}[deployed]\nx = 0.0\ny = 0.0\n[floor]\ndrop = 1.0\nrisk = 0.05\n\
+         [[limit]]\nsum = {{ x = 1.0, y = 1.0 }}\nat_most = 2.0\n"
+    )
+}
 
 /// A bowl whose bottom lies beyond the limit.
 const AWK: &str =
@@ -130,7 +107,7 @@ const AWK: &str =
 fn a_problem_file_has_its_floor_limits_and_tolerance_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    fs::write(path.join("p.toml"), PROBLEM).unwrap();
+    fs::write(path.join("p.toml"), problem()).unwrap();
     let printed = succeed(path, &["tune", "p.toml", "--command", AWK, "--json"]);
     let mut asked = 0;
     for line in printed.lines().filter(|line| line.contains("\"setting\"")) {
@@ -156,10 +133,10 @@ fn a_problem_file_has_its_floor_limits_and_tolerance_kept() {
 fn a_floor_may_change_between_tasks_and_not_within_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    fs::write(path.join("p.toml"), PROBLEM).unwrap();
+    fs::write(path.join("p.toml"), problem()).unwrap();
     // A program that cannot be started leaves the task open.
     fail(path, &["tune", "p.toml", "--command", "no-such-program {x} {y}"], 2);
-    fs::write(path.join("p.toml"), PROBLEM.replace("drop = 1.0", "drop = 2.0")).unwrap();
+    fs::write(path.join("p.toml"), problem().replace("drop = 1.0", "drop = 2.0")).unwrap();
     let error = fail(path, &["tune", "p.toml", "--command", AWK], 2);
     assert!(error.contains("floor was drop:1 at a risk of 0.05, and is drop:2"), "{error}");
 }

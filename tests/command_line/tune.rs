@@ -10,7 +10,7 @@ use foretune_core::{Ask, Dimension, Fidelity, Goal, Problem, SearchSettings, Set
 
 use super::program::{command, fail, files, succeed};
 
-const PROBLEM: &str = "\
+pub const PROBLEM: &str = "\
 goal = \"minimise\"
 budget = 40.0
 [[parameter]]

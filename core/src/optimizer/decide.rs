@@ -1,4 +1,4 @@
-//! What comes next in a task: replay, its end, a doubted answer's point again, an initial point, a carried point, or a
+//! What comes next in a task: replay, its end, an outlier's point again, an initial point, a carried point, or a
 //! search.
 
 use super::query::{Query, Stop};
@@ -43,7 +43,7 @@ impl State<'_> {
             Next::Finish(Stop::Capacity)
         } else if let Some(query) = self.deployed_query() {
             Next::Hand(query)
-        } else if let Some(query) = self.doubted_query() {
+        } else if let Some(query) = self.outlier_query() {
             Next::Hand(query)
         } else if !self.initial_done() && self.can_start() {
             Next::Hand(self.initial_query())
@@ -90,9 +90,9 @@ impl State<'_> {
         self.query(x, fidelity, Kind::Initial)
     }
 
-    /// The point and fidelity of a doubted answer once more, if that can be paid. Not where a floor is to be kept and the
+    /// The point and fidelity of an outlier once more, if that can be paid. Not where a floor is to be kept and the
     /// answer was bad: should it be true, users would pay for it twice.
-    fn doubted_query(&self) -> Option<Query> {
+    fn outlier_query(&self) -> Option<Query> {
         let (data, prices, sign) = (&self.memory.data, self.prices(), self.problem.goal.sign());
         let worth = |&i: &usize| {
             let (x, fidelity) = (data.point(i), usize::from(data.fidelity()[i]));
@@ -100,7 +100,7 @@ impl State<'_> {
             let harmful = self.problem.floor.is_some() && bad || !self.problem.admits(x);
             data.count(x, fidelity) == 1 && prices.can_pay(fidelity) && !harmful
         };
-        let i = (self.task.remembered..data.len()).filter(|&i| data.doubted(i)).find(worth)?;
+        let i = (self.task.remembered..data.len()).filter(|&i| data.is_outlier(i)).find(worth)?;
         let x = data.point(i).iter().copied().collect();
         Some(self.query(x, usize::from(data.fidelity()[i]), Kind::Search))
     }
@@ -125,7 +125,7 @@ impl State<'_> {
         None
     }
 
-    /// After an observation has been added: judge, scale, then learn. Before a doubted answer is measured again there is
+    /// After an observation has been added: judge, scale, then learn. Before an outlier is measured again there is
     /// nothing to learn from it.
     pub fn observed(&mut self) -> Next {
         self.task.asked = None;
@@ -135,7 +135,7 @@ impl State<'_> {
             self.task.settled = matches!(self.settings.model.scaling, Scaling::Fixed { .. });
         }
         self.rescale();
-        let learns = self.initial_done() && self.doubted_query().is_none();
+        let learns = self.initial_done() && self.outlier_query().is_none();
         Next::Learn(if learns { self.settings.learning.steps_per_round } else { 0 })
     }
 }

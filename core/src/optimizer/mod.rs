@@ -27,7 +27,7 @@
 //! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
 //! place, and the query is not asked again.
 //!
-//! **Absurd answers.** An answer far from all others ([`confirm`](crate::SearchSettings::confirm)) is doubted: the next
+//! **Absurd answers.** An answer far from all others ([`confirm`](crate::SearchSettings::confirm)) is an outlier: the next
 //! query is the same again, and only a second answer like it makes it believed. Until then it counts as a failure; after
 //! another second answer the model sees that in its place.
 //!
@@ -434,7 +434,7 @@ impl<'a> Optimizer<'a> {
             task: state.task.number,
             observations: state.round() as usize,
             failures: (0..data.len()).filter(|&i| data.failed(i)).count(),
-            doubted: (0..data.len()).filter(|&i| data.doubted(i)).count(),
+            outliers: (0..data.len()).filter(|&i| data.is_outlier(i)).count(),
             remembered: state.task.remembered,
             past: state.task.past,
             room: data.room(),

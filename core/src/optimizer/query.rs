@@ -201,8 +201,8 @@ pub struct Status {
     pub observations: usize,
     /// Of these, how many failed.
     pub failures: usize,
-    /// And how many are doubted: too far from all others, and not confirmed by a second answer.
-    pub doubted: usize,
+    /// And how many are outliers: too far from all others, and not confirmed by a second answer.
+    pub outliers: usize,
     /// Values remembered of earlier tasks, which take slots, too.
     pub remembered: usize,
     /// Past measurements that were handed in, which take slots, too.

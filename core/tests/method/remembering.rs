@@ -7,10 +7,10 @@ use crate::queries::hill;
 use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, tune};
 
 /// Three tasks, in each of which the recommendations of those before are remembered.
-fn three_tasks(doubt: f32) -> (Vec<Task>, Settings) {
+fn three_tasks(memory_deviation: f32) -> (Vec<Task>, Settings) {
     // Few answers of its own, so that what is remembered weighs.
     let settings = Settings {
-        transfer: TransferSettings { carried: 2, memory_deviation: doubt, ..SETTINGS.transfer },
+        transfer: TransferSettings { carried: 2, memory_deviation, ..SETTINGS.transfer },
         search: SearchSettings { initial: 2, ..SETTINGS.search },
         ..SETTINGS
     };
@@ -35,16 +35,16 @@ fn mean_with(tasks: &[Task], settings: &Settings, variance: Option<f64>) -> f64 
 
 #[test]
 fn remembered_values_count_as_measurements_with_the_deviation_that_is_set() {
-    for doubt in [0.3, 0.6] {
-        let (tasks, settings) = three_tasks(doubt);
+    for set in [0.3, 0.6] {
+        let (tasks, settings) = three_tasks(set);
         let said = tasks[2].best_mean;
-        let deviation = f64::from(doubt);
+        let deviation = f64::from(set);
         let expected = mean_with(&tasks, &settings, Some(deviation * deviation));
-        assert!((said - expected).abs() < 1e-3, "doubt {doubt}: {said}, but {expected}");
+        assert!((said - expected).abs() < 1e-3, "set {set}: {said}, but {expected}");
         // And it matters: neither without them, nor were they exact, nor were this their variance.
         for other in [None, Some(0.02), Some(deviation)] {
             let gap = (mean_with(&tasks, &settings, other) - expected).abs();
-            assert!(gap > 3e-3, "doubt {doubt}, {other:?}: {gap}");
+            assert!(gap > 3e-3, "set {set}, {other:?}: {gap}");
         }
     }
 }

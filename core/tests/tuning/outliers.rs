@@ -1,4 +1,4 @@
-//! One absurd answer: doubted, measured again, and believed only if it comes back.
+//! One absurd answer: an outlier, measured again, and believed only if it comes back.
 
 use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, Toy, objective, snapshot};
 use foretune_core::{
@@ -29,12 +29,12 @@ fn confirming(confirm: f32, settings: Settings) -> Settings {
 }
 
 /// The task's end with `answer` in place of the hill where it says something: how much worse than the best the
-/// recommendation truly is, and how many answers are doubted.
+/// recommendation truly is, and how many answers are outliers.
 fn loss(problem: Problem<'_>, confirm: f32, answer: impl Fn(&Query) -> Option<f32>) -> (f32, usize) {
     let mut memory = Box::new(Hill::new());
     let mut tuner = memory.start(problem, confirming(confirm, Settings::DEFAULT), 3).unwrap();
     tuner.run_task(|query| Some(answer(query).unwrap_or_else(|| hill(query.point())))).unwrap();
-    (-hill(tuner.recommendation().unwrap().point()), tuner.status().doubted)
+    (-hill(tuner.recommendation().unwrap().point()), tuner.status().outliers)
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn one_absurd_answer_does_no_harm_wherever_it_comes() {
         for absurd in [999.0, -999.0] {
             let answer = |query: &Query| (query.round() == round).then_some(absurd);
             let (believed, _) = loss(HILL, 0.0, answer);
-            let (doubted, count) = loss(HILL, 30.0, answer);
-            assert!(doubted < 0.01 && count == 1, "{absurd} in round {round}: {doubted}");
+            let (checked, count) = loss(HILL, 30.0, answer);
+            assert!(checked < 0.01 && count == 1, "{absurd} in round {round}: {checked}");
             worst = worst.max(believed);
         }
     }
-    assert!(worst > 0.3, "without doubt {worst} at worst");
+    assert!(worst > 0.3, "unchecked {worst} at worst");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn an_answer_that_comes_back_is_believed() {
         .unwrap();
     let first = *hits.iter().find(|&&round| round >= 7).expect("some query hits it");
     assert_eq!(asked[first], asked[first + 1], "measured again at once");
-    assert_eq!(tuner.status().doubted, 0);
+    assert_eq!(tuner.status().outliers, 0);
     let best = tuner.recommendation().unwrap();
     assert!(best.mean > 250.0, "{best:?}");
 }
@@ -105,12 +105,12 @@ fn the_second_measurement_is_charged_and_takes_a_slot() {
         tuner.tell(query, y).unwrap();
     }
     let before = tuner.status();
-    assert_eq!((before.doubted, before.spent), (1, 0.0));
+    assert_eq!((before.outliers, before.spent), (1, 0.0));
     let again = tuner.ask().query().unwrap();
     assert_eq!(again.kind(), Kind::Search);
     tuner.tell(again, -0.5).unwrap();
     let after = tuner.status();
-    assert_eq!((after.doubted, after.spent, after.room), (1, 1.0, before.room - 1));
+    assert_eq!((after.outliers, after.spent, after.room), (1, 1.0, before.room - 1));
     let next = tuner.ask().query().unwrap();
     assert_eq!(next.kind(), Kind::Initial, "the random start goes on");
 }
@@ -135,7 +135,7 @@ fn where_a_floor_is_to_be_kept_a_terrible_answer_is_not_asked_for_twice() {
             })
             .unwrap();
         assert_eq!(asked[15] == asked[16], again, "{absurd}");
-        assert_eq!(tuner.status().doubted, 1);
+        assert_eq!(tuner.status().outliers, 1);
         let worth = hill(tuner.recommendation().unwrap().point());
         assert!(worth > -0.1, "{absurd}: {worth}");
     }
@@ -172,7 +172,7 @@ fn trace(settings: Settings, absurd: Option<(u32, f32)>, restored: &[u32]) -> Ve
 
 fn end(tuner: &Optimizer<'_>, stop: Stop, mut trace: Vec<u32>) -> Vec<u32> {
     trace.push(stop as u32);
-    trace.push(tuner.status().doubted as u32);
+    trace.push(tuner.status().outliers as u32);
     trace.extend(tuner.recommendation().unwrap().unit().iter().map(|x| x.to_bits()));
     trace.extend(tuner.particles().flatten().map(|x| x.to_bits()));
     trace
@@ -189,7 +189,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_replay_doubts_the_same_answers(
+    fn a_replay_finds_the_same_outliers(
         round in 0u32..14,
         size in prop::sample::select(vec![50.0f32, 999.0, 1e6]),
         bad in any::<bool>(),
@@ -229,7 +229,7 @@ proptest! {
         let (first, again) = (round as usize, round as usize + 1);
         prop_assert_eq!(&asked[first], &asked[again]);
         prop_assert!(asked.get(again + 1).is_none_or(|next| *next != asked[again]) || second.abs() < 1.0);
-        prop_assert!(tuner.status().doubted <= 2);
+        prop_assert!(tuner.status().outliers <= 2);
         prop_assert!(tuner.recommendation().unwrap().mean.is_finite());
     }
 }

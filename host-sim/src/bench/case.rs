@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use foretune_core::{Activity, Error, Optimizer, Problem, Progress, Settings};
 
-use crate::runner::shapes;
+use crate::shapes;
 use crate::work::{self, Shape};
 
 /// What is timed.

@@ -18,8 +18,9 @@ use foretune_core::{Map, Settings};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::method::Method;
 use crate::problems::Problem;
-use crate::runner::{Benchmark, Method, Noise, Seeds};
+use crate::runner::{Benchmark, Noise, Seeds};
 use crate::settings::{Preset, Setup};
 use crate::work;
 

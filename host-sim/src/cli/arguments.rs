@@ -8,8 +8,9 @@ use foretune_core::{Floor, Level};
 
 use crate::error::Error;
 use crate::problems::ProblemSpec;
+use crate::problems::{Deployed, Service, level, level_words};
 use crate::results::Shard;
-use crate::runner::{Benchmark, Deployed, Execution, Service, level, level_words};
+use crate::runner::{Benchmark, Execution};
 use crate::settings::{Assignment, Preset, Setup, read_file};
 
 /// The presets as words.

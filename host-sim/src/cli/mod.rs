@@ -25,7 +25,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
 use crate::hil;
-use crate::runner::STACK;
+use crate::shapes::STACK;
 use crate::words::say;
 
 pub(crate) use crate::table::Table;

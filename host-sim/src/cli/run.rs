@@ -9,12 +9,13 @@ use clap::Args;
 use super::arguments::{PresetName, setup, shell_word, shown};
 use super::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, Table, stop_flag};
 use crate::error::Error;
+use crate::method::Method;
+use crate::own::{self, Bench};
 use crate::plot::{fixed_number, short_number};
 use crate::problems::Problem;
 use crate::results::{Manifest, Metric, Point, Samples, Study, TaskSummary, stats};
-use crate::runner::{self, Bench, Benchmark, Identity, Method, Plan, Variant};
+use crate::runner::{self, Benchmark, Identity, Plan, Variant};
 use crate::settings::{Assignment, KEYS, Preset, Setup};
-use crate::tune;
 use crate::words::say;
 
 /// Run one problem with one method or several and keep every query.
@@ -225,8 +226,8 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
             })?;
         return Ok(Benchmark::new(problem));
     };
-    let target = tune::read(Path::new(&arguments.problem))?;
-    let noise = |rung: &tune::Rung| {
+    let target = own::read(Path::new(&arguments.problem))?;
+    let noise = |rung: &own::Rung| {
         let unknown = || {
             Error::usage(format!(
                 "{}: fidelity `{}` has no noise, which a study needs",
@@ -236,7 +237,7 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
         rung.noise.ok_or_else(unknown)
     };
     let noise: Vec<f64> = target.fidelities.iter().map(noise).collect::<Result<_, _>>()?;
-    let command = tune::Command::new(command, &target, arguments.timeout)?;
+    let command = own::Command::new(command, &target, arguments.timeout)?;
     Ok(Benchmark::measured(Bench { target, command }, &noise))
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::tune::KeepArguments;
 use crate::error::Error;
-use crate::tune;
+use crate::{own, tune};
 
 /// Ask and tell for any language: one JSON object a line on standard input and output.
 ///
@@ -22,7 +22,7 @@ pub(crate) struct ServeArguments {
 }
 
 pub(super) fn run(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Error> {
-    let target = tune::read(&arguments.problem)?;
+    let target = own::read(&arguments.problem)?;
     let mut tuning = arguments.keep.open(target, arguments.keep.state.as_deref())?;
     tune::serve(&mut tuning, &mut io::stdin().lock(), out)
 }

@@ -8,8 +8,9 @@ use clap::Args;
 use super::arguments::{PresetName, setup};
 use super::{SettingArguments, stop_flag};
 use crate::error::Error;
+use crate::method::Method;
 use crate::problems::Problem;
-use crate::runner::{Benchmark, Identity, Method, Plan, Variant};
+use crate::runner::{Benchmark, Identity, Plan, Variant};
 use crate::settings::Preset;
 use crate::trace;
 

@@ -12,13 +12,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::arguments::{PresetName, setup};
 use super::{SettingArguments, shown, stop_flag};
 use crate::error::Error;
+use crate::own::{self, Ask, Command, Measured, Target, Why};
 use crate::plot::short_number;
 use crate::settings::Setup;
-use crate::tune::{
-    self, Answer, Ask, Command, Ended, Measured, Outcome, Source, Standing, Store, Target, Told, Tuning, Why,
-    Wire,
-};
-use crate::words::say;
+use crate::tune::{self, Answer, Ended, Outcome, Source, Standing, Store, Told, Tuning, Wire};
+use crate::words::{counted, say};
 
 /// Tune what a command measures: one task of a problem that is described in a file.
 ///
@@ -83,7 +81,7 @@ Examples:
   foretune tune problem.toml --command 'python3 simulate.py' --timeout 60 --report page.html";
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
-    let target = tune::read(&arguments.problem)?;
+    let target = own::read(&arguments.problem)?;
     let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
@@ -198,14 +196,14 @@ impl Source for Bench<'_> {
             standing.expected.map(|best| format!(", {} expected of the best", short_number(best.into())));
         let best = standing.best.map(|best| format!(", best so far {}", short_number(best.into())));
         let best = expected.or(best);
-        let doubted = match standing.doubted {
+        let outliers = match standing.outliers {
             0 => String::new(),
-            count => format!(", {count} doubted"),
+            count => format!(", {}", counted(count, "outlier")),
         };
         let line = format!(
-            "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}{doubted}]",
+            "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}{outliers}]",
             ask.id,
-            tune::setting(self.target, &told.point),
+            self.target.words(&told.point),
             self.target.fidelities[told.fidelity].name,
             short_number(standing.spent),
             short_number(standing.budget),
@@ -236,7 +234,7 @@ fn summary(
         writeln!(out, "\nNothing was measured, so nothing is recommended: {}.", ended.reason)?;
         return Ok(());
     };
-    writeln!(out, "\nRecommended: {}", tune::setting(target, point))?;
+    writeln!(out, "\nRecommended: {}", target.words(point))?;
     writeln!(
         out,
         "Expected of it: {} ± {}",
@@ -258,13 +256,13 @@ fn summary(
             writeln!(
                 out,
                 "In use: {}, measured {}; the recommendation is {word} by {}",
-                tune::setting(target, used),
+                target.words(used),
                 short_number(mean),
                 short_number(size)
             )?;
         }
         (Some(used), true) => {
-            writeln!(out, "In use: {}, not measured in this task", tune::setting(target, used))?;
+            writeln!(out, "In use: {}, not measured in this task", target.words(used))?;
         }
         (None, _) => {}
     }
@@ -278,11 +276,11 @@ fn summary(
         task.answers.len(),
         ended.reason
     )?;
-    if ended.doubted > 0 {
-        let doubted = ended.doubted;
+    if ended.outliers > 0 {
+        let outliers = ended.outliers;
         writeln!(
             out,
-            "Doubted: {doubted} of the answers, too far from all others and not confirmed by a second."
+            "Outliers: {outliers} of the answers, too far from all others and not confirmed by a second."
         )?;
     }
     writeln!(out, "What was learnt is in {}; the same command again runs the next task.", shown(state))?;

@@ -23,7 +23,7 @@ use foretune_link::seal::Key;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
 use crate::error::Error;
-use crate::tune::{self, Command};
+use crate::own::{self, Command};
 use crate::words::counted;
 use dialogue::{Device, Dialogue};
 use line::{Address, Line};
@@ -157,7 +157,7 @@ fn world(arguments: &HilArguments) -> Result<World, Error> {
     let (Some(problem), Some(command)) = (&arguments.problem, &arguments.command) else {
         return Ok(World::Radio(Box::new(Radio::new(arguments.seed, arguments.flaky))));
     };
-    let target = tune::read(problem)?;
+    let target = own::read(problem)?;
     let command = Command::new(command, &target, arguments.limit)?;
     Ok(World::Own(Box::new(Own::new(target, command, arguments.seed)?)))
 }

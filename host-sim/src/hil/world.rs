@@ -6,8 +6,8 @@ use foretune_link::{Coordinate, Outcome, Point, Query};
 
 use super::radio::Radio;
 use crate::error::Error;
+use crate::own::{Ask, Command, Measured, Target, Why};
 use crate::runner::Space;
-use crate::tune::{self, Ask, Command, Measured, Target, Why};
 
 /// A result, and what it cost where that is not what the query said.
 pub type Result = (Outcome, Option<f32>);
@@ -49,7 +49,7 @@ impl World {
     pub fn show(&self, point: &Point) -> String {
         match self {
             World::Radio(radio) => radio.show(point),
-            World::Own(own) => tune::setting(&own.target, &own.natural(point)),
+            World::Own(own) => own.target.words(&own.natural(point)),
         }
     }
 
@@ -152,49 +152,28 @@ fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Erro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own::{self, fixture::FILE};
     use foretune_core::{Floor, Level, Limit};
     use foretune_link::problem::{Numbers, Parts};
     use std::fs;
 
-    const FILE: &str = "\
-goal = \"minimise\"
-budget = 100
-[[parameter]]
-name = \"p0\"
-low = -100
-high = 24.0
-levels = 63
-[[parameter]]
-name = \"alpha\"
-values = [0.0, 0.4, 0.7, 1.0]
-[[fidelity]]
-name = \"short\"
-cost = 1.0
-noise = 0.25
-samples = 10
-[deployed]
-p0 = -80.0
-alpha = 0.7
-[floor]
-share = 0.875
-risk = 0.0625
-[[limit]]
-sum = { p0 = 1.0 }
-at_most = 20.0
-";
+    /// To be minimised, and all noise known.
+    fn file() -> String {
+        FILE.replace("maximise", "minimise").replace("cost = 5.0\n", "cost = 5.0\nnoise = 0.25\n")
+    }
 
     fn own(text: &str, command: &str) -> std::result::Result<Own, Error> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.toml");
         fs::write(&path, text).unwrap();
-        let target = tune::read(&path)?;
+        let target = own::read(&path)?;
         let command = Command::new(command, &target, None)?;
         Own::new(target, command, 1)
     }
 
     #[test]
     fn a_problem_file_becomes_bytes_with_all_that_it_says() {
-        let own = own(FILE, "echo 1").unwrap();
+        let own = own(&file(), "echo 1").unwrap();
         let mut numbers = Numbers::new();
         let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
         let problem = parts.problem(own.budget());
@@ -202,13 +181,13 @@ at_most = 20.0
         assert_eq!(problem.dimensions[1], Dimension::Levels(&[0.0, 0.4, 0.7, 1.0]));
         assert_eq!(problem.goal, foretune_core::Goal::Minimise);
         assert_eq!(problem.deployed, Some(&[-80.0, 0.7][..]));
-        assert_eq!(problem.floor, Some(Floor { level: Level::Share(0.875), risk: 0.0625 }));
-        assert_eq!(problem.limits, [Limit { coefficients: &[1.0, 0.0], at_most: 20.0 }]);
+        assert_eq!(problem.floor, Some(Floor { level: Level::Share(0.9), risk: 0.05 }));
+        assert_eq!(problem.limits, [Limit { coefficients: &[1.0, 2.0], at_most: 20.0 }]);
     }
 
     #[test]
     fn a_query_is_measured_by_the_command_in_natural_units() {
-        let own = own(FILE, "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
+        let own = own(&file(), "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
         let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
         let ticket = foretune_link::Ticket { task: 1, step: 0 };
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
@@ -217,7 +196,7 @@ at_most = 20.0
 
     #[test]
     fn noise_that_nobody_knows_is_asked_for() {
-        let error = own(&FILE.replace("noise = 0.25\n", ""), "echo 1").err().unwrap().to_string();
-        assert!(error.contains("`short` has no noise"), "{error}");
+        let error = own(FILE, "echo 1").err().unwrap().to_string();
+        assert!(error.contains("`long` has no noise"), "{error}");
     }
 }

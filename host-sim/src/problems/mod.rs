@@ -13,6 +13,7 @@ mod hartmann6;
 mod name;
 pub(crate) mod random;
 mod rrm;
+mod service;
 #[cfg(test)]
 mod trial;
 
@@ -21,6 +22,10 @@ pub use gas::Gas;
 pub use hartmann6::{Hartmann6, Order};
 pub use name::{NAMES, Named, ProblemError, help};
 pub use rrm::Rrm;
+pub use service::{Deployed, Service};
+pub(crate) use service::{level, level_words};
+
+use crate::words::shortest;
 
 /// One way to evaluate the objective.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +64,29 @@ pub enum DimensionSpec {
 }
 
 impl DimensionSpec {
+    /// The value as the parameter has it, or why it has no such value.
+    pub(crate) fn admissible(&self, value: f64) -> Result<f64, String> {
+        let (low, high) = self.range();
+        match self {
+            Self::Interval { .. } if (low..=high).contains(&value) => Ok(value),
+            Self::Interval { name, .. } => {
+                Err(format!("parameter `{name}` takes a number from {low} to {high}, not {value}"))
+            }
+            Self::Levels { name, values, .. } => {
+                let distance = |level: &f64| (level - value).abs();
+                let nearest = values.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                let nearest = nearest.filter(|_| value.is_finite()).unwrap_or(low);
+                if nearest as f32 == value as f32 {
+                    return Ok(nearest);
+                }
+                Err(format!(
+                    "parameter `{name}` has no level {value}; the nearest is {}",
+                    shortest(nearest as f32)
+                ))
+            }
+        }
+    }
+
     /// What the input is called.
     pub fn name(&self) -> &str {
         match self {

@@ -5,8 +5,8 @@
 
 use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, Stop};
 
-use super::method::Method;
 use super::tuner::{Advice, Next, Proposal, Tuner};
+use crate::method::Method;
 use crate::problems::random::{Purpose, Random};
 
 /// A baseline on top of an optimizer that gives the initial points.

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use foretune_core::{Information, Kind, Map, Settings};
 
-use super::method::Method;
 use super::plan::{Plan, Variant};
 use super::seeds::Noise;
 use super::session::{Answered, play};
-use super::shapes::{STACK, room};
 use crate::error::Error;
+use crate::method::Method;
 use crate::results::UnitId;
+use crate::shapes::{STACK, room};
 use crate::work::{self, Shape};
 
 /// Estimated operations of one task of a variant.

@@ -4,50 +4,14 @@
 //! A row has a truth only where it was measured at the last fidelity; the recommended point is measured there once,
 //! without being charged. A measurement that failed is told to the optimizer, and leaves no row.
 
-use foretune_core::Goal;
-
 use super::plan::Plan;
 use super::session::kind;
 use super::tuner::{Next, Tuner};
-use super::unit::Watcher;
+use super::watcher::Watcher;
 use crate::error::Error;
+use crate::own::{Ask, Bench, Why};
 use crate::results::{self, Row, TaskSummary, Terms, UnitId, UnitWriter};
-use crate::tune::{Ask, Command, Measured, Target, Why};
-
-/// Attempts at measuring a recommendation.
-const ATTEMPTS: u32 = 3;
-
-/// What is measured, and how.
-#[derive(Clone, Debug)]
-pub struct Bench {
-    /// The problem.
-    pub target: Target,
-    /// The command.
-    pub command: Command,
-}
-
-impl Bench {
-    /// A measurement, as maximised.
-    fn measure(&self, ask: &Ask, go_on: &dyn Fn() -> bool) -> Result<Option<f64>, Error> {
-        let sign = match self.target.goal {
-            Goal::Maximise => 1.0,
-            Goal::Minimise => -1.0,
-        };
-        Ok(match self.command.measure(&self.target, ask, go_on)? {
-            Measured::Value(value, _) => Some(sign * value),
-            Measured::Failed(_) => None,
-        })
-    }
-
-    fn judge(&self, ask: &Ask, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
-        for _ in 0..ATTEMPTS {
-            if let Some(value) = self.measure(ask, go_on)? {
-                return Ok(value);
-            }
-        }
-        Err(Error::Device(format!("the recommended point could not be measured in {ATTEMPTS} attempts")))
-    }
-}
+use crate::words::shortest;
 
 /// Plays one task and writes its rows.
 pub(super) fn task(
@@ -95,7 +59,7 @@ pub(super) fn task(
             cost,
             time: Some(spec.fidelities[fidelity].cost),
             x: point,
-            y: Some(crate::settings::shortest(y)),
+            y: Some(shortest(y)),
             truth: (fidelity == truth).then_some(value),
         })?;
     }

@@ -5,32 +5,24 @@
 //! interruptions.
 
 mod baseline;
-mod by_hand;
 mod estimate;
+mod from_deployed;
 mod measured;
-mod method;
 mod plan;
 mod pool;
 mod progress;
 mod safe_opt;
 mod seeds;
-mod service;
 mod session;
-pub(crate) mod shapes;
 mod space;
 mod tuner;
 mod unit;
+mod watcher;
 
 pub use estimate::estimate;
-pub use measured::Bench;
-pub use method::Method;
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run, run_with};
 pub use seeds::{Noise, Seeds};
-pub use service::{Deployed, Service};
-pub(crate) use service::{level, level_words};
 pub use session::{Answered, Ended, play};
-pub use shapes::STACK;
-pub(crate) use shapes::room;
 pub use space::{Parts, Space};
 pub use tuner::{Advice, Next, Proposal, Tuner};

@@ -7,19 +7,18 @@ use foretune_core::{Goal, Settings};
 use serde_json::Value;
 
 use super::baseline::Baseline;
-use super::by_hand::ByHand;
-use super::measured::Bench;
-use super::method::Method;
+use super::from_deployed::FromDeployed;
 use super::seeds::Seeds;
-use super::service::{Deployed, Service, level_words};
-use super::shapes::room;
 use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
-use crate::problems::{Problem, ProblemSpec, Sequence, Task};
+use crate::method::Method;
+use crate::own::Bench;
+use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, level_words};
 use crate::results::{self, Manifest};
-use crate::settings::{Setup, shortest};
-use crate::tune::admissible;
+use crate::settings::Setup;
+use crate::shapes::room;
+use crate::words::shortest;
 
 /// A problem with what a study may change about it.
 #[derive(Clone, Debug)]
@@ -123,7 +122,7 @@ impl Benchmark {
             }
             Deployed::At(values) => {
                 for (dimension, value) in self.spec.dimensions.iter().zip(values) {
-                    admissible(dimension, *value).map_err(Error::usage)?;
+                    dimension.admissible(*value).map_err(Error::usage)?;
                 }
             }
             Deployed::Default | Deployed::Random => {}
@@ -161,7 +160,7 @@ impl Benchmark {
     /// The point in use before anything was tuned in an experiment, in natural units; for those who need one, the
     /// problem's ordinary one, even if tasks do not start from it.
     fn deployed(&self, seeds: &Seeds) -> Option<Vec<f64>> {
-        self.deployed.as_ref().unwrap_or(&Deployed::Default).point(&self.spec, seeds)
+        self.deployed.as_ref().unwrap_or(&Deployed::Default).point(&self.spec, seeds.baseline)
     }
 
     fn describe_service(&self, options: &mut BTreeMap<String, Value>) {
@@ -347,11 +346,11 @@ impl Plan {
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = room(settings.model.map, setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
-        if method.by_hand() {
+        if method.from_deployed() {
             let missing =
                 || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));
             let deployed = space.unit(&deployed.ok_or_else(missing)?);
-            return work(&mut ByHand::new(&mut optimizer, problem, method, deployed, seeds.baseline));
+            return work(&mut FromDeployed::new(&mut optimizer, problem, method, deployed, seeds.baseline));
         }
         if method.core(setup.c).is_some() {
             return work(&mut optimizer);

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use super::plan::Plan;
 use super::progress::Progress;
-use super::shapes::STACK;
-use super::unit::{self, Watcher};
+use super::unit;
+use super::watcher::Watcher;
 use crate::error::Error;
 use crate::results::{self, Shard, Study, TaskSummary, Timing, Unit, UnitId};
+use crate::shapes::STACK;
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ use super::tuner::{Advice, Next, Proposal, Tuner};
 use crate::error::Error;
 use crate::problems::{ProblemSpec, Task};
 use crate::results;
+use crate::words::shortest;
 
 /// A query with its answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +36,7 @@ impl Answered {
             cost: self.cost,
             time: Some(self.time),
             x: self.setting,
-            y: Some(crate::settings::shortest(self.y)),
+            y: Some(shortest(self.y)),
             truth: Some(self.truth),
         }
     }

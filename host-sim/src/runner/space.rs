@@ -2,9 +2,8 @@
 
 use foretune_core::{Dimension, Fidelity, Goal, Kind, Limit, Problem as CoreProblem};
 
-use super::service::Service;
-use crate::problems::{DimensionSpec, ProblemSpec};
-use crate::settings::shortest;
+use crate::problems::{DimensionSpec, ProblemSpec, Service};
+use crate::words::shortest;
 
 /// A problem in the core's terms.
 #[derive(Clone, Debug)]

@@ -103,7 +103,7 @@ pub trait Tuner {
     fn fallbacks(&self) -> Fallbacks;
 
     /// Answers of this task that lie too far from all others, and were not confirmed.
-    fn doubted(&self) -> usize {
+    fn outliers(&self) -> usize {
         0
     }
 
@@ -186,8 +186,8 @@ impl Tuner for Optimizer<'_> {
         self.status().fallbacks
     }
 
-    fn doubted(&self) -> usize {
-        self.status().doubted
+    fn outliers(&self) -> usize {
+        self.status().outliers
     }
 
     fn expected(&self) -> Option<f32> {

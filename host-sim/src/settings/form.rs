@@ -7,7 +7,8 @@ use std::str::FromStr;
 use foretune_core::{Bandwidth, LogNormal, Map, Scaling, Step, Weights};
 use serde_json::Value;
 
-use crate::runner::shapes;
+use crate::shapes;
+use crate::words::shortest;
 
 type Read<T> = Box<dyn Fn(&str) -> Option<T>>;
 
@@ -180,11 +181,6 @@ fn pair(first: impl Display, second: f32) -> Value {
 /// The number with the digits that `f32` has.
 fn float(value: f32) -> Value {
     shortest(value).into()
-}
-
-/// The `f64` with the fewest digits that is this `f32`.
-pub(crate) fn shortest(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::from(value))
 }
 
 /// A number within a range; `None` also for NaN.

@@ -10,7 +10,8 @@ use super::Setup;
 use super::form::{
     above, bandwidth, capacity, flag, log_normal, map, number, scaling, step, weights, whole, words, zero_or,
 };
-use crate::runner::{Method, shapes};
+use crate::method::Method;
+use crate::shapes;
 
 /// One setting.
 pub struct Key {

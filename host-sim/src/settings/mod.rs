@@ -14,12 +14,11 @@ use foretune_core::{Map, Method as CoreMethod, Scaling, Settings};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::method::Method;
 use crate::problems::ProblemSpec;
-use crate::runner::Method;
 use crate::words::current_name;
 
 pub use file::read_file;
-pub(crate) use form::shortest;
 pub use keys::{KEYS, Key};
 
 /// Room for observations in the simulator, unless set otherwise: more than any of the problems' budgets can buy.

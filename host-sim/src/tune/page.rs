@@ -2,8 +2,8 @@
 
 use foretune_core::Goal;
 
-use super::state::{State, TaskState, Told, Why};
-use super::target::Target;
+use super::state::{State, TaskState, Told};
+use crate::own::{Target, Why};
 use crate::plot::{Axis, Curve, LineChart, Panel, Sample, Style, Theme, short_number};
 use crate::report::html::{chart, document, table, text};
 
@@ -83,7 +83,7 @@ fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
 /// What each task came to.
 fn task_table(target: &Target, state: &State) -> String {
     let mut headings: Vec<String> =
-        ["Task", "Measurements", "Failed", "Doubted", "Spent"].map(String::from).to_vec();
+        ["Task", "Measurements", "Failed", "Outliers", "Spent"].map(String::from).to_vec();
     headings.extend(target.fidelities.iter().map(|rung| format!("Of these “{}”", rung.name)));
     headings.extend(["Recommended", "Expected of it", "Why it ended"].map(String::from));
     let row = |(i, task): (usize, &TaskState)| {
@@ -92,14 +92,14 @@ fn task_table(target: &Target, state: &State) -> String {
             (i + 1).to_string(),
             task.answers.len().to_string(),
             count(&|told| told.value().is_none()),
-            task.ended.as_ref().map_or("–".into(), |ended| ended.doubted.to_string()),
+            task.ended.as_ref().map_or("–".into(), |ended| ended.outliers.to_string()),
             short_number(task.spent()),
         ];
         cells.extend((0..target.fidelities.len()).map(|m| count(&|told| told.fidelity == m)));
         cells.extend(match &task.ended {
             None => ["–".into(), "–".into(), "still running".to_string()],
             Some(ended) => [
-                ended.point.as_ref().map_or("–".into(), |point| text(&setting(target, point))),
+                ended.point.as_ref().map_or("–".into(), |point| text(&target.words(point))),
                 ended.point.as_ref().map_or("–".into(), |_| {
                     format!("{} ± {}", short_number(ended.mean.into()), short_number(ended.deviation.into()))
                 }),
@@ -124,7 +124,7 @@ fn answer_table(target: &Target, task: Option<&TaskState>) -> String {
         vec![
             (i + 1).to_string(),
             why.into(),
-            text(&setting(target, &told.point)),
+            text(&target.words(&told.point)),
             text(&target.fidelities[told.fidelity].name),
             short_number(task.map_or(told.cost, |task| task.charged(told))),
             told.value().map_or("failed".into(), |value| short_number(value.into())),
@@ -132,14 +132,4 @@ fn answer_table(target: &Target, task: Option<&TaskState>) -> String {
     };
     let answers = task.map_or(&[][..], |task| &task.answers);
     table("numbers", &headings, &answers.iter().enumerate().map(row).collect::<Vec<_>>())
-}
-
-/// A point in words: `p0 = -80 dBm, alpha = 0.7`.
-pub(crate) fn setting(target: &Target, point: &[f64]) -> String {
-    let one = |(parameter, value): (&crate::problems::DimensionSpec, &f64)| {
-        let unit = parameter.unit();
-        let gap = if unit.is_empty() { "" } else { " " };
-        format!("{} = {value}{gap}{unit}", parameter.name())
-    };
-    target.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
 }

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, Write};
 
-use super::session::{Answer, Ask, Source, Standing, Tuning};
+use super::session::{Answer, Source, Standing, Tuning};
 use super::state::Told;
-use super::target::Target;
 use super::wire::{NextTask, Request, Wire};
 use crate::error::Error;
+use crate::own::{Ask, Target};
 
 /// Longest line that a client may send.
 const LONGEST: usize = 1 << 16;

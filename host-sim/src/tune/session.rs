@@ -8,31 +8,19 @@ use std::collections::BTreeMap;
 
 use foretune_core::{Goal, Kind, Stop};
 
-use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, Why, from_hex, to_hex};
-use super::target::Target;
+use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use crate::error::Error;
-use crate::runner::{Method, Next, Proposal, Space, Tuner, room};
-use crate::settings::{Setup, shortest};
+use crate::method::Method;
+use crate::own::{Ask, Target, Why};
+use crate::runner::{Next, Proposal, Space, Tuner};
+use crate::settings::Setup;
+use crate::shapes::room;
+use crate::words::shortest;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
 pub const REPEATS: usize = 5;
 /// Attempts at that which may fail.
 const MOST_FAILURES: usize = 8;
-
-/// A query, for whoever measures.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
-    /// Number over all tasks, from 1.
-    pub id: u64,
-    /// Number of the task, from 1.
-    pub task: u32,
-    /// The point, in natural units.
-    pub point: Vec<f64>,
-    /// Index of the fidelity.
-    pub fidelity: usize,
-    /// Why it is measured.
-    pub why: Why,
-}
 
 /// What whoever measures says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +45,7 @@ pub struct Standing {
     /// What the model expected of the best point so far when it asked, if it had one by then.
     pub expected: Option<f32>,
     /// Answers that lie too far from all others, and were not confirmed by a second.
-    pub doubted: usize,
+    pub outliers: usize,
 }
 
 /// Where answers come from, and who hears what becomes of them.
@@ -300,7 +288,7 @@ impl Tuning {
         &mut self,
         ask: &Ask,
         answer: Answer,
-        (expected, doubted): (Option<f32>, usize),
+        (expected, outliers): (Option<f32>, usize),
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
@@ -312,7 +300,7 @@ impl Tuning {
         let told = Told { point, fidelity, why, outcome, cost };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
-        source.told(ask, &told, &Standing { expected, doubted, ..self.standing()? })
+        source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
     }
 
     fn standing(&self) -> Result<Standing, Error> {
@@ -323,7 +311,7 @@ impl Tuning {
         };
         let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(Told::value);
         let (spent, budget) = (task.spent(), task.begun.budget);
-        Ok(Standing { spent, budget, best: values.reduce(better), expected: None, doubted: 0 })
+        Ok(Standing { spent, budget, best: values.reduce(better), expected: None, outliers: 0 })
     }
 
     fn run(&mut self, space: &Space, tuner: &mut dyn Tuner, source: &mut dyn Source) -> Result<(), Error> {
@@ -343,7 +331,7 @@ impl Tuning {
             let Some(answer) = answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
             };
-            self.record(&ask, answer, (expected, tuner.doubted()), source)?;
+            self.record(&ask, answer, (expected, tuner.outliers()), source)?;
         }
     }
 
@@ -370,14 +358,14 @@ impl Tuning {
             let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
             (point, advice.mean, advice.deviation)
         });
-        self.end(advice, reason, tuner.doubted(), to_hex(&tuner.knowledge()?))
+        self.end(advice, reason, tuner.outliers(), to_hex(&tuner.knowledge()?))
     }
 
     fn end(
         &mut self,
         advice: Option<(Vec<f64>, f32, f32)>,
         reason: Reason,
-        doubted: usize,
+        outliers: usize,
         learnt: String,
     ) -> Result<(), Error> {
         let spent = self.task()?.spent();
@@ -388,7 +376,7 @@ impl Tuning {
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
-        task.ended = Some(Ended { point, mean, deviation, reason, spent, doubted });
+        task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers });
         self.save()
     }
 }

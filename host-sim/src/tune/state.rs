@@ -13,26 +13,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::target::{Identity, Target};
 use crate::error::Error;
+use crate::own::{Identity, Target, Why};
 use crate::results::write_atomically;
 
 /// Version of the file's format.
 const FORMAT: u32 = 1;
-
-/// Why a point was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Why {
-    /// The deployed point, to learn how noisy a fidelity is.
-    Noise,
-    /// One of the first points of a task; charged to the budget only where a point is in use.
-    Initial,
-    /// A recommendation of an earlier task, measured again.
-    Carried,
-    /// Chosen by the optimizer.
-    Search,
-}
 
 /// What came of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,7 +100,7 @@ pub struct Ended {
     pub spent: f64,
     /// Answers that lay too far from all others, and were not confirmed by a second.
     #[serde(default)]
-    pub doubted: usize,
+    pub outliers: usize,
 }
 
 /// What a task began with; none of it may change before it ends.
@@ -309,8 +295,8 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::fixture::target;
     use super::*;
+    use crate::own::fixture::target;
 
     fn state() -> State {
         let told = Told {

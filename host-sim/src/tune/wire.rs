@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::session::Ask;
 use super::state::{Ended, Outcome, Reason, Told};
-use super::target::{Rung, Target};
+use crate::own::{Ask, Rung, Target};
 
 /// Version of the protocol, in the first line.
 pub const PROTOCOL: u32 = 1;
@@ -85,7 +84,7 @@ enum Line<'a> {
         reason: Reason,
         spent: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
-        doubted: Option<usize>,
+        outliers: Option<usize>,
     },
     Error(&'a str),
 }
@@ -144,7 +143,7 @@ impl Wire<'_> {
             deviation: point.map(|_| ended.deviation),
             reason: ended.reason,
             spent: ended.spent,
-            doubted: Some(ended.doubted).filter(|count| *count > 0),
+            outliers: Some(ended.outliers).filter(|count| *count > 0),
         }
         .text()
     }
@@ -157,9 +156,8 @@ impl Wire<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::fixture::target;
-    use super::super::state::Why;
     use super::*;
+    use crate::own::{Why, fixture::target};
 
     #[test]
     fn objects_are_those_of_the_documentation() {
@@ -183,16 +181,16 @@ mod tests {
             deviation: 0.25,
             reason: Reason::Budget,
             spent: 60.0,
-            doubted: 0,
+            outliers: 0,
         };
         assert_eq!(
             wire.recommendation(&ended),
             "{\"recommendation\":{\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"mean\":1.5,\"deviation\":0.25,\"reason\":\"budget\",\"spent\":60.0}}"
         );
-        let nothing = Ended { point: None, doubted: 2, ..ended };
+        let nothing = Ended { point: None, outliers: 2, ..ended };
         assert_eq!(
             wire.recommendation(&nothing),
-            "{\"recommendation\":{\"setting\":null,\"reason\":\"budget\",\"spent\":60.0,\"doubted\":2}}"
+            "{\"recommendation\":{\"setting\":null,\"reason\":\"budget\",\"spent\":60.0,\"outliers\":2}}"
         );
         assert_eq!(wire.error("a \"b\"\n"), "{\"error\":\"a \\\"b\\\"\\n\"}");
     }

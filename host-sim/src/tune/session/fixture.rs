@@ -1,39 +1,7 @@
-//! A small target for tests, and a source that measures a formula.
-
-use foretune_core::Goal;
+//! A source for tests that measures a formula.
 
 use super::*;
-use crate::problems::DimensionSpec;
 use crate::settings::Preset;
-use crate::tune::target::Rung;
-
-/// Two parameters, two fidelities.
-pub(in crate::tune) fn target() -> Target {
-    let rung = |name: &str, cost, noise, samples| Rung {
-        name: name.into(),
-        cost,
-        noise: Some(noise),
-        samples: Some(samples),
-    };
-    Target {
-        name: "toy".into(),
-        goal: Goal::Minimise,
-        budget: 30.0,
-        parameters: vec![
-            DimensionSpec::Levels {
-                name: "p0".into(),
-                unit: "dBm".into(),
-                values: (0..63).map(|i| -100.0 + 2.0 * f64::from(i)).collect(),
-            },
-            DimensionSpec::Interval { name: "alpha".into(), unit: String::new(), low: 0.0, high: 1.0 },
-        ],
-        fidelities: vec![rung("short", 1.0, 0.04, 10), rung("long", 5.0, 0.004, 100)],
-        deployed: Some(vec![-80.0, 0.75]),
-        floor: None,
-        limits: Vec::new(),
-        tolerance: 0.0,
-    }
-}
 
 /// Few candidates, so that tests are quick.
 pub(in crate::tune) fn setup(target: &Target) -> Setup {

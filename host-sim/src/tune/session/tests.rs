@@ -1,7 +1,8 @@
 use std::path::Path;
 
-use super::fixture::{Bowl, bowl, setup, target};
+use super::fixture::{Bowl, bowl, setup};
 use super::*;
+use crate::own::fixture::target;
 
 fn plain(_: &Ask) -> Option<Answer> {
     None
@@ -46,7 +47,14 @@ fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) 
             let advice = tuner.advice().unwrap();
             let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
             let (mean, deviation) = (advice.mean, advice.deviation);
-            ends.push(Ended { point: Some(point), mean, deviation, reason: reason(stop), spent, doubted: 0 });
+            ends.push(Ended {
+                point: Some(point),
+                mean,
+                deviation,
+                reason: reason(stop),
+                spent,
+                outliers: 0,
+            });
             tuner.next_task().unwrap();
         }
     }
@@ -169,7 +177,7 @@ fn what_may_not_change_is_refused_by_name() {
 }
 
 #[test]
-fn an_absurd_answer_is_asked_for_again_and_the_end_says_that_it_is_doubted() {
+fn an_absurd_answer_is_asked_for_again_and_the_end_counts_it_as_an_outlier() {
     let absurd = |ask: &Ask| (ask.id == 12).then_some(Answer::Value(1e3, None));
     let folder = tempfile::tempdir().unwrap();
     for limit in [usize::MAX, 1] {
@@ -187,6 +195,6 @@ fn an_absurd_answer_is_asked_for_again_and_the_end_says_that_it_is_doubted() {
         };
         assert_eq!((&asked[11].point, asked[11].fidelity), (&asked[12].point, asked[12].fidelity));
         assert_eq!(asked[12].why, Why::Search);
-        assert_eq!(ended.doubted, 1);
+        assert_eq!(ended.outliers, 1);
     }
 }

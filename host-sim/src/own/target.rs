@@ -6,9 +6,7 @@ use foretune_core::{Floor, Goal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec};
-use crate::runner::Service;
-use crate::settings::shortest;
+use crate::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Service};
 
 /// One way to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,6 +105,16 @@ impl Target {
         }
     }
 
+    /// A point in words: `p0 = -80 dBm, alpha = 0.7`.
+    pub fn words(&self, point: &[f64]) -> String {
+        let one = |(parameter, value): (&DimensionSpec, &f64)| {
+            let unit = parameter.unit();
+            let gap = if unit.is_empty() { "" } else { " " };
+            format!("{} = {value}{gap}{unit}", parameter.name())
+        };
+        self.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
+    }
+
     /// The point that a table of values stands for: every parameter once, each admissible.
     ///
     /// # Errors
@@ -124,7 +132,7 @@ impl Target {
                     format!("no parameter is called `{name}`: there are {}", names.join(", ")),
                 )
             })?;
-            let fits = admissible(&self.parameters[known], value);
+            let fits = self.parameters[known].admissible(value);
             point[known] = Some(fits.map_err(|why| (Some(name.to_string()), why))?);
         }
         let lacks = |(value, parameter): (&Option<f64>, &DimensionSpec)| {
@@ -134,33 +142,10 @@ impl Target {
     }
 }
 
-/// The value as the parameter has it, or why it has no such value.
-pub(crate) fn admissible(parameter: &DimensionSpec, value: f64) -> Result<f64, String> {
-    let (low, high) = parameter.range();
-    match parameter {
-        DimensionSpec::Interval { .. } if (low..=high).contains(&value) => Ok(value),
-        DimensionSpec::Interval { name, .. } => {
-            Err(format!("parameter `{name}` takes a number from {low} to {high}, not {value}"))
-        }
-        DimensionSpec::Levels { name, values, .. } => {
-            let distance = |level: &f64| (level - value).abs();
-            let nearest = values.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-            let nearest = nearest.filter(|_| value.is_finite()).unwrap_or(low);
-            if nearest as f32 == value as f32 {
-                return Ok(nearest);
-            }
-            Err(format!(
-                "parameter `{name}` has no level {value}; the nearest is {}",
-                shortest(nearest as f32)
-            ))
-        }
-    }
-}
-
 /// Everything of a target that what was learnt depends on, as the state keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     goal: String,
     parameters: Vec<Axis>,
     fidelities: Vec<Rung>,

@@ -6,9 +6,8 @@ use std::str::FromStr;
 
 use foretune_core::{Floor, Level, Limit};
 
-use super::seeds::Seeds;
-use crate::problems::random::{Purpose, Random};
-use crate::problems::{DimensionSpec, ProblemSpec};
+use super::random::{Purpose, Random};
+use super::{DimensionSpec, ProblemSpec};
 
 /// What trials have to keep to, and when a task is over.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +22,7 @@ pub struct Service {
 
 impl Service {
     /// The limits in the core's terms.
-    pub(super) fn limits(&self) -> Vec<Limit<'_>> {
+    pub(crate) fn limits(&self) -> Vec<Limit<'_>> {
         let limit = |(coefficients, at_most)| Limit { coefficients, at_most };
         self.limits.iter().map(|(coefficients, at_most)| (&coefficients[..], *at_most)).map(limit).collect()
     }
@@ -120,13 +119,14 @@ impl fmt::Display for Deployed {
 }
 
 impl Deployed {
-    /// The point of an experiment, in natural units; none if the problem has no ordinary one.
-    pub fn point(&self, spec: &ProblemSpec, seeds: &Seeds) -> Option<Vec<f64>> {
+    /// The point of an experiment, in natural units; none if the problem has no ordinary one. The seed is for a random
+    /// one.
+    pub fn point(&self, spec: &ProblemSpec, seed: u64) -> Option<Vec<f64>> {
         match self {
             Self::Default => Some(spec.deployed.clone()).filter(|point| !point.is_empty()),
             Self::At(values) => Some(values.clone()),
             Self::Random => {
-                let mut random = Random::new(seeds.baseline, Purpose::InUse, 0);
+                let mut random = Random::new(seed, Purpose::InUse, 0);
                 Some(spec.dimensions.iter().map(|dimension| anywhere(dimension, &mut random)).collect())
             }
         }
@@ -145,8 +145,8 @@ fn anywhere(dimension: &DimensionSpec, random: &mut Random) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Problem;
     use super::*;
-    use crate::problems::Problem;
 
     #[test]
     fn words_are_read_back_and_nonsense_is_refused() {
@@ -165,8 +165,7 @@ mod tests {
     #[test]
     fn a_random_point_is_one_of_the_problems_and_another_in_every_experiment() {
         let spec = "rrm".parse::<Problem>().unwrap().spec();
-        let points: Vec<Vec<f64>> =
-            (1..20).map(|i| Deployed::Random.point(&spec, &Seeds::new(1, i)).unwrap()).collect();
+        let points: Vec<Vec<f64>> = (1..20).map(|i| Deployed::Random.point(&spec, i).unwrap()).collect();
         for point in &points {
             for (value, dimension) in point.iter().zip(&spec.dimensions) {
                 let DimensionSpec::Levels { values, .. } = dimension else { panic!("levels") };

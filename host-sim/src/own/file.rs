@@ -349,38 +349,8 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::FILE;
     use super::*;
-
-    const GOOD: &str = "\
-goal = \"maximise\"
-budget = 100
-[[parameter]]
-name = \"p0\"
-unit = \"dBm\"
-low = -100
-high = 24.0
-levels = 63
-[[parameter]]
-name = \"alpha\"
-values = [0.0, 0.4, 0.7, 1.0]
-[[fidelity]]
-name = \"short\"
-cost = 1.0
-noise = 0.04
-samples = 10
-[[fidelity]]
-name = \"long\"
-cost = 5.0
-[deployed]
-p0 = -80.0
-alpha = 0.7
-[floor]
-share = 0.9
-risk = 0.05
-[[limit]]
-sum = { p0 = 1.0, alpha = 2.0 }
-at_most = 20.0
-";
 
     fn refusal(text: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
@@ -391,7 +361,7 @@ at_most = 20.0
 
     #[test]
     fn a_whole_file_is_read() {
-        let target = parse("radio", GOOD).map_err(|fault| fault.what).unwrap();
+        let target = parse("radio", FILE).map_err(|fault| fault.what).unwrap();
         assert_eq!(target.names().collect::<Vec<_>>(), ["p0", "alpha"]);
         let DimensionSpec::Levels { values, .. } = &target.parameters[0] else { panic!() };
         assert_eq!((values.len(), values[1], values[62]), (63, -98.0, 24.0));
@@ -435,8 +405,8 @@ at_most = 20.0
             ("p0 = 1.0, alpha = 2.0", "p0 = 0", 27, "not 0"),
         ];
         for (from, to, line, words) in cases {
-            assert!(GOOD.contains(from), "{from}");
-            let error = refusal(&GOOD.replacen(from, to, 1));
+            assert!(FILE.contains(from), "{from}");
+            let error = refusal(&FILE.replacen(from, to, 1));
             assert!(error.contains(&format!("p.toml, line {line}: ")), "{to}: {error}");
             assert!(error.contains(words) && !error.contains('\n'), "{to}: {error}");
         }
@@ -445,8 +415,8 @@ at_most = 20.0
     #[test]
     fn what_is_missing_is_named() {
         let without = |from: &str, to: &str| {
-            let (start, end) = (GOOD.find(from).unwrap(), GOOD.find(to).unwrap());
-            refusal(&[&GOOD[..start], &GOOD[end..]].concat())
+            let (start, end) = (FILE.find(from).unwrap(), FILE.find(to).unwrap());
+            refusal(&[&FILE[..start], &FILE[end..]].concat())
         };
         assert!(without("goal", "budget").contains("missing field `goal`"));
         assert!(without("[[fidelity]]", "[deployed]").contains("no [[fidelity]]"));

@@ -121,8 +121,8 @@ impl Method {
         )
     }
 
-    /// Whether it is done without our optimizer, at least after the first task.
-    pub fn by_hand(self) -> bool {
+    /// Whether it goes from the point in use, without our optimizer, at least after the first task.
+    pub fn from_deployed(self) -> bool {
         matches!(self, Self::Never | Self::Kept | Self::HillClimbing | Self::SafeOpt)
     }
 

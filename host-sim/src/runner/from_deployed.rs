@@ -1,4 +1,5 @@
-//! What is done without our optimizer: nothing, one parameter after the other, or [SafeOpt](super::safe_opt).
+//! Methods that begin every task at the point in use, without our optimizer: stay there, climb, or
+//! [SafeOpt](super::safe_opt).
 //!
 //! *Never tuned* leaves the point in use where it is; *kept* tunes the first task and then leaves its recommendation.
 //! Both measure once per task, at the truth's fidelity, so that there is something to tell. *Hill climbing* is how an
@@ -8,9 +9,9 @@
 
 use foretune_core::{Dimension, Error, Fallbacks, Kind, Problem, SnapshotError};
 
-use super::method::Method;
 use super::safe_opt::SafeOpt;
 use super::tuner::{Advice, Next, Proposal, Tuner};
+use crate::method::Method;
 
 /// First step of hill climbing, in the unit cube.
 const FIRST_STEP: f32 = 0.1;
@@ -35,7 +36,7 @@ impl Way {
 }
 
 /// Someone at work on a sequence of tasks without an optimizer; with one in the first task, if its result is kept.
-pub(super) struct ByHand<'a> {
+pub(super) struct FromDeployed<'a> {
     inner: Option<&'a mut dyn Tuner>,
     problem: Problem<'a>,
     method: Method,
@@ -51,7 +52,7 @@ pub(super) struct ByHand<'a> {
     done: bool,
 }
 
-impl<'a> ByHand<'a> {
+impl<'a> FromDeployed<'a> {
     pub fn new(
         inner: &'a mut dyn Tuner,
         problem: Problem<'a>,
@@ -107,7 +108,7 @@ impl<'a> ByHand<'a> {
     }
 }
 
-impl Tuner for ByHand<'_> {
+impl Tuner for FromDeployed<'_> {
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next {
         if let Some(optimizer) = self.optimizer() {
             return optimizer.next(go_on);

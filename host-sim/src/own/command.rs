@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::session::Ask;
+use super::ask::Ask;
 use super::target::Target;
 use crate::error::Error;
 
@@ -282,8 +282,8 @@ fn placeholder(name: &str, target: &Target) -> Result<Piece, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::fixture::target;
-    use super::super::state::Why;
+    use super::super::Why;
+    use super::super::fixture::target;
     use super::*;
 
     fn ask() -> Ask {
