@@ -71,9 +71,15 @@ impl Bound {
         Self { regret, loss, nu, bound: steps[4], factors }
     }
 
-    /// Whether the bound holds, but for rounding.
+    /// Whether the expected regret is below, but for rounding. For the rule of Eq. (63) that is algebra: both sides come
+    /// from one posterior, right or wrong.
     pub fn holds(&self) -> bool {
         self.regret <= self.bound * (1.0 + 1e-5)
+    }
+
+    /// Whether what was lost in truth is below.
+    pub fn covers_loss(&self) -> bool {
+        self.loss <= self.bound
     }
 }
 

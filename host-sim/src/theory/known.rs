@@ -57,8 +57,16 @@ pub struct KnownRow {
     pub zeta: f64,
     /// `ρ_T`, greedy.
     pub gain: f64,
-    /// In how many runs the bound holds.
+    /// In how many runs the expected regret is below the bound.
     pub holds: usize,
+    /// In how many runs what was lost in truth is.
+    pub kept: usize,
+    /// Bound over what was lost in truth, one per run, from the least to the greatest.
+    pub ratios: Vec<f64>,
+    /// Bound less what was lost in truth: the paper's claim is that its mean is not negative.
+    pub margin: Estimate,
+    /// What was lost in truth less the expected regret: zero on average, if the model is right.
+    pub surprise: Estimate,
     /// Geometric mean of bound over regret.
     pub looseness: f64,
     /// The same for each step of the proof.
@@ -66,7 +74,7 @@ pub struct KnownRow {
 }
 
 /// Points along each dimension and lengthscale, for one and two dimensions.
-const LAWS: [(usize, usize, f64); 2] = [(1, 64, 0.15), (2, 12, 0.3)];
+pub(super) const LAWS: [(usize, usize, f64); 2] = [(1, 64, 0.15), (2, 12, 0.3)];
 
 /// The rows, and the largest rounding error of the core's means.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<(Vec<KnownRow>, f64), Error> {
@@ -77,12 +85,8 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<(Vec
             progress(&format!("known θ, {d} dimension(s), noise {noise}"));
             let gains = greedy_gain(&law, noise, options.rounds);
             for rule in Rule::ALL {
-                let mut runs = Vec::new();
-                for function in 0..options.functions {
-                    let (run, error) = run(&law, noise, rule, function, options)?;
-                    runs.push(run);
-                    rounding = rounding.max(error);
-                }
+                let (runs, error) = runs((&law, &law), noise, rule, options)?;
+                rounding = rounding.max(error);
                 let row = |t: usize| row(&law, noise, rule, gains[t - 1], &first(&runs, t));
                 rows.extend(checkpoints(options.rounds).into_iter().map(row));
             }
@@ -91,28 +95,45 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<(Vec
     Ok((rows, rounding))
 }
 
-/// 5, 10, 20, … and the last round.
+/// All functions of one law, queried by one rule that believes in another, or in the same.
+pub(super) fn runs(
+    (law, believed): (&Law, &Law),
+    noise: f64,
+    rule: Rule,
+    options: &Options,
+) -> Result<(Vec<Vec<Round>>, f64), Error> {
+    let (mut runs, mut rounding) = (Vec::new(), 0f64);
+    for number in 0..options.functions {
+        let function = law.draw(&mut Random::new(options.seed, Purpose::TheoryFunction, number));
+        let (run, error) = run(believed, &function, noise, rule, number, options)?;
+        runs.push(run);
+        rounding = rounding.max(error);
+    }
+    Ok((runs, rounding))
+}
+
+/// 1, 2, 5, 10, … and the last round.
 fn checkpoints(rounds: usize) -> Vec<usize> {
     let mut all: Vec<usize> = [1, 2, 5, 10, 20, 40].into_iter().filter(|&t| t < rounds).collect();
     all.push(rounds);
     all
 }
 
-fn first(runs: &[Vec<Round>], t: usize) -> Vec<&[Round]> {
+pub(super) fn first(runs: &[Vec<Round>], t: usize) -> Vec<&[Round]> {
     runs.iter().map(|run| &run[..t]).collect()
 }
 
 /// One function, queried by one rule.
 fn run(
     law: &Law,
+    function: &[f64],
     noise: f64,
     rule: Rule,
     number: usize,
     options: &Options,
 ) -> Result<(Vec<Round>, f64), Error> {
     let stream = |purpose| Random::new(options.seed, purpose, number);
-    let function = law.draw(&mut stream(Purpose::TheoryFunction));
-    let mut watch = Watch::new(law, &function, noise, options.samples, stream(Purpose::TheoryPaths));
+    let mut watch = Watch::new(law, function, noise, options.samples, stream(Purpose::TheoryPaths));
     let mut errors = stream(Purpose::TheoryNoise);
     let mut rounds = Vec::new();
     let mut answer = |watch: &mut Watch<'_>, i: usize| {
@@ -142,7 +163,7 @@ fn run(
     Ok((rounds, watch.rounding()))
 }
 
-fn row(law: &Law, noise: f64, rule: Rule, gain: f64, runs: &[&[Round]]) -> KnownRow {
+pub(super) fn row(law: &Law, noise: f64, rule: Rule, gain: f64, runs: &[&[Round]]) -> KnownRow {
     let bounds: Vec<Bound> = runs.iter().map(|rounds| Bound::of(rounds, noise, gain)).collect();
     let all = |f: &dyn Fn(&Bound) -> f64| bounds.iter().map(f).collect::<Vec<f64>>();
     let mean = |f: &dyn Fn(&Bound) -> f64| all(f).iter().sum::<f64>() / bounds.len() as f64;
@@ -152,6 +173,8 @@ fn row(law: &Law, noise: f64, rule: Rule, gain: f64, runs: &[&[Round]]) -> Known
     let rounds = runs.first().map_or(0, |run| run.len());
     // Before any observation all means are zero: any query, also one at random, has the regret of the first.
     let random = runs.iter().map(|run| run[0].regret).sum::<f64>() / runs.len() as f64 * rounds as f64;
+    let mut ratios = all(&|b| b.bound / b.loss);
+    ratios.sort_by(f64::total_cmp);
     KnownRow {
         d: law.d,
         noise,
@@ -165,6 +188,10 @@ fn row(law: &Law, noise: f64, rule: Rule, gain: f64, runs: &[&[Round]]) -> Known
         zeta: zeta(noise),
         gain,
         holds: bounds.iter().filter(|bound| bound.holds()).count(),
+        kept: bounds.iter().filter(|bound| bound.covers_loss()).count(),
+        ratios,
+        margin: estimate(&|b| b.bound - b.loss),
+        surprise: estimate(&|b| b.loss - b.regret),
         looseness: mean(&|b| (b.bound / b.regret).ln()).exp(),
         factors: std::array::from_fn(|i| mean(&|b| b.factors[i].ln()).exp()),
     }

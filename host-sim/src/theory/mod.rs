@@ -4,7 +4,10 @@
 //! rule of Eq. (62), (63): the least `(m̂ − μ(x))/σ(x)`, `m̂` the expected maximum. Measured is the cumulative expected
 //! regret of Eq. (40), (41), `R_T = Σ_t [m̂_t − μ_t(x_t)]`; the bound is `ν* √(ζ T ρ_T)` with `ζ = 2/ln(1 + σ⁻²)`,
 //! `ν*` the greatest over rounds of the least normalised regret, and the maximum information gain `ρ_T` of
-//! Eq. (65), (66). The greatest information gain is found greedily: it is at least `1 − 1/e` of the true one, so the bound
+//! Eq. (65), (66). Regret and bound come from the same posterior, so that the one is below the other even if the posterior
+//! is wrong; what can be wrong is held against the truth: `Σ_t [f* − f(x_t)]`, what the queries lost in truth, is `R_T` on
+//! average over functions, so its mean must be below the mean of the bound. [`Fault`] shows that it is not when
+//! something is wrong. The greatest information gain is found greedily: it is at least `1 − 1/e` of the true one, so the bound
 //! shown is at most the true one, and the true one at most `1/√(1 − 1/e) = 1.26` times the bound shown.
 //!
 //! **Unknown θ**, Eq. (51). Its constants ε, L, ξ, α are not known and cannot be measured, so what is measured is what they
@@ -17,6 +20,7 @@
 
 mod bound;
 mod charts;
+mod fault;
 mod known;
 mod law;
 mod text;
@@ -26,6 +30,7 @@ mod watch;
 
 pub use bound::{Bound, LOOSENESS, greedy_gain, zeta};
 pub use charts::charts;
+pub use fault::{Fault, GAIN_FACTOR, LENGTH_FACTOR};
 pub use known::{KnownRow, Rule};
 pub use text::write;
 pub use two_phase::PhaseRow;
@@ -123,6 +128,8 @@ pub struct Report {
     pub options: Options,
     /// Known θ.
     pub known: Vec<KnownRow>,
+    /// Known θ, with something wrong on purpose.
+    pub faults: Vec<(Fault, KnownRow)>,
     /// Two-phase.
     pub phases: Vec<PhaseRow>,
     /// Largest difference of the core's posterior means from those in `f64`, anywhere.
@@ -135,8 +142,9 @@ pub struct Report {
 /// If the optimizer refuses the problem.
 pub fn measure(options: Options, progress: &mut dyn FnMut(&str)) -> Result<Report, foretune_core::Error> {
     let (known, rounding) = known::measure(&options, progress)?;
+    let faults = fault::measure(&options, progress)?;
     let phases = two_phase::measure(&options, progress)?;
-    Ok(Report { options, known, phases, rounding })
+    Ok(Report { options, known, faults, phases, rounding })
 }
 
 #[cfg(test)]

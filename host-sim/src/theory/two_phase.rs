@@ -28,7 +28,9 @@ pub struct PhaseRow {
     pub task: usize,
     /// Cumulative expected regret of these queries.
     pub regret: Estimate,
-    /// The same, for the optimizer told θ.
+    /// What they lost in truth.
+    pub loss: Estimate,
+    /// Cumulative expected regret of the optimizer told θ.
     pub told: Estimate,
     /// The same, for the rule of Eq. (63) told θ.
     pub known: Estimate,
@@ -44,6 +46,8 @@ pub struct PhaseRow {
     pub error: Estimate,
     /// In how many sequences the regret is below the bound for known θ, Eq. (64).
     pub within_known: usize,
+    /// In how many sequences what was lost in truth is.
+    pub kept: usize,
     /// Least `εLξ` with which Eq. (51) with α = 1 would hold in all sequences; none for `n = 1` or `c = 1`.
     pub constant: Option<f64>,
 }
@@ -192,6 +196,7 @@ fn particle_error(law: &Law, tuner: &Optimizer<'_>) -> f64 {
 
 fn row(c: f64, queries: usize, task: usize, gain: f64, trios: &[Trio<'_>], options: &Options) -> PhaseRow {
     let regret = |outcome: &Outcome| sum(outcome, queries, |round| round.regret);
+    let loss = |outcome: &Outcome| sum(outcome, queries, |round| round.loss);
     let delta = |outcome: &Outcome| sum(outcome, queries, |round| round.excess) / queries as f64;
     let root = (zeta(options.noise) * queries as f64 * gain).sqrt();
     let nu =
@@ -207,6 +212,7 @@ fn row(c: f64, queries: usize, task: usize, gain: f64, trios: &[Trio<'_>], optio
         queries,
         task,
         regret: estimate(&|trio| regret(trio.own)),
+        loss: estimate(&|trio| loss(trio.own)),
         told: estimate(&|trio| regret(trio.told)),
         known: estimate(&|trio| regret(trio.known)),
         excess: estimate(&|trio| regret(trio.own) - regret(trio.told)),
@@ -215,6 +221,7 @@ fn row(c: f64, queries: usize, task: usize, gain: f64, trios: &[Trio<'_>], optio
         delta_told: estimate(&|trio| delta(trio.told)),
         error: estimate(&|trio| trio.own.error),
         within_known: trios.iter().filter(|trio| regret(trio.own) <= nu(trio.own) * root).count(),
+        kept: trios.iter().filter(|trio| loss(trio.own) <= nu(trio.own) * root).count(),
         constant: (left > 0.0).then(|| trios.iter().map(needed).fold(0.0, f64::max)),
     }
 }
