@@ -19,6 +19,7 @@ use crate::gp::Posterior;
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
 use crate::math;
+use crate::settings::MAX_SAMPLES;
 
 /// Which approximation of the information about the optimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,63 +61,63 @@ pub fn information_of_some(
     noise: &[f32],
     maxima: &[f32],
 ) -> [Side; MAX_FIDELITIES] {
-    let mut terms = [Terms::default(); MAX_FIDELITIES];
-    for m in fidelities.clone() {
-        terms[m] = Terms::of(form, beliefs, (m, truth), noise[m]);
-    }
     let mut sums = [[0.0; SIDE]; MAX_FIDELITIES];
-    for &maximum in maxima {
-        let mut left = [0.0; SIDE];
-        for m in fidelities.clone() {
-            if m == fidelities.start || form == Information::Paper {
-                left = terms[m].remaining(maximum);
-            }
-            let share = &terms[m].share;
-            for l in 0..SIDE {
-                let left = (1.0 - share[l]) + share[l] * left[l];
-                sums[m][l] += math::ln(math::clamp(left, SMALLEST_SHARE, 1.0));
+    let mut left = [[0.0; SIDE]; MAX_SAMPLES];
+    let left = &mut left[..maxima.len().min(MAX_SAMPLES)];
+    let mut start = [0.0; SIDE];
+    let all = maxima.len().max(1) as f32;
+    for m in fidelities.clone() {
+        let own = form == Information::Paper;
+        if m == fidelities.start || own {
+            start = remaining_of_some(left, beliefs, (if own { m } else { truth }, truth), maxima);
+        }
+        let mut share = [1.0; SIDE];
+        if !own {
+            for (share, beliefs) in share.iter_mut().zip(beliefs.chunks_exact(truth + 1)) {
+                *share = correlation(&beliefs[m], &beliefs[truth], noise[m]);
             }
         }
-    }
-    let all = maxima.len().max(1) as f32;
-    for sum in sums[fidelities].as_flattened_mut() {
-        *sum = -0.5 * *sum / all;
+        let mut sum = start;
+        for left in &*left {
+            for l in 0..SIDE {
+                add_ln(&mut sum[l], (1.0 - share[l]) + share[l] * left[l]);
+            }
+        }
+        sums[m] = sum.map(|sum| -0.5 * sum / all);
     }
     sums
 }
 
-/// What is needed of the beliefs in some candidates at one fidelity.
-#[derive(Clone, Copy, Default)]
-struct Terms {
-    mean: Side,
-    precision: Side,
-    /// Which part of the variance knowing the optimum acts on.
-    share: Side,
+/// What each maximum leaves of the variances of some candidates at one fidelity. Returns where the sums of logarithms begin: at
+/// 0, or at NaN if there is one among the terms, which [`math::ln_normal`] would not pass on.
+fn remaining_of_some(
+    left: &mut [Side],
+    beliefs: &[Posterior],
+    (m, truth): (usize, usize),
+    maxima: &[f32],
+) -> Side {
+    let (mut mean, mut precision) = ([0.0; SIDE], [0.0; SIDE]);
+    let each = mean.iter_mut().zip(&mut precision).zip(beliefs.chunks_exact(truth + 1));
+    for ((mean, precision), beliefs) in each {
+        (*mean, *precision) = (beliefs[m].mean, 1.0 / math::sqrt(beliefs[m].variance));
+    }
+    let mut start = [0.0; SIDE];
+    for (left, maximum) in left.iter_mut().zip(maxima) {
+        for l in 0..SIDE {
+            left[l] = remaining((maximum - mean[l]) * precision[l]);
+            start[l] += 0.0 * left[l];
+        }
+    }
+    start
 }
 
-impl Terms {
-    fn of(form: Information, beliefs: &[Posterior], (m, truth): (usize, usize), noise: f32) -> Terms {
-        let mut terms = Terms::default();
-        for (l, beliefs) in beliefs.chunks_exact(truth + 1).enumerate().take(SIDE) {
-            let (belief, truth) = (&beliefs[m], &beliefs[truth]);
-            let (at, share) = match form {
-                Information::Paper => (belief, 1.0),
-                Information::Correlated => (truth, correlation(belief, truth, noise)),
-            };
-            (terms.mean[l], terms.share[l]) = (at.mean, share);
-            terms.precision[l] = 1.0 / math::sqrt(at.variance);
-        }
-        terms
-    }
-
-    /// What a maximum leaves of the variances.
-    #[inline(always)]
-    fn remaining(&self, maximum: f32) -> Side {
-        let mut left = [0.0; SIDE];
-        for ((left, mean), precision) in left.iter_mut().zip(&self.mean).zip(&self.precision) {
-            *left = remaining((maximum - mean) * precision);
-        }
-        left
+/// Adds `ln` of what is left, at most 0.
+#[inline(always)]
+fn add_ln(sum: &mut f32, left: f32) {
+    if !cfg!(target_arch = "arm") {
+        *sum += math::ln_normal(math::clamp(left, SMALLEST_SHARE, 1.0));
+    } else if left < 1.0 {
+        *sum += math::ln_normal(math::larger(left, SMALLEST_SHARE));
     }
 }
 
@@ -127,9 +128,10 @@ const SMALLEST_SHARE: f32 = 1e-12;
 /// optimum; there it is taken from its series in `1/g²`, to 3·10⁻⁵.
 #[inline(always)]
 fn remaining(g: f32) -> f32 {
-    let near = 1.0 - math::truncation(g);
-    let q = 1.0 / (g * g);
-    if g > -16.0 { near } else { q * (1.0 - q * (6.0 - 50.0 * q)) }
+    math::either!(g > -16.0, 1.0 - math::truncation(g), {
+        let q = 1.0 / (g * g);
+        q * (1.0 - q * (6.0 - 50.0 * q))
+    })
 }
 
 /// `ρ²` between a noisy observation at a fidelity and the truth, in `[0, 1]`.
@@ -232,6 +234,15 @@ mod tests {
         let (cheap, truth) = (belief(0.3, 0.5, 0.0), belief(0.3, 0.5, 0.5));
         assert_eq!(information(Information::Correlated, &cheap, &truth, 0.1, &[1.0]), 0.0);
         assert!(information(Information::Paper, &cheap, &truth, 0.1, &[1.0]) > 0.1);
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        let (sound, other) = (belief(0.3, 0.5, 0.5), belief(f32::NAN, 0.5, 0.5));
+        for form in [Information::Paper, Information::Correlated] {
+            assert!(information(form, &other, &other, 0.1, &[1.0, 2.0]).is_nan(), "{form:?}");
+            assert!(information(form, &sound, &sound, 0.1, &[1.0, f32::NAN]).is_nan(), "{form:?}");
+        }
     }
 
     #[test]

@@ -84,25 +84,46 @@ fn surprise(candidates: &[Candidate], z: f32) -> f32 {
     sums.iter().fold(0.0, |sum, part| sum + part)
 }
 
+/// Between what values the maximum lies, and `ln(−ln P)` there: the same for every quantile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends {
+    low: End,
+    high: End,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    z: f32,
+    ln_surprise: f32,
+}
+
+impl Ends {
+    /// Of the maximum of at least one candidate.
+    pub fn of(candidates: &[Candidate]) -> Ends {
+        let end = |sign: f32| {
+            let edge = |r: &Candidate| r.mean + sign * 6.0 / r.precision;
+            let z = candidates.iter().map(edge).fold(f32::NEG_INFINITY, |z, edge| math::larger(edge, z));
+            End { z, ln_surprise: math::ln(surprise(candidates, z)) }
+        };
+        Ends { low: end(-1.0), high: end(1.0) }
+    }
+}
+
 /// The `z` with `P(f* ≤ z) = p`, for at least one candidate.
 ///
 /// As the maximum is nearly Gumbel-distributed, `ln(−ln P)` is nearly linear in `z`: the bracket is cut where the line
 /// through its ends says (regula falsi, Illinois form: an end that stays is taken for half as far off).
-pub fn quantile(candidates: &[Candidate], p: f32) -> f32 {
+pub fn quantile(candidates: &[Candidate], ends: &Ends, p: f32) -> f32 {
     let target = math::ln(-math::ln(p));
-    let end = |sign: f32| {
-        let edge = |r: &Candidate| r.mean + sign * 6.0 / r.precision;
-        candidates.iter().map(edge).fold(f32::NEG_INFINITY, f32::max)
-    };
     // How far `ln(−ln P)` is from its target: above it at the lower end, below it at the upper.
-    let miss = |z: f32| math::clamp(math::ln(surprise(candidates, z)) - target, -16.0, 16.0);
-    let (mut low, mut high) = (end(-1.0), end(1.0));
-    let (mut above, mut below) = (miss(low), miss(high));
+    let miss = |ln_surprise: f32| math::clamp(ln_surprise - target, -16.0, 16.0);
+    let (mut low, mut high) = (ends.low.z, ends.high.z);
+    let (mut above, mut below) = (miss(ends.low.ln_surprise), miss(ends.high.ln_surprise));
     let mut z = low;
     let mut side = 0;
     for _ in 0..PASSES {
         z = low + math::clamp(above / (above - below), 0.0, 1.0) * (high - low);
-        let here = miss(z);
+        let here = miss(math::ln(surprise(candidates, z)));
         if here.abs() < CLOSE {
             break;
         } else if here > 0.0 {
@@ -121,12 +142,13 @@ pub fn quantile(candidates: &[Candidate], p: f32) -> f32 {
 /// Fits a Gumbel distribution to the quartiles of the maximum over the candidates.
 #[cfg(any(test, feature = "internals"))]
 pub fn fit(candidates: &[Candidate]) -> Gumbel {
-    Gumbel::from_quartiles([0.25, 0.5, 0.75].map(|p| quantile(candidates, p)))
+    let ends = Ends::of(candidates);
+    Gumbel::from_quartiles([0.25, 0.5, 0.75].map(|p| quantile(candidates, &ends, p)))
 }
 
 /// The largest mean: no sample lies below it.
 pub fn best_mean(candidates: &[Candidate]) -> f32 {
-    candidates.iter().fold(f32::NEG_INFINITY, |best, candidate| best.max(candidate.mean))
+    candidates.iter().fold(f32::NEG_INFINITY, |best, candidate| math::larger(candidate.mean, best))
 }
 
 #[cfg(test)]
@@ -156,9 +178,10 @@ mod tests {
             let gumbel = fit(&candidates);
             // Both tolerances in interquartile ranges. The sample's quartiles have a standard error of about 0.016. A Gumbel
             // distribution fitted to one Gaussian, the least Gumbel-like maximum, misses the outer quartiles by 0.06.
-            let range = quantile(&candidates, 0.75) - quantile(&candidates, 0.25);
+            let ends = Ends::of(&candidates);
+            let range = quantile(&candidates, &ends, 0.75) - quantile(&candidates, &ends, 0.25);
             for (p, sampled) in [(0.25, maxima[1000]), (0.5, maxima[2000]), (0.75, maxima[3000])] {
-                let exact = quantile(&candidates, p);
+                let exact = quantile(&candidates, &ends, p);
                 assert!((exact - sampled).abs() < 0.07 * range, "n {n}, p {p}: {exact} against {sampled}");
                 assert!(
                     (gumbel.quantile(p) - exact).abs() < 0.07 * range,
@@ -177,7 +200,7 @@ mod tests {
                     .map(|_| Candidate::new(spread * random.normal(), (0.1 + random.uniform()) * 0.5))
                     .collect();
                 for p in [0.25, 0.5, 0.75] {
-                    let z = f64::from(quantile(&candidates, p));
+                    let z = f64::from(quantile(&candidates, &Ends::of(&candidates), p));
                     let exact: f64 = candidates
                         .iter()
                         .map(|r| (z - f64::from(r.mean)) * f64::from(r.precision))

@@ -28,6 +28,7 @@
 
 mod normal;
 
+pub(crate) use normal::either;
 #[cfg(any(test, feature = "internals"))]
 pub use normal::{hazard, normal_cdf, normal_pdf};
 pub use normal::{ln_normal_cdf, ln_normal_cdf_slice, truncation};
@@ -82,6 +83,12 @@ pub(crate) fn clamp(x: f32, low: f32, high: f32) -> f32 {
     }
 }
 
+/// The larger of two numbers, the second where they cannot be compared: [`f32::max`] is a call on Cortex-M.
+#[inline(always)]
+pub(crate) fn larger(x: f32, other: f32) -> f32 {
+    if x > other { x } else { other }
+}
+
 /// `eˣ`, from 0 (below −87.336 54, where it would be subnormal) to `f32::MAX` (above 88.722 83, in place of infinity).
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline)]
@@ -96,11 +103,34 @@ fn exp_here(x: f32) -> f32 {
 }
 
 /// `eˣ` in place, bit for bit as [`exp`].
+#[cfg(any(test, feature = "internals"))]
 pub fn exp_slice(x: &mut [f32]) {
     for v in x {
         *v = exp_here(*v);
     }
 }
+
+/// `scale · e⁻ˣ` in place for `x ≥ 0`, and 0 where `e⁻ˣ` is below [`DECAY_FLOOR`]; bit for bit as with [`exp`].
+pub fn decay_slice(x: &mut [f32], scale: f32) {
+    for v in x {
+        // Where there are no vectors, a branch takes less than all these selections.
+        *v = if cfg!(target_arch = "arm") && *v <= DECAY_SEEN {
+            let (k, r) = exp_reduce(-*v);
+            exp_assemble(k, r) * scale
+        } else if cfg!(target_arch = "arm") && *v > DECAY_UNSEEN {
+            0.0
+        } else {
+            let y = exp(-*v);
+            if y < DECAY_FLOOR { 0.0 } else { y * scale }
+        };
+    }
+}
+
+/// What is smaller counts as none.
+pub const DECAY_FLOOR: f32 = 1e-9;
+/// Up to here `e⁻ˣ` is well above the floor, and from there on well below it.
+const DECAY_SEEN: f32 = 20.0;
+const DECAY_UNSEEN: f32 = 21.0;
 
 /// `(n + ROUNDER, r)` with `x = n ln 2 + r`.
 #[inline(always)]
@@ -133,15 +163,30 @@ fn exp_cut(x: f32, y: f32) -> f32 {
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 pub fn ln(x: f32) -> f32 {
+    // Where there are no vectors, a branch takes less than all these selections.
+    if cfg!(target_arch = "arm") && (f32::MIN_POSITIVE..f32::INFINITY).contains(&x) {
+        return ln_normal(x);
+    }
     let tiny = x < f32::MIN_POSITIVE;
     let scaled = if tiny { x * 8_388_608.0 } else { x };
-    let shift = if tiny { -23 } else { 0 };
-    let from_sqrt_half = (scaled.to_bits() as i32).wrapping_sub(SQRT_HALF.to_bits() as i32);
-    let m = (from_sqrt_half & 0x007f_ffff).wrapping_add(SQRT_HALF.to_bits() as i32);
-    let y = ln_assemble(f32::from_bits(m as u32) - 1.0, ((from_sqrt_half >> 23) + shift) as f32);
+    let y = ln_scaled(scaled, if tiny { -23 } else { 0 });
     let y = if x < f32::INFINITY { y } else { x };
     let y = if x == 0.0 { LN_SMALLEST } else { y };
     if x < 0.0 { f32::NAN } else { y }
+}
+
+/// [`ln`] of a normal number above 0.
+#[inline(always)]
+pub(crate) fn ln_normal(x: f32) -> f32 {
+    ln_scaled(x, 0)
+}
+
+/// `ln x + n ln 2` for a normal `x > 0`.
+#[inline(always)]
+fn ln_scaled(x: f32, n: i32) -> f32 {
+    let from_sqrt_half = (x.to_bits() as i32).wrapping_sub(SQRT_HALF.to_bits() as i32);
+    let m = (from_sqrt_half & 0x007f_ffff).wrapping_add(SQRT_HALF.to_bits() as i32);
+    ln_assemble(f32::from_bits(m as u32) - 1.0, ((from_sqrt_half >> 23) + n) as f32)
 }
 
 /// `n ln 2 + ln(1 + f)` for `√½ ≤ 1 + f ≤ √2`.

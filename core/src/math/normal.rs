@@ -23,26 +23,33 @@ macro_rules! either {
     };
 }
 
+pub(crate) use either;
+
 /// `φ(g) = exp(−g²/2)/√(2π)`, 0 where the exponential would be subnormal, from `|g| = 13.216`.
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 pub fn normal_pdf(g: f32) -> f32 {
     let t = g.abs();
+    if cfg!(target_arch = "arm") && t >= 14.0 {
+        return 0.0;
+    }
     let t = if t > 14.0 { 14.0 } else { t };
     // The rounding of g² would cost digits in the tail; the square of the first 12 bits is exact.
     let first = f32::from_bits(t.to_bits() & 0xffff_f000);
     let high = -0.5 * (first * first);
     let low = -0.5 * ((t - first) * (t + first));
     let (k, r) = exp_reduce(high);
-    INV_SQRT_2_PI * exp_cut(high + low, exp_assemble(k, r + low))
+    let y = exp_assemble(k, r + low);
+    let uncut = cfg!(target_arch = "arm") && t < 13.0;
+    INV_SQRT_2_PI * if uncut { y } else { exp_cut(high + low, y) }
 }
 
 /// `Φ(g)`; in the left tail the relative accuracy is kept until [`normal_pdf`] is 0.
 #[inline]
 #[cfg(any(test, feature = "internals"))]
 pub fn normal_cdf(g: f32) -> f32 {
-    let t = magnitude(g);
-    let tail = normal_pdf(t) / (t + excess(t));
+    let (t, c) = magnitude_and_excess(g);
+    let tail = normal_pdf(t) / (t + c);
     if g > 0.0 { 1.0 - tail } else { tail }
 }
 
@@ -51,8 +58,8 @@ pub fn normal_cdf(g: f32) -> f32 {
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 pub fn ln_normal_cdf(g: f32) -> f32 {
-    let t = magnitude(g);
-    let h = t + excess(t);
+    let (t, c) = magnitude_and_excess(g);
+    let h = t + c;
     either!(g > 0.0, ln_one_minus(normal_pdf(t) / h), -(0.5 * (t * t) + ln(SQRT_2_PI * h)))
 }
 
@@ -68,6 +75,9 @@ pub fn ln_normal_cdf_slice(g: &mut [f32]) {
 fn ln_one_minus(q: f32) -> f32 {
     // Here q² is beyond the last digit; and its powers would be subnormal, which is slow on some processors.
     let tiny = q < 1e-8;
+    if cfg!(target_arch = "arm") && tiny {
+        return -q;
+    }
     let seen = if tiny { 0.0 } else { q };
     let halved = q > 1.0 - SQRT_HALF;
     let ln = ln_assemble(if halved { 1.0 - 2.0 * q } else { -seen }, if halved { -1.0 } else { 0.0 });
@@ -78,8 +88,8 @@ fn ln_one_minus(q: f32) -> f32 {
 #[inline]
 #[cfg(any(test, feature = "internals"))]
 pub fn hazard(g: f32) -> f32 {
-    let t = magnitude(g);
-    let h = t + excess(t);
+    let (t, c) = magnitude_and_excess(g);
+    let h = t + c;
     if g > 0.0 { hazard_right(t, h) } else { h }
 }
 
@@ -89,8 +99,7 @@ pub fn hazard(g: f32) -> f32 {
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 pub fn truncation(g: f32) -> f32 {
-    let t = magnitude(g);
-    let c = excess(t);
+    let (t, c) = magnitude_and_excess(g);
     either!(
         g > 0.0,
         {
@@ -104,11 +113,12 @@ pub fn truncation(g: f32) -> f32 {
     )
 }
 
-/// `|g|`, held where its square would overflow.
+/// `t = |g|`, held where its square would overflow, and `c(t)`, held from `t = 10⁵`, where it is `1/t`.
 #[inline(always)]
-fn magnitude(g: f32) -> f32 {
+fn magnitude_and_excess(g: f32) -> (f32, f32) {
     let t = g.abs();
-    if t > FARTHEST { FARTHEST } else { t }
+    let (t, near) = if t > 1e5 { (if t > FARTHEST { FARTHEST } else { t }, 1e5) } else { (t, t) };
+    (t, excess(near))
 }
 
 /// `φ/Φ` at `t > 0` from `h = φ(t)/Φ(−t)`.
@@ -118,10 +128,9 @@ fn hazard_right(t: f32, h: f32) -> f32 {
     phi * h / (h - phi)
 }
 
-/// `c(t) = φ(t)/Φ(−t) − t` for `t ≥ 0`, held from `t = 10⁵`, where it is `1/t`.
+/// `c(t) = φ(t)/Φ(−t) − t` for `0 ≤ t ≤ 10⁵`.
 #[inline(always)]
 fn excess(t: f32) -> f32 {
-    let t = if t > 1e5 { 1e5 } else { t };
     let t2 = t * t;
     let p =
         0.797_884_6 + (0.595_771_1 * t + ((0.219_865_66 + 0.045_049_492 * t) + 0.004_522_988_6 * t2) * t2);

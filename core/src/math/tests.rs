@@ -131,6 +131,38 @@ fn slices_equal_scalars_bit_for_bit() {
     }
 }
 
+#[test]
+fn what_branches_leave_out_changes_no_bit() {
+    // On Cortex-M, decay_slice neither cuts nor looks at the floor up to one bound, and takes 0 beyond another.
+    for x in patterns(1e-9, DECAY_SEEN, 997).chain([0.0, DECAY_SEEN]) {
+        let (k, r) = exp_reduce(-x);
+        assert_eq!(exp_assemble(k, r).to_bits(), exp(-x).to_bits(), "{x}");
+        assert!(exp(-x) >= DECAY_FLOOR, "{x}");
+    }
+    for x in patterns(DECAY_UNSEEN, f32::MAX, 997).chain([f32::INFINITY]) {
+        assert!(exp(-x) < DECAY_FLOOR, "{x}");
+    }
+    for x in patterns(f32::MIN_POSITIVE, f32::MAX, 9973).chain([1.0, f32::MAX]) {
+        assert_eq!(ln_normal(x).to_bits(), ln(x).to_bits(), "{x}");
+    }
+    for g in patterns(14.0, f32::MAX, 9973) {
+        assert_eq!(normal_pdf(g), 0.0, "{g}");
+    }
+}
+
+#[test]
+fn decay_is_scaled_and_cut_at_its_floor() {
+    let mut some: Vec<f32> = patterns(1e-6, 100.0, 9973).chain([0.0, 20.5, 20.7, 20.8, f32::NAN]).collect();
+    let plain = some.clone();
+    decay_slice(&mut some, 0.7);
+    for (x, decay) in plain.iter().zip(&some) {
+        let y = exp(-x);
+        let expected = if y < 1e-9 { 0.0 } else { y * 0.7 };
+        assert!(decay.to_bits() == expected.to_bits() || x.is_nan() && decay.is_nan(), "{x}: {decay}");
+    }
+    assert!(some.contains(&0.0) && some.contains(&0.7));
+}
+
 /// `φ(t)/Φ(−t)` for `t ≥ 0`, by the error function and far out by its asymptotic series.
 fn reference_h(t: f64) -> f64 {
     let asymptotic = |t: f64| {

@@ -14,7 +14,7 @@ use crate::gp::NOISE_FLOOR;
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column, column_mut};
 use crate::math;
-use crate::max_value::{self, Candidate, Gumbel};
+use crate::max_value::{self, Candidate, Ends, Gumbel};
 use crate::random::Purpose;
 use crate::settings::Recommend;
 
@@ -47,11 +47,12 @@ pub(super) struct Search {
     v: usize,
     /// Particles that took part so far.
     used: usize,
+    ends: Ends,
     quartiles: [f32; 3],
     stage: Stage,
     whole: bool,
-    /// Of the allowed candidates at the truth, standardised: the best mean, and the best of mean plus [`HOPED`] standard
-    /// deviations.
+    /// Of the allowed candidates at the truth, standardised: the best mean, and, where a tolerance needs it, the best of mean
+    /// plus [`HOPED`] standard deviations.
     best_mean: f32,
     best_hope: f32,
 }
@@ -94,6 +95,7 @@ impl Search {
             refinement: 0,
             v: 0,
             used: 0,
+            ends: Ends::default(),
             quartiles,
             stage: START,
             whole,
@@ -189,9 +191,10 @@ impl Search {
             for (candidate, beliefs) in candidates.truth[..candidates.len].iter_mut().zip(beliefs) {
                 *candidate = Candidate::new(beliefs[truth].mean, beliefs[truth].variance);
             }
+            self.ends = Ends::of(&candidates.truth[..candidates.len]);
         }
         let of_truth = &candidates.truth[..candidates.len];
-        self.quartiles[index] = max_value::quantile(of_truth, [0.25, 0.5, 0.75][index]);
+        self.quartiles[index] = max_value::quantile(of_truth, &self.ends, [0.25, 0.5, 0.75][index]);
         if index < 2 {
             return Stage::Quartile { index: index + 1 };
         }
@@ -272,7 +275,9 @@ impl Search {
         let (bound, allowed) = state.lower_bound(sums.mean, variance);
         if allowed {
             self.best_mean = self.best_mean.max(sums.mean);
-            self.best_hope = self.best_hope.max(sums.mean + HOPED * math::sqrt(variance));
+            if state.problem.tolerance > 0.0 {
+                self.best_hope = self.best_hope.max(sums.mean + HOPED * math::sqrt(variance));
+            }
         }
         (bound, allowed || self.objective == Objective::Mean)
     }
