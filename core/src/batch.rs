@@ -74,7 +74,7 @@ impl Workspace<'_> {
     /// chosen ones.
     pub fn mean_variances(&mut self, t: usize, signal: f32) -> Lane {
         let panel = &mut self.panels[1][..t];
-        linalg::solve_lower(&self.matrix.as_view(), panel);
+        linalg::solve_lower(&self.matrix.as_view(), panel, LANES);
         let mut variances = [signal; LANES];
         for row in panel {
             for l in 0..LANES {

@@ -19,7 +19,7 @@ use nalgebra::{SMatrix, SVector};
 use crate::error::Error;
 use crate::features::{Backward, Forward, LAYERS, Maps};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
-use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, column, column_mut, panel, view, zeros};
+use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, Sums, column, column_mut, panel, view, zeros};
 use crate::math;
 
 /// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
@@ -33,10 +33,6 @@ pub const NOISE_FLOOR: f32 = 3e-4;
 
 /// Pivots are at least this times `s`; smaller ones are raised and counted.
 const PIVOT_FLOOR: f32 = 0.25 * NOISE_FLOOR;
-
-/// Correlations below this count as none. They could not be seen beside [`NOISE_FLOOR`], and their products in the
-/// factor become subnormal, which a desktop processor computes up to a hundred times more slowly.
-const KERNEL_FLOOR: f32 = 1e-9;
 
 /// Least variance returned, relative to the prior's: what rounding leaves.
 pub const VARIANCE_FLOOR: f32 = 1e-6;
@@ -157,10 +153,11 @@ impl<'a> Particle<'a> {
     /// Reads `θ`; `noise` is the standardised noise variance per fidelity. Counts where the floor acts.
     #[cfg(any(test, feature = "internals"))]
     pub fn new(model: &'a Model, theta: &'a [f32], noise: &[f32], fallbacks: &mut Fallbacks) -> Self {
-        Self::with(Maps::ALL, model, theta, noise, fallbacks)
+        let particle = Self::with(Maps::ALL, model, theta, noise, fallbacks);
+        Particle { hyper: model.hyper(theta), ..particle }
     }
 
-    /// The same with the code for some maps only.
+    /// The same with the code for some maps only, and for as many fidelities as have a noise.
     pub(crate) fn with(
         maps: Maps,
         model: &'a Model,
@@ -168,7 +165,7 @@ impl<'a> Particle<'a> {
         noise: &[f32],
         fallbacks: &mut Fallbacks,
     ) -> Self {
-        let hyper = model.hyper(theta);
+        let hyper = model.hyper_of(theta, noise.len());
         let floor = NOISE_FLOOR * hyper.signal;
         let mut floored = [floor; MAX_FIDELITIES];
         for (floored, &noise) in floored.iter_mut().zip(noise) {
@@ -193,13 +190,12 @@ impl<'a> Particle<'a> {
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of all rows of `features` with 8 points, given squared distances.
+    ///
+    /// Correlations below [`DECAY_FLOOR`](math::DECAY_FLOOR) count as none. They could not be seen beside
+    /// [`NOISE_FLOOR`], and their products in the factor become subnormal, which a desktop processor computes up to a
+    /// hundred times more slowly.
     fn base(&self, panel: &mut [Lane]) {
-        let flat = panel.as_flattened_mut();
-        flat.iter_mut().for_each(|distance| *distance = -*distance);
-        math::exp_slice(flat);
-        for k in flat {
-            *k = if *k < KERNEL_FLOOR { 0.0 } else { *k * self.hyper.signal };
-        }
+        math::decay_slice(panel.as_flattened_mut(), self.hyper.signal);
     }
 }
 
@@ -221,15 +217,17 @@ impl Workspace<'_> {
         let own = &mut self.own[..features];
         transpose(own, &self.features.view((0, first), (features, count)));
         let panel = &mut self.panels[0][..end];
-        linalg::squared_distances(panel, &self.features.rows(0, features), own);
+        linalg::squared_distances(panel, &self.features.rows(0, features), own, count);
         particle.base(panel);
         // κ of every fidelity with those of the block.
         let mut kappas = [[1.0; LANES]; MAX_FIDELITIES];
-        for (kappas, kappa) in kappas.iter_mut().zip(&particle.hyper.kappa) {
-            kappas.iter_mut().zip(&data.fidelity[first..]).for_each(|(k, m)| *k = kappa[usize::from(*m)]);
+        for (m, kappas) in kappas.iter_mut().enumerate().take(particle.hyper.levels) {
+            for (kappa, &n) in kappas.iter_mut().zip(&data.fidelity[first..end]) {
+                *kappa = particle.hyper.kappa(m, usize::from(n));
+            }
         }
         for (j, (lanes, &m)) in panel.iter_mut().zip(data.fidelity).enumerate() {
-            lanes.iter_mut().zip(&kappas[usize::from(m)]).for_each(|(k, kappa)| *k *= kappa);
+            linalg::multiply_row(lanes, &kappas[usize::from(m)]);
             let row = &mut column_mut(&mut self.matrix, j)[first..end];
             match j.checked_sub(first) {
                 None => copy(row, lanes),
@@ -261,7 +259,7 @@ impl Workspace<'_> {
         particle.forward(Forward { points, hidden: [h0, h1], features: psi });
         let own = &mut self.own[..features];
         transpose(own, &Matrix::from_slice(self.block[LAYERS - 1], features, count));
-        linalg::squared_distances(&mut self.panels[0][..t], &self.features.rows(0, features), own);
+        linalg::squared_distances(&mut self.panels[0][..t], &self.features.rows(0, features), own, count);
         particle.base(&mut self.panels[0][..t]);
     }
 
@@ -328,7 +326,7 @@ impl Workspace<'_> {
             row[lane] = 1.0;
         }
         let corner = self.matrix.view((first, first), (t - first, t - first));
-        linalg::solve_lower(&corner, panel);
+        linalg::solve_lower(&corner, panel, count);
         linalg::solve_upper(&corner, panel);
     }
 
@@ -346,16 +344,15 @@ impl Workspace<'_> {
         let t = data.fidelity.len();
         let (above, below) = self.panels[0][..t].split_at_mut(first);
         for (j, lanes) in above.iter_mut().enumerate() {
-            *lanes = [0.0; LANES];
-            copy(lanes, &column_mut(&mut self.matrix, j)[first..first + count]);
+            *lanes = padded(&column_mut(&mut self.matrix, j)[first..first + count]);
         }
         for lane in 0..count {
-            let (i, m) = (first + lane, usize::from(data.fidelity[first + lane]));
+            let i = first + lane;
             let (alpha, later) = (self.alpha[i], &self.alpha[i + 1..t]);
             let of_pairs = &mut column_mut(&mut self.matrix, i)[i + 1..t];
             let (done, below) = below.split_at_mut(lane + 1);
             let (own, others) = done[lane][lane..count].split_first_mut().expect("as many as the block has");
-            *own = weight(alpha, alpha, *own, particle.hyper.signal * particle.hyper.kappa[m][m]);
+            *own = weight(alpha, alpha, *own, particle.hyper.signal);
             for ((value, k), other) in others.iter_mut().zip(&*of_pairs).zip(later) {
                 *value = weight(alpha, *other, *value, *k);
             }
@@ -367,10 +364,7 @@ impl Workspace<'_> {
         // By the row's fidelity first, so that 8 columns are summed up side by side.
         let mut by_row = [[0.0; LANES]; MAX_FIDELITIES];
         for (lanes, &m) in self.panels[0][..t].iter().zip(data.fidelity) {
-            let sum = &mut by_row[usize::from(m)];
-            for l in 0..LANES {
-                sum[l] += lanes[l];
-            }
+            linalg::add_row(&mut by_row[usize::from(m)], lanes);
         }
         for (row, sum) in sums.0.iter_mut().zip(&by_row) {
             for (&n, sum) in data.fidelity[first..first + count].iter().zip(sum) {
@@ -396,46 +390,24 @@ impl Workspace<'_> {
         let base = &base[..t];
         for m in (0..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
-            let kappa = &particle.hyper.kappa[m];
-            for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
-                *panel = base.map(|k| k * kappa[usize::from(n)]);
+            let (signal, mut kappas) = (particle.hyper.signal, [1.0; MAX_FIDELITIES]);
+            for (n, kappa) in kappas.iter_mut().enumerate().take(particle.hyper.levels) {
+                *kappa = particle.hyper.kappa(m, n);
             }
-            linalg::solve_lower(&factor, panel);
-            let sums =
-                Sums::of(if m == truth { &of_truth[..t] } else { &work[..t] }, &of_truth[..t], self.whitened);
-            let prior = |n: usize| particle.hyper.signal * particle.hyper.kappa[m][n];
-            for lane in 0..count {
-                let least = prior(m) * VARIANCE_FLOOR;
-                out[lane * fidelities + m] = Posterior {
-                    mean: sums.mean[lane],
-                    variance: (prior(m) - sums.square[lane]).max(least),
-                    covariance: prior(truth) - sums.product[lane],
+            for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
+                linalg::scale_row(panel, base, kappas[usize::from(n)]);
+            }
+            linalg::solve_lower(&factor, panel, count);
+            let panel = if m == truth { &of_truth[..t] } else { &work[..t] };
+            let sums = Sums::of(panel, &of_truth[..t], self.whitened, count);
+            for (lane, out) in out.chunks_exact_mut(fidelities).enumerate().take(count.min(LANES)) {
+                out[m] = Posterior {
+                    mean: sums.weighted[lane],
+                    variance: math::larger(signal - sums.square[lane], signal * VARIANCE_FLOOR),
+                    covariance: signal * kappas[truth] - sums.product[lane],
                 };
             }
         }
-    }
-}
-
-/// `Σ v·w`, `Σ v·v`, `Σ v·v_truth` down the columns of a panel.
-struct Sums {
-    mean: Lane,
-    square: Lane,
-    product: Lane,
-}
-
-impl Sums {
-    /// Apart, so that the compiler keeps each sum in a vector of its own.
-    #[inline(never)]
-    fn of(panel: &[Lane], truth: &[Lane], whitened: &[f32]) -> Sums {
-        let mut sums = Sums { mean: [0.0; LANES], square: [0.0; LANES], product: [0.0; LANES] };
-        for ((v, truth), w) in panel.iter().zip(truth).zip(whitened) {
-            for l in 0..LANES {
-                sums.mean[l] += v[l] * w;
-                sums.square[l] += v[l] * v[l];
-                sums.product[l] += v[l] * truth[l];
-            }
-        }
-        sums
     }
 }
 
@@ -447,13 +419,23 @@ fn weight(alpha: f32, other: f32, inverse: f32, k: f32) -> f32 {
     0.5 * (alpha * other - inverse) * k
 }
 
-/// As many numbers as both have, mostly eight: then, where there are vectors, in one go.
+/// As many numbers as there is room for, mostly eight: then in one go.
 #[inline(always)]
-fn copy(to: &mut [f32], from: &[f32]) {
-    match (to.first_chunk_mut::<LANES>(), from.first_chunk()) {
-        (Some(to), Some(from)) if !cfg!(target_arch = "arm") => *to = *from,
-        _ => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+fn copy(to: &mut [f32], from: &Lane) {
+    match to.first_chunk_mut() {
+        Some(to) => *to = *from,
+        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
     }
+}
+
+/// Up to 8 numbers, mostly as many; the rest zero.
+#[inline(always)]
+fn padded(from: &[f32]) -> Lane {
+    from.first_chunk().copied().unwrap_or_else(|| {
+        let mut some = [0.0; LANES];
+        some.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        some
+    })
 }
 
 /// Columns of up to 8 points into `[feature][lane]`; lanes without a point are zero.

@@ -35,15 +35,17 @@ pub struct Model {
     pub offsets: Offsets,
 }
 
-/// What the parameters behind the map come to: `s`, `γ` and the table `κ`.
+/// What the parameters behind the map come to: `s`, `γ` and `κ`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hyper {
     /// Signal variance `s`.
     pub signal: f32,
     /// Fidelity decay `γ`.
     pub gamma: f32,
-    /// `κ(m, m')`.
-    pub kappa: [[f32; MAX_FIDELITIES]; MAX_FIDELITIES],
+    /// `exp(−γ g²)` of gaps `g` between fidelities.
+    pub by_gap: [f32; MAX_FIDELITIES],
+    /// How many fidelities there are.
+    pub levels: usize,
     /// The last fidelity of its own; what lies beyond is like it.
     pub last: usize,
 }
@@ -51,10 +53,13 @@ pub struct Hyper {
 impl Hyper {
     /// Makes everything beyond the fidelity `truth` like it: the place of values remembered from earlier tasks.
     pub(crate) fn end_at(&mut self, truth: usize) {
-        let own = self.kappa;
-        let like = |m: usize| m.min(truth);
-        self.kappa = core::array::from_fn(|m| core::array::from_fn(|n| own[like(m)][like(n)]));
-        self.last = truth;
+        (self.last, self.levels) = (truth, truth + 2);
+    }
+
+    /// `κ(m, m')`.
+    #[inline(always)]
+    pub fn kappa(&self, m: usize, other: usize) -> f32 {
+        self.by_gap[m.min(self.last).abs_diff(other.min(self.last))]
     }
 }
 
@@ -88,13 +93,20 @@ impl Model {
     }
 
     /// The kernel's parameters behind the map.
+    #[cfg(any(test, feature = "internals"))]
     pub fn hyper(&self, theta: &[f32]) -> Hyper {
+        self.hyper_of(theta, MAX_FIDELITIES)
+    }
+
+    /// The same for so many fidelities.
+    pub(crate) fn hyper_of(&self, theta: &[f32], fidelities: usize) -> Hyper {
         let signal = math::exp(self.signal().map_or(0.0, |i| theta[i]) + self.offsets.signal);
         let gamma = math::exp(theta[self.gamma()] + self.offsets.gamma);
-        let by_gap: [f32; MAX_FIDELITIES] =
-            core::array::from_fn(|gap| math::exp(-gamma * squared_gap(gap, 0)));
-        let kappa = core::array::from_fn(|m| core::array::from_fn(|n| by_gap[n.abs_diff(m)]));
-        Hyper { signal, gamma, kappa, last: MAX_FIDELITIES - 1 }
+        let mut by_gap = [1.0; MAX_FIDELITIES];
+        for (gap, kappa) in by_gap.iter_mut().enumerate().take(fidelities).skip(1) {
+            *kappa = math::exp(-gamma * squared_gap(gap, 0));
+        }
+        Hyper { signal, gamma, by_gap, levels: fidelities, last: MAX_FIDELITIES - 1 }
     }
 
     /// Turns sums over pairs of `∂/∂ ln k` into `∂/∂ ln s` and `∂/∂ ln γ`.
@@ -137,8 +149,12 @@ mod tests {
         let ard = Model { map: Map::Ard, dimensions: 1, offsets: OFFSETS };
         let hyper = ard.hyper(&[0.0, 0.5, 0.0]);
         assert!((hyper.signal - 1.6487213).abs() < 1e-6);
-        assert!((hyper.kappa[0][2] - (-0.4 * 1.00258).exp_approx()).abs() < 1e-3);
-        assert_eq!(hyper.kappa[3][3], 1.0);
+        assert!((hyper.kappa(0, 2) - (-0.4 * 1.00258).exp_approx()).abs() < 1e-3);
+        assert_eq!(hyper.kappa(3, 3), 1.0);
+        // Beyond the last of its own, all are alike; and fewer fidelities have the same bits.
+        let mut few = ard.hyper_of(&[0.0, 0.5, 0.0], 3);
+        few.end_at(2);
+        assert_eq!((few.levels, few.kappa(3, 2), few.kappa(3, 0)), (4, 1.0, hyper.kappa(2, 0)));
     }
 
     trait Approx {

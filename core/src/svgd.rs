@@ -126,16 +126,26 @@ pub fn bandwidth(kind: Bandwidth, distances: &Pairs, v: usize) -> f32 {
     if median > 0.0 && median.is_finite() { math::ln(v as f32 + 1.0) / median } else { 1.0 }
 }
 
-/// The lower median of the distances of all pairs; 0 if there is none. Counts instead of sorting: `O(V⁴)`, `V ≤ 16`.
+/// The lower median of the distances of all pairs; 0 if there is none. Counts instead of sorting: `O(V⁴)`, `V ≤ 16`; but only
+/// what lies between the values that are known to be too small and too large.
 fn lower_median(distances: &Pairs, v: usize) -> f32 {
     let pairs = || (0..v).flat_map(move |a| (0..a).map(move |b| (a, b)));
     let rank = pairs().count().saturating_sub(1) / 2;
+    let (mut small, mut large) = (f32::NAN, f32::NAN);
     for (a, b) in pairs() {
         let value = distances[a][b];
-        let below = pairs().filter(|&(a, b)| distances[a][b] < value).count();
-        let equal = pairs().filter(|&(a, b)| distances[a][b] == value).count();
-        if (below..below + equal).contains(&rank) {
-            return value;
+        if value <= small || value >= large {
+            continue;
+        }
+        let (mut below, mut equal) = (0, 0);
+        for (a, b) in pairs() {
+            below += usize::from(distances[a][b] < value);
+            equal += usize::from(distances[a][b] == value);
+        }
+        match rank {
+            _ if rank < below => large = value,
+            _ if rank < below + equal => return value,
+            _ => small = value,
         }
     }
     0.0
@@ -363,6 +373,25 @@ mod tests {
     fn matrix(columns: &mut [f32], rows: usize) -> MatrixMut<'_> {
         let count = columns.len() / rows;
         MatrixMut::from_slice(columns, rows, count)
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_sorted_distances() {
+        let mut random = Random::new(7, 0, 0, Purpose::Prior, 0);
+        for v in 1..=MAX_PARTICLES {
+            // Few values, so that many are equal; and many.
+            for values in [3, 1000] {
+                let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
+                let mut sorted = Vec::new();
+                for (a, row) in pairs.iter_mut().enumerate().take(v) {
+                    row[..a].fill_with(|| random.below(values) as f32);
+                    sorted.extend_from_slice(&row[..a]);
+                }
+                sorted.sort_by(f32::total_cmp);
+                let median = sorted.len().checked_sub(1).map_or(0.0, |last| sorted[last / 2]);
+                assert_eq!(lower_median(&pairs, v), median, "{v} {values}");
+            }
+        }
     }
 
     /// Runs SVGD on a two-dimensional density given by its gradient.

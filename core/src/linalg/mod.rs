@@ -27,7 +27,9 @@ mod tiles;
 mod triangular;
 
 pub use pairs::{squared_distances, weighted_differences};
-pub use products::{affine, multiply_add, product, product_of_panels};
+pub use products::{
+    Sums, add_row, affine, multiply_add, multiply_row, product, product_of_panels, scale_row,
+};
 pub use triangular::{factor_block, solve_lower, solve_lower_one, solve_upper, solve_upper_one};
 
 /// Columns of a panel.

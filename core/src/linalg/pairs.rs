@@ -3,13 +3,15 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, Rows, each, in_tiles, load, parts, parts_mut, store,
+    Blank, CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, Rows, each, in_tiles, load, parts, parts_mut,
+    parts_of, store,
 };
 use super::{Lane, Matrix};
 
-/// `out[j][l] = Σ_f (a(f, j) − b[f][l])²`: squared distances of the first columns of `a` to 8 points.
-pub fn squared_distances(out: &mut [Lane], a: &Matrix<'_>, b: &[Lane]) {
-    in_tiles!(ROWS, out.len(), squared_distances_tile(out, Rows(a), b));
+/// `out[j][l] = Σ_f (a(f, j) − b[f][l])²`: squared distances of the first columns of `a` to the first `lanes` of 8 points;
+/// what becomes of the others is not said.
+pub fn squared_distances(out: &mut [Lane], a: &Matrix<'_>, b: &[Lane], lanes: usize) {
+    in_tiles!(ROWS, out.len(), squared_distances_tile(out, Rows(a), b, lanes));
 }
 
 #[inline(always)]
@@ -17,11 +19,12 @@ pub(super) fn squared_distances_tile<const HEIGHT: usize>(
     out: &mut [Lane],
     a: impl Left,
     b: &[Lane],
+    lanes: usize,
     first: usize,
 ) {
     let (a, b) = (a.tile::<HEIGHT>(first, (0, b.len())), parts(b));
-    for part in 0..PARTS {
-        let mut acc = [[0.0; PART]; HEIGHT];
+    for part in 0..parts_of(lanes) {
+        let mut acc = Blank::<HEIGHT>::TILE;
         for f in 0..b.len() {
             let b = &b[f][part];
             each!(i < HEIGHT, {
@@ -55,7 +58,7 @@ pub(super) fn weighted_differences_tile<const HEIGHT: usize>(
     assert!(first + HEIGHT <= a.nrows());
     for part in 0..PARTS {
         let own = load::<HEIGHT, _>(&parts(own)[first..], part);
-        let mut acc = [[0.0; PART]; HEIGHT];
+        let mut acc = Blank::<HEIGHT>::TILE;
         for (weights, column) in parts(weights).iter().zip(a.column_iter()) {
             let column = column.data.into_slice();
             let (weights, a) =

@@ -5,8 +5,8 @@
 use nalgebra::{Const, Dyn, MatrixView, MatrixViewMut};
 
 use super::tiles::{
-    CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, Rows, accumulator, add, each, in_tiles, load, parts,
-    parts_mut, store,
+    Blank, CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, Rows, accumulator, add, each, in_tiles, load,
+    parts, parts_mut, parts_of, store,
 };
 use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut};
 
@@ -127,7 +127,7 @@ pub(super) fn multiply_add_any_tile<const HEIGHT: usize>(
     row: usize,
     first: usize,
 ) {
-    let mut acc = [[0.0; PART]; HEIGHT];
+    let mut acc = Blank::<HEIGHT>::TILE;
     each!(i < HEIGHT, acc[i] = *part_of(column_mut(c, first + i), row));
     let inner = b.ncols();
     let a = a.tile::<HEIGHT>(first, (0, inner));
@@ -158,6 +158,58 @@ pub fn product_of_panels(c: &mut [Lane], a: &[Lane], b: &[Lane]) {
 pub(super) fn product_tile<const HEIGHT: usize>(c: &mut [Lane], a: impl Left, b: &[Lane], first: usize) {
     let sum = accumulator::<HEIGHT, _, _>(add, a, first, parts(b));
     for part in 0..PARTS {
-        store(sum([[0.0; PART]; HEIGHT], part), &mut parts_mut(c)[first..], part);
+        store(sum(Blank::<HEIGHT>::TILE, part), &mut parts_mut(c)[first..], part);
+    }
+}
+
+/// `to = by · from`.
+#[inline(always)]
+pub fn scale_row(to: &mut Lane, from: &Lane, by: f32) {
+    each!(l < LANES, to[l] = from[l] * by);
+}
+
+/// `to = to · by`, number by number.
+#[inline(always)]
+pub fn multiply_row(to: &mut Lane, by: &Lane) {
+    each!(l < LANES, to[l] *= by[l]);
+}
+
+/// `to = to + by`.
+#[inline(always)]
+pub fn add_row(to: &mut Lane, by: &Lane) {
+    each!(l < LANES, to[l] += by[l]);
+}
+
+/// `Σ v·w`, `Σ v·v`, `Σ v·u` down the columns of a panel `v`, with one number `w` for each row and another panel `u`.
+pub struct Sums {
+    /// `Σ v·w`.
+    pub weighted: Lane,
+    /// `Σ v·v`.
+    pub square: Lane,
+    /// `Σ v·u`.
+    pub product: Lane,
+}
+
+impl Sums {
+    /// Of the first `lanes` columns. Apart, so that the compiler keeps each sum in a register of its own.
+    #[inline(never)]
+    pub fn of(v: &[Lane], u: &[Lane], w: &[f32], lanes: usize) -> Sums {
+        let mut sums = Sums { weighted: [0.0; LANES], square: [0.0; LANES], product: [0.0; LANES] };
+        for part in 0..parts_of(lanes) {
+            let (mut weighted, mut square, mut product) = ([0.0; PART], [0.0; PART], [0.0; PART]);
+            for ((v, u), w) in parts(v).iter().zip(parts(u)).zip(w) {
+                let (v, u) = (&v[part], &u[part]);
+                each!(l < PART, {
+                    weighted[l] += v[l] * w;
+                    square[l] += v[l] * v[l];
+                    product[l] += v[l] * u[l];
+                });
+            }
+            let Sums { weighted: w, square: s, product: p } = &mut sums;
+            for (to, from) in [(w, weighted), (s, square), (p, product)] {
+                to.as_chunks_mut().0[part] = from;
+            }
+        }
+        sums
     }
 }

@@ -47,7 +47,7 @@ fn all_in_tiles_of<const HEIGHT: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
     let right = Matrix::from_slice(panel.as_flattened(), LANES, n);
     let mut results = [(); 7].map(|()| panel.to_vec());
     let [lower, upper, sum, product, transposed, distances, differences] = &mut results;
-    in_tiles!(HEIGHT, n, solve_lower_tile(Rows(&l), lower));
+    in_tiles!(HEIGHT, n, solve_lower_tile(Rows(&l), lower, LANES));
     in_tiles!(HEIGHT, n, solve_upper_tile(&l, upper));
     let mut sum = MatrixMut::from_slice(sum.as_flattened_mut(), LANES, n);
     for row in (0..LANES).step_by(PART) {
@@ -55,7 +55,7 @@ fn all_in_tiles_of<const HEIGHT: usize>(n: usize, values: &[f32]) -> Vec<Lane> {
     }
     in_tiles!(HEIGHT, n, product_tile(product, Rows(&a), panel));
     in_tiles!(HEIGHT, n, product_tile(transposed, Columns(&a), panel));
-    in_tiles!(HEIGHT, n, squared_distances_tile(distances, Rows(&a), panel));
+    in_tiles!(HEIGHT, n, squared_distances_tile(distances, Rows(&a), panel, LANES));
     in_tiles!(HEIGHT, n, weighted_differences_tile(differences, panel, panel, &a));
     let mut one: Vec<f32> = panel.iter().map(|row| row[0]).collect();
     in_tiles!(HEIGHT, n, solve_lower_one_tile(Rows(&l), &mut one));
@@ -98,7 +98,7 @@ proptest! {
         let mut panel: Vec<Lane> = (0..n).map(|i| core::array::from_fn(|c| values[i * LANES + c])).collect();
         let wanted = panel.clone();
         let l = Matrix::from_slice(&l, n, n);
-        solve_lower(&l, &mut panel);
+        solve_lower(&l, &mut panel, LANES);
         let mut one: Vec<f32> = wanted.iter().map(|row| row[3]).collect();
         solve_lower_one(&l, &mut one);
         for (panel, one) in panel.iter().zip(&one) {
@@ -112,6 +112,41 @@ proptest! {
                 let product: f32 = (0..n).map(|j| k[i * n + j] * panel[j][c]).sum();
                 prop_assert!((product - wanted[i][c]).abs() < 1e-4);
             }
+        }
+    }
+
+    #[test]
+    fn fewer_lanes_have_the_bits_of_all(
+        n in 1usize..40, lanes in 1..=LANES, values in prop::collection::vec(-1.0f32..1.0, 1600)
+    ) {
+        let l = factor(&positive_definite(n, &values), n, (LANES..n).step_by(LANES).chain([n]));
+        let (l, a) = (Matrix::from_slice(&l, n, n), Matrix::from_slice(&values, n, n));
+        let panel = &values.as_chunks::<LANES>().0[..n];
+        let all = |lanes: usize| {
+            let (mut solved, mut distances) = (panel.to_vec(), panel.to_vec());
+            solve_lower(&l, &mut solved, lanes);
+            squared_distances(&mut distances, &a, panel, lanes);
+            let sums = Sums::of(&solved, panel, &values, lanes);
+            let rows = solved.into_iter().chain(distances).chain([sums.weighted, sums.square, sums.product]);
+            rows.flat_map(|row| row.map(f32::to_bits)).collect::<Vec<_>>()
+        };
+        for (some, all) in all(lanes).chunks(LANES).zip(all(LANES).chunks(LANES)) {
+            prop_assert_eq!(&some[..lanes], &all[..lanes]);
+        }
+    }
+
+    #[test]
+    fn sums_down_a_panel_are_those_of_its_columns(
+        n in 1usize..40, values in prop::collection::vec(-1.0f32..1.0, 700)
+    ) {
+        let (v, rest) = values.split_at(40 * LANES);
+        let (v, u, w) = (&v.as_chunks::<LANES>().0[..n], rest.as_chunks::<LANES>().0, &values[600..]);
+        let sums = Sums::of(v, u, w, LANES);
+        for l in 0..LANES {
+            let sum = |by: &dyn Fn(usize) -> f32| (0..n).fold(0.0, |sum, i| sum + v[i][l] * by(i));
+            prop_assert_eq!(sums.weighted[l], sum(&|i| w[i]));
+            prop_assert_eq!(sums.square[l], sum(&|i| v[i][l]));
+            prop_assert_eq!(sums.product[l], sum(&|i| u[i][l]));
         }
     }
 

@@ -47,17 +47,35 @@ macro_rules! each {
     };
 }
 
+/// What tiles begin as. Constants, since a compiler that is told to save space fills an array in a loop, and then keeps it in
+/// memory.
+pub(super) struct Blank<const HEIGHT: usize>;
+
+impl<const HEIGHT: usize> Blank<HEIGHT> {
+    /// Zeros.
+    pub const TILE: [Part; HEIGHT] = [[0.0; PART]; HEIGHT];
+    /// A zero for each row.
+    pub const COLUMN: [f32; HEIGHT] = [0.0; HEIGHT];
+    const ROWS: [&[f32]; HEIGHT] = [&[]; HEIGHT];
+    const GROUPS: [&[[f32; GROUP]]; HEIGHT] = [&[]; HEIGHT];
+}
+
 /// The left factor of a product.
 pub(super) trait Left: Copy {
     /// Whether columns follow each other in memory, so that groups of them are quicker to read.
     const GROUPS: bool;
 
     /// Its rows `first..first + HEIGHT` and columns `columns.0..columns.1`, as a function of row and column from there.
-    fn tile<const HEIGHT: usize>(self, first: usize, columns: (usize, usize))
-    -> impl Fn(usize, usize) -> f32;
+    fn tile<const HEIGHT: usize>(
+        self,
+        first: usize,
+        columns: (usize, usize),
+    ) -> impl Fn(usize, usize) -> f32 + Copy;
 
-    /// The same from the first column on, in groups: as a function of row, group and place in the group.
-    fn groups<const HEIGHT: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32;
+    /// The same rows from the first column on, in groups, where columns follow each other in memory.
+    fn groups<'m, const HEIGHT: usize>(self, first: usize, groups: usize) -> [&'m [[f32; GROUP]]; HEIGHT]
+    where
+        Self: 'm;
 }
 
 /// A factor whose rows are the columns of a matrix.
@@ -76,21 +94,20 @@ impl Left for Rows<'_, '_> {
         self,
         first: usize,
         (from, to): (usize, usize),
-    ) -> impl Fn(usize, usize) -> f32 {
-        let mut rows = [&[][..]; HEIGHT];
-        if from < to {
-            each!(i < HEIGHT, rows[i] = &column(self.0, first + i)[from..to]);
-        }
+    ) -> impl Fn(usize, usize) -> f32 + Copy {
+        let mut rows = Blank::<HEIGHT>::ROWS;
+        each!(i < HEIGHT, rows[i] = &column(self.0, first + i)[from..to]);
         move |r, k| rows[r][k]
     }
 
     #[inline(always)]
-    fn groups<const HEIGHT: usize>(self, first: usize, groups: usize) -> impl Fn(usize, usize, usize) -> f32 {
-        let mut rows = [&[][..]; HEIGHT];
-        if groups > 0 {
-            each!(i < HEIGHT, rows[i] = &column(self.0, first + i).as_chunks::<GROUP>().0[..groups]);
-        }
-        move |r, group, k| rows[r][group][k]
+    fn groups<'m, const HEIGHT: usize>(self, first: usize, groups: usize) -> [&'m [[f32; GROUP]]; HEIGHT]
+    where
+        Self: 'm,
+    {
+        let mut rows = Blank::<HEIGHT>::GROUPS;
+        each!(i < HEIGHT, rows[i] = &column(self.0, first + i).as_chunks().0[..groups]);
+        rows
     }
 }
 
@@ -102,7 +119,7 @@ impl Left for Columns<'_, '_> {
         self,
         first: usize,
         (from, _): (usize, usize),
-    ) -> impl Fn(usize, usize) -> f32 {
+    ) -> impl Fn(usize, usize) -> f32 + Copy {
         move |r, k| {
             let column: &[f32; HEIGHT] =
                 column(self.0, from + k)[first..].first_chunk().expect("so many rows");
@@ -111,9 +128,11 @@ impl Left for Columns<'_, '_> {
     }
 
     #[inline(always)]
-    fn groups<const HEIGHT: usize>(self, first: usize, _: usize) -> impl Fn(usize, usize, usize) -> f32 {
-        let tile = self.tile::<HEIGHT>(first, (0, 0));
-        move |r, group, k| tile(r, group * GROUP + k)
+    fn groups<'m, const HEIGHT: usize>(self, _: usize, _: usize) -> [&'m [[f32; GROUP]]; HEIGHT]
+    where
+        Self: 'm,
+    {
+        Blank::<HEIGHT>::GROUPS
     }
 }
 
@@ -141,18 +160,23 @@ pub(super) fn accumulator<'b, const HEIGHT: usize, const PER_ROW: usize, A: Left
     b: &'b [[Part; PER_ROW]],
 ) -> impl Fn([Part; HEIGHT], usize) -> [Part; HEIGHT] {
     // Single rows are few: for them, shorter code is better.
-    let grouped = GROUP > 1 && HEIGHT > 1 && A::GROUPS;
+    let grouped = GROUP > 1 && HEIGHT == ROWS && A::GROUPS;
     let groups = if grouped { b.as_chunks::<GROUP>().0 } else { &[] };
     let rest = groups.len() * GROUP;
-    let left = a.groups::<HEIGHT>(first, groups.len());
+    let rows = a.groups::<HEIGHT>(first, groups.len());
     let last = a.tile::<HEIGHT>(first, (rest, b.len()));
     let b = &b[rest..];
     move |mut acc, part| {
-        for group in 0..groups.len() {
-            each!(k < GROUP, {
-                let b = &groups[group][k][part];
-                each!(i < HEIGHT, step(&mut acc[i], left(i, group, k), b));
-            });
+        // Side by side, so that the compiler sees without looking that they are of one length.
+        if let ([r0, r1, r2, r3], [acc0, acc1, acc2, acc3]) = (&rows[..], &mut acc[..]) {
+            for ((((b, r0), r1), r2), r3) in groups.iter().zip(*r0).zip(*r1).zip(*r2).zip(*r3) {
+                each!(k < GROUP, {
+                    step(acc0, r0[k], &b[k][part]);
+                    step(acc1, r1[k], &b[k][part]);
+                    step(acc2, r2[k], &b[k][part]);
+                    step(acc3, r3[k], &b[k][part]);
+                });
+            }
         }
         for k in 0..b.len() {
             each!(i < HEIGHT, step(&mut acc[i], last(i, k), &b[k][part]));
@@ -178,6 +202,12 @@ macro_rules! in_tiles {
     }};
 }
 
+/// How many parts hold so many columns.
+#[inline(always)]
+pub(super) fn parts_of(lanes: usize) -> usize {
+    if PARTS == 1 { 1 } else { lanes.div_ceil(PART).min(PARTS) }
+}
+
 /// A panel with its columns in parts.
 #[inline(always)]
 pub(super) fn parts(panel: &[Lane]) -> &[[Part; PARTS]] {
@@ -196,7 +226,7 @@ pub(super) fn load<const HEIGHT: usize, const PER_ROW: usize>(
     part: usize,
 ) -> [Part; HEIGHT] {
     let rows: &[[Part; PER_ROW]; HEIGHT] = rows.first_chunk().expect("so many rows");
-    let mut tile = [[0.0; PART]; HEIGHT];
+    let mut tile = Blank::<HEIGHT>::TILE;
     each!(i < HEIGHT, tile[i] = rows[i][part]);
     tile
 }

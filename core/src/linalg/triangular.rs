@@ -5,8 +5,8 @@
 use nalgebra::{Const, Dyn};
 
 use super::tiles::{
-    CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, Rows, accumulator, each, in_tiles, load,
-    parts_mut, store, subtract,
+    Blank, CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, Rows, accumulator, each, in_tiles,
+    load, parts_mut, parts_of, store, subtract,
 };
 use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut, product_of_panels};
 use crate::error::Error;
@@ -26,9 +26,8 @@ const SMALLEST: f32 = 1e-18;
 fn solve_corner<const HEIGHT: usize, const DOWN: bool>(
     mut tile: [Part; HEIGHT],
     corner: impl Fn(usize, usize) -> f32,
+    inverse: &[f32; HEIGHT],
 ) -> [Part; HEIGHT] {
-    let mut inverse = [0.0; HEIGHT];
-    each!(written out: i < HEIGHT, inverse[i] = 1.0 / corner(i, i));
     each!(written out: j < HEIGHT, {
         let j = if DOWN { j } else { HEIGHT - 1 - j };
         scale(&mut tile[j], inverse[j]);
@@ -36,6 +35,14 @@ fn solve_corner<const HEIGHT: usize, const DOWN: bool>(
         each!(written out: i < HEIGHT, if (i > j) == DOWN && i != j { subtract(&mut tile[i], corner(i, j), &solved) });
     });
     tile
+}
+
+/// One over each number of the diagonal.
+#[inline(always)]
+fn inverse<const HEIGHT: usize>(corner: impl Fn(usize, usize) -> f32) -> [f32; HEIGHT] {
+    let mut inverse = Blank::<HEIGHT>::COLUMN;
+    each!(written out: i < HEIGHT, inverse[i] = 1.0 / corner(i, i));
+    inverse
 }
 
 #[inline(always)]
@@ -48,26 +55,34 @@ fn scale(row: &mut Part, by: f32) {
 /// 0 in place of what is too small to matter.
 #[inline(always)]
 fn visible(x: f32) -> f32 {
-    if x.abs() < SMALLEST { 0.0 } else { x }
+    // On Cortex-M integers are compared with fewer instructions.
+    let small = if CORTEX_M { x.to_bits() << 1 < SMALLEST.to_bits() << 1 } else { x.abs() < SMALLEST };
+    if small { 0.0 } else { x }
 }
 
-/// Solves `L X = B` in place for 8 right-hand sides. Row `i` of `L` is column `i` of the matrix, here and below;
-/// `panel.len()` of them are used.
+/// Solves `L X = B` in place for the first `lanes` of 8 right-hand sides; what becomes of the others is not said. Row `i` of
+/// `L` is column `i` of the matrix, here and below; `panel.len()` of them are used.
 ///
 /// Row by row downwards, each sum in ascending order of the column. What is below 10⁻¹⁸ becomes 0.
-pub fn solve_lower(l: &Matrix<'_>, panel: &mut [Lane]) {
-    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows(l), panel));
+pub fn solve_lower(l: &Matrix<'_>, panel: &mut [Lane], lanes: usize) {
+    in_tiles!(ROWS, panel.len(), solve_lower_tile(Rows(l), panel, lanes));
 }
 
 /// Rows from `first` of [`solve_lower`], those above being solved.
 #[inline(always)]
-pub(super) fn solve_lower_tile<const HEIGHT: usize>(l: impl Left, panel: &mut [Lane], first: usize) {
+pub(super) fn solve_lower_tile<const HEIGHT: usize>(
+    l: impl Left,
+    panel: &mut [Lane],
+    lanes: usize,
+    first: usize,
+) {
     let (done, rest) = parts_mut(panel).split_at_mut(first);
     let reduce = accumulator::<HEIGHT, _, _>(subtract, l, first, done);
     let corner = l.tile::<HEIGHT>(first, (first, first + HEIGHT));
-    for part in 0..PARTS {
+    let inverse = inverse(corner);
+    for part in 0..parts_of(lanes) {
         let tile = reduce(load::<HEIGHT, _>(rest, part), part);
-        store(solve_corner::<HEIGHT, true>(tile, &corner), rest, part);
+        store(solve_corner::<HEIGHT, true>(tile, corner, &inverse), rest, part);
     }
 }
 
@@ -87,13 +102,14 @@ pub(super) fn solve_upper_tile<const HEIGHT: usize>(l: &Matrix<'_>, panel: &mut 
     let rest = &mut head[first..];
     let below = l.generic_view((first, end), (Const::<HEIGHT>, Dyn(done.len())));
     let corner = Columns(l).tile::<HEIGHT>(first, (first, end));
+    let inverse = inverse(corner);
     for part in 0..PARTS {
         let mut tile = load::<HEIGHT, _>(rest, part);
         for k in (0..done.len()).rev() {
             let below = below.column(k).data.into_slice();
             each!(i < HEIGHT, subtract(&mut tile[i], below[i], &done[k][part]));
         }
-        store(solve_corner::<HEIGHT, false>(tile, &corner), rest, part);
+        store(solve_corner::<HEIGHT, false>(tile, corner, &inverse), rest, part);
     }
 }
 
@@ -128,7 +144,7 @@ pub fn solve_upper_one(l: &Matrix<'_>, x: &mut [f32]) {
     for i in (0..x.len()).rev() {
         let (row, (above, [own, ..])) = (column(l, i), x.split_at_mut(i)) else { return };
         *own /= row[i];
-        for (above, l) in above.iter_mut().zip(row) {
+        for (above, l) in above.iter_mut().zip(&row[..i]) {
             *above -= l * *own;
         }
     }
@@ -153,11 +169,13 @@ pub fn factor_block(
     floor: f32,
 ) -> Result<u32, Error> {
     let (above, block) = panel.split_at_mut(first);
-    solve_lower(&l.as_view(), above);
-    let mut products = [[0.0; LANES]; LANES];
+    solve_lower(&l.as_view(), above, rows);
+    // A constant is filled in at once, an array of arrays row by row.
+    const ZEROS: [Lane; LANES] = [[0.0; LANES]; LANES];
+    let mut products = ZEROS;
     product_of_panels(&mut products, above, above);
     let mut raised = 0;
-    let mut factor = [[0.0f32; LANES]; LANES];
+    let mut factor = ZEROS;
     for i in 0..rows {
         for j in 0..=i {
             let mut sum = block[j][i] - products[j][i];

@@ -250,7 +250,7 @@ impl State<'_> {
             let deviation = self.settings.transfer.memory_deviation;
             noise[fidelities] = (deviation * deviation).max(noise[fidelities - 1]);
         }
-        let from = if self.uses_memory() { 0 } else { remembered };
+        let from = if remembered == 0 || self.uses_memory() { 0 } else { remembered };
         ModelView { noise, fidelities, from, remembers: remembered > 0, maps: self.memory.maps }
     }
 
