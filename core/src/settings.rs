@@ -279,7 +279,7 @@ impl Settings {
             steps_per_task: 40,
             ..Settings::PAPER.learning
         },
-        transfer: TransferSettings { beta: 0.05, kde_bandwidth: 0.1, ..Settings::PAPER.transfer },
+        transfer: TransferSettings { beta: 0.05, kde_bandwidth: 0.05, ..Settings::PAPER.transfer },
         search: SearchSettings { candidates: 256, ..Settings::DEFAULT.search },
         ..Settings::PAPER
     };

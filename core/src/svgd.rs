@@ -38,7 +38,7 @@ pub enum Step {
         /// Step size; above 0.
         rate: f32,
     },
-    /// A step that samples: `θ + η σ² Ω ± σ √(2η/V)`, `σ²` the first prior's variance of that number, the sign by the toss of a
+    /// A step that samples: `θ + η σ² Ω ± σ √(2η/V)`, `σ²` the variance of that number under the task's prior, the sign by the toss of a
     /// coin, the first at most five times the second. Stein drift with Langevin noise: the particles stay where the prior's mass is, which in
     /// thousands of dimensions is not where its mode is. In units of the prior, wide and narrow layers mix alike.
     Langevin {

@@ -134,6 +134,7 @@ impl Learning {
     }
 
     fn shift(&self, state: &mut State<'_>, first: usize, end: usize) {
+        let later = state.learns_from_centres();
         let (memory, some) = (&mut state.memory, end - first);
         let mut particles = memory.particles.rows_mut(first, some);
         let mut gradients = memory.gradients.rows_mut(first, some);
@@ -147,14 +148,17 @@ impl Learning {
             return svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
         };
         let Task { seed, number, steps, .. } = state.task;
-        let count = particles.ncols();
+        let (count, bandwidth) = (particles.ncols(), state.settings.transfer.kde_bandwidth);
+        // A later task's prior is as narrow as the density estimate around its particles.
+        let most = if later { bandwidth * bandwidth } else { f32::INFINITY };
         for v in 0..count {
             let index = ((v << 16) | (first / CHUNK)) as u32;
             let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
             let (theta, drift) = (column_mut(&mut particles, v), column_mut(&mut gradients, v));
             state.settings.model.prior.runs(&state.model, |run, variance| {
                 let run = run.start.clamp(first, end) - first..run.end.clamp(first, end) - first;
-                svgd::sample(&mut theta[run.clone()], &drift[run], rate * variance, count, &mut random);
+                let rate = rate * variance.min(most);
+                svgd::sample(&mut theta[run.clone()], &drift[run], rate, count, &mut random);
             });
         }
     }
