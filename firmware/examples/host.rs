@@ -30,31 +30,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
     let mut memory = Box::new(Compact::new());
-    let mut app = App::new(Host { stream }, COMPACT)?;
+    let mut app = App::new(parts(stream)?, COMPACT)?;
     app.run(&mut *memory, |system: &mut Machine| !system.is_alone());
     Ok(())
 }
 
 /// This machine as a board.
-struct Host {
-    stream: TcpStream,
-}
+enum Host {}
 
 impl Board for Host {
     const NAME: &'static str = "host";
     type Serial = Line;
     type Flash = Flash;
     type System = Machine;
+}
 
-    fn split(self) -> Parts<Self> {
-        let line = self.stream.try_clone().expect("a second handle");
-        let layout = COMPACT.layout.in_sectors_of::<Flash>();
-        Parts {
-            serial: Line(line),
-            flash: Flash::new(layout.end() as usize),
-            system: Machine { stream: self.stream, start: Instant::now() },
-        }
-    }
+fn parts(stream: TcpStream) -> io::Result<Parts<Host>> {
+    let flash = Flash::new(COMPACT.layout.in_sectors_of::<Flash>().end() as usize);
+    let serial = Line(stream.try_clone()?);
+    Ok(Parts { serial, flash, system: Machine { stream, start: Instant::now() } })
 }
 
 /// The line: what a station that hung up does not hear is lost, as on any line.
@@ -125,9 +119,5 @@ impl System for Machine {
 
     fn last_fault(&self) -> Option<Fault> {
         None
-    }
-
-    fn restart(&mut self) -> ! {
-        std::process::exit(1)
     }
 }

@@ -1,13 +1,13 @@
 //! What the application needs of a board; one file per board provides it.
 //!
-//! The app never sees a register, a pin or a clock number. It gets a [`Board`], splits it into its [`Parts`] and works
-//! with the traits of the embedded field: `embedded-io` for the serial line, `embedded-storage` for the flash, and
-//! [`System`] below for the little that has no common trait: status LEDs, watchdog, clock, stack, restart.
+//! The app never sees a register, a pin or a clock number. It gets the [`Parts`] of a [`Board`] and works with the
+//! traits of the embedded field: `embedded-io` for the serial line, `embedded-storage` for the flash, and [`System`]
+//! below for the little that has no common trait: status LEDs, watchdog, clock, stack.
 
 use embedded_io::{Read, ReadReady, Write};
 use embedded_storage::nor_flash::NorFlash;
 
-/// A board: its name, its parts.
+/// A board: its name, and what its parts are.
 pub trait Board: Sized {
     /// Its name, as in the log and in `cargo xtask`.
     const NAME: &'static str;
@@ -25,9 +25,6 @@ pub trait Board: Sized {
 
     /// Everything else.
     type System: System;
-
-    /// Hands out the parts, each to its owner.
-    fn split(self) -> Parts<Self>;
 }
 
 /// A board's parts.
@@ -36,7 +33,7 @@ pub struct Parts<B: Board> {
     pub serial: B::Serial,
     /// The flash sectors set aside for the app's data.
     pub flash: B::Flash,
-    /// Status LEDs, watchdog, clock, stack, restart.
+    /// Status LEDs, watchdog, clock, stack.
     pub system: B::System,
 }
 
@@ -52,7 +49,7 @@ pub trait Mapped {
     fn mapped(&self) -> &[u8];
 }
 
-/// Status LEDs, watchdog, clock, stack, restart.
+/// Status LEDs, watchdog, clock, stack.
 pub trait System {
     /// Shows what the device is doing.
     fn show(&mut self, status: Status);
@@ -74,9 +71,6 @@ pub trait System {
 
     /// Why the board restarted, unless it was switched on or reset from outside.
     fn last_fault(&self) -> Option<Fault>;
-
-    /// Starts again from the reset vector. Memory is forgotten, flash is not.
-    fn restart(&mut self) -> !;
 }
 
 /// What the device is doing.

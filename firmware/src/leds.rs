@@ -4,6 +4,15 @@ use embedded_hal::digital::{ErrorType, OutputPin, PinState};
 
 use crate::board::Status;
 
+/// What shows the status.
+pub trait Indicator {
+    /// Takes up a status.
+    fn show(&mut self, status: Status);
+
+    /// What blinks goes on, at the time in milliseconds since the start. Call often.
+    fn refresh(&mut self, _milliseconds: impl FnOnce() -> u32) {}
+}
+
 /// Three LEDs that light when their pin is high.
 ///
 /// | status   | green | yellow | red |
@@ -23,9 +32,9 @@ pub struct Leds<G, Y, R> {
     pub red: R,
 }
 
-impl<G: OutputPin, Y: OutputPin, R: OutputPin> Leds<G, Y, R> {
-    /// Lights the LEDs for a status. A pin that refuses is left alone: an LED is no reason to stop tuning.
-    pub fn show(&mut self, status: Status) {
+// A pin that refuses is left alone: an LED is no reason to stop tuning.
+impl<G: OutputPin, Y: OutputPin, R: OutputPin> Indicator for Leds<G, Y, R> {
+    fn show(&mut self, status: Status) {
         let (green, yellow, red) = match status {
             Status::Idle => (true, false, false),
             Status::Dropped => (true, false, true),
@@ -65,15 +74,15 @@ impl<P: OutputPin> OneLed<P> {
     pub fn new(pin: P) -> Self {
         OneLed { pin, status: Status::Idle }
     }
+}
 
-    /// Takes up a status.
-    pub fn show(&mut self, status: Status) {
+impl<P: OutputPin> Indicator for OneLed<P> {
+    fn show(&mut self, status: Status) {
         self.status = status;
     }
 
-    /// Switches the LED as its status wants it so many milliseconds after the start. Call often.
-    pub fn refresh(&mut self, milliseconds: u64) {
-        let on = is_lit(self.status, (milliseconds % u64::from(PERIOD)) as u32);
+    fn refresh(&mut self, milliseconds: impl FnOnce() -> u32) {
+        let on = is_lit(self.status, milliseconds() % PERIOD);
         self.pin.set_state(PinState::from(on)).ok();
     }
 }
@@ -158,9 +167,9 @@ mod tests {
     fn blinking(status: Status) -> (usize, usize) {
         let mut led = OneLed::new(Pin(false));
         led.show(status);
-        let light: Vec<bool> = (0..u64::from(PERIOD))
+        let light: Vec<bool> = (0..PERIOD)
             .map(|time| {
-                led.refresh(time + 10 * u64::from(PERIOD));
+                led.refresh(|| time + 10 * PERIOD);
                 led.pin.0
             })
             .collect();
@@ -178,7 +187,7 @@ mod tests {
     fn an_active_low_led_lights_when_its_pin_is_low() {
         let mut led = OneLed::new(ActiveLow(Pin(true)));
         led.show(Status::Thinking);
-        led.refresh(0);
+        led.refresh(|| 0);
         assert!(!led.pin.0.0);
     }
 }

@@ -14,18 +14,8 @@ use crate::qemu::{CUT, Device, Running, instructions_per_tick};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
-/// The program's commands, as its source lists them.
-mod command {
-    pub const REPORT: u8 = 0x01;
-    pub const PANIC: u8 = 0x02;
-    pub const OVERFLOW: u8 = 0x03;
-    pub const FAULT: u8 = 0x04;
-    pub const HANG: u8 = 0x05;
-    pub const RECORD: u8 = 0x06;
-    pub const OVERFLOW_IN_LOG: u8 = 0x07;
-    pub const RESTART: u8 = 0x0E;
-    pub const EXIT: u8 = 0x0F;
-}
+#[path = "../../firmware/selftest_commands.rs"]
+mod command;
 
 /// The emulated flash, as `firmware/src/ecc_flash.rs` keeps it.
 const SECTOR: usize = 8192;

@@ -54,13 +54,14 @@ fn ticks() -> u64 {
 }
 
 /// Instructions of some work.
-fn count(work: impl FnOnce()) -> u64 {
+pub fn count(work: impl FnOnce()) -> u64 {
     let before = ticks();
     work();
     (ticks() - before) * INSTRUCTIONS_PER_TICK
 }
 
-fn tell(what: &str, t: usize, instructions: u64) {
+/// Prints a count.
+pub fn tell(what: &str, t: usize, instructions: u64) {
     println!("{} {} {}", what, t, instructions);
 }
 

@@ -69,8 +69,8 @@ impl<B: Board> App<B> {
     /// # Errors
     /// [`storage::Error::Layout`] if the layout does not fit the flash.
     #[inline(never)]
-    pub fn new(board: B, config: Config) -> Result<Self, storage::Error> {
-        let Parts { serial, flash, system } = board.split();
+    pub fn new(parts: Parts<B>, config: Config) -> Result<Self, storage::Error> {
+        let Parts { serial, flash, system } = parts;
         let store = Store::open(flash, config.layout.in_sectors_of::<B::Flash>())?;
         let recorder = Recorder::new(store, config);
         let tuner = Tuner::new(link::Identity {

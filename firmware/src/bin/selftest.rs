@@ -14,31 +14,12 @@ use foretune_firmware::log::{info, warn};
 use foretune_firmware::scratch::{self, Scratch};
 use heapless::String;
 
-/// What the bytes below a space mean.
-mod command {
-    /// Report as one line of `key=value`.
-    pub const REPORT: u8 = 0x01;
-    /// Panic.
-    pub const PANIC: u8 = 0x02;
-    /// Overflow the stack.
-    pub const OVERFLOW: u8 = 0x03;
-    /// Fault: a breakpoint with no debugger to take it.
-    pub const FAULT: u8 = 0x04;
-    /// Stop feeding the watchdog.
-    pub const HANG: u8 = 0x05;
-    /// Overflow the stack in the middle of a log line.
-    pub const OVERFLOW_IN_LOG: u8 = 0x07;
-    /// Fill the scratch sector of the flash with records.
-    pub const RECORD: u8 = 0x06;
-    /// Restart.
-    pub const RESTART: u8 = 0x0E;
-    /// Stop with success.
-    pub const EXIT: u8 = 0x0F;
-}
+#[path = "../../selftest_commands.rs"]
+mod command;
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    let mut parts = this::take().split();
+    let mut parts = this::take();
     info!("selftest on {}", name(&parts));
     if let Some(fault) = parts.system.last_fault() {
         warn!("restarted after {}", fault);
@@ -70,7 +51,7 @@ fn serve<B: Board>(parts: &mut Parts<B>) {
             command::FAULT => cortex_m::asm::bkpt(),
             command::HANG => hang(&parts.system),
             command::RECORD => record(parts),
-            command::RESTART => parts.system.restart(),
+            command::RESTART => this::restart(),
             command::EXIT => this::exit(true),
             _ => parts.serial.write_all(&[*byte]).unwrap_or_else(|_| warn!("echo lost")),
         }

@@ -49,7 +49,7 @@ impl Life {
     fn run_once(&mut self) {
         let flash = self.flash.take().expect("the device is off");
         let board = SimBoard { outside: self.outside.clone(), flash, fault: None };
-        let mut app = App::new(board, Real::CONFIG).unwrap();
+        let mut app = App::new(board.parts(), Real::CONFIG).unwrap();
         let (outside, base) = (&self.outside, &mut self.base);
         let deadline = base.now + PATIENCE;
         app.run(&mut *self.memory, |system: &mut MockSystem| {

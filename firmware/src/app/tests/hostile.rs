@@ -282,7 +282,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
     for _ in 0..requests / 250 {
         let outside = Outside::default();
         let board = MockBoard { outside: outside.clone(), flash: flash.take().unwrap(), fault: None };
-        let mut app = App::new(board, config).unwrap();
+        let mut app = App::new(board.parts(), config).unwrap();
         listen(&ask::<P>(&mut app, &outside, &frame_of(&Request::Hello { version: 1 })), |response| {
             peer.hear(response, &[]);
         });
@@ -305,7 +305,8 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
 /// Afterwards an honest station drops what runs, forgets the poison, and finds a device that tunes.
 fn serves_honestly<P: Profile>(flash: Sim, config: crate::app::Config, peer: &mut Peer) {
     let outside = Outside::default();
-    let mut app = App::new(MockBoard { outside: outside.clone(), flash, fault: None }, config).unwrap();
+    let mut app =
+        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), config).unwrap();
     let say = |app: &mut App<MockBoard>, request: &Request, hear: &mut dyn FnMut(&Response)| {
         listen(&ask::<P>(app, &outside, &frame_of(request)), hear);
     };
@@ -352,7 +353,7 @@ fn a_device_that_is_out_of_order_says_so_and_answers_on() {
     let mut flash = Sim::new(FLASH);
     (0..FLASH).step_by(32).for_each(|at| flash.stick(at));
     let mut app =
-        App::new(MockBoard { outside: outside.clone(), flash, fault: None }, Small::CONFIG).unwrap();
+        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), Small::CONFIG).unwrap();
     let problem = Small::CONFIG.profile.number;
     let begin = Request::Begin(Begin { task: 1, problem, seed: 1, budget: 60.0, ..Begin::PLAIN });
     listen(&ask::<Small>(&mut app, &outside, &frame_of(&begin)), |response| {

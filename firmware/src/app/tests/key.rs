@@ -21,7 +21,7 @@ const BEGIN: Begin =
 fn start(flash: Sim) -> (App<MockBoard>, Outside) {
     let outside = Outside::default();
     let board = MockBoard { outside: outside.clone(), flash, fault: None };
-    (App::new(board, CONFIG).unwrap(), outside)
+    (App::new(board.parts(), CONFIG).unwrap(), outside)
 }
 
 /// Bodies of the answers to some bytes, after so many turns of the loop.

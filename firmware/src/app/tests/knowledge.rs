@@ -28,7 +28,7 @@ impl<P: Profile> Talk<P> {
     pub fn session<T>(&mut self, talk: impl FnOnce(&mut dyn FnMut(&Request) -> Vec<u8>) -> T) -> T {
         let outside = Outside::default();
         let board = MockBoard { outside: outside.clone(), flash: self.flash.take().unwrap(), fault: None };
-        let mut app = App::new(board, P::CONFIG).unwrap();
+        let mut app = App::new(board.parts(), P::CONFIG).unwrap();
         let result = talk(&mut |request| {
             let mut frame = [0; MAX_FRAME];
             outside.to_device.borrow_mut().extend(encode(7, request, &mut frame).unwrap());

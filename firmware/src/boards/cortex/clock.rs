@@ -39,21 +39,26 @@ fn period() -> u32 {
 fn now() -> (u64, u32) {
     critical_section::with(|token| {
         let mut wraps = WRAPS.borrow(token).get();
-        let mut left = SYST::get_current();
+        let mut left = left();
         if SCB::is_pendst_pending() {
             // It wrapped after interrupts were masked: count that wrap, and read on its far side.
             wraps += 1;
-            left = SYST::get_current();
+            left = self::left();
         }
         (wraps, (period() - 1).saturating_sub(left))
     })
 }
 
-/// Milliseconds since the clock was started.
-#[cfg(feature = "one-led")]
-pub fn milliseconds() -> u64 {
+/// What is left of the period. At zero the wrap is counted already while the period seems to be over still, which would add up to
+/// a period too much: waits for the tick to pass. Not for ever, since a clock that was not started stays there.
+fn left() -> u32 {
+    (0..64).map(|_| SYST::get_current()).find(|left| *left > 0).unwrap_or(0)
+}
+
+/// Milliseconds since the clock was started; from zero again after 49 days.
+pub fn milliseconds() -> u32 {
     let (wraps, ticks) = now();
-    wraps * 10 + u64::from(ticks / (period() / 10))
+    (wraps as u32).wrapping_mul(10).wrapping_add(ticks / (period() / 10))
 }
 
 /// Ticks in a second.

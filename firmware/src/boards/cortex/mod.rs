@@ -1,4 +1,5 @@
-//! What all Cortex-M boards share: the clock, the stack and its guard, and what happens on a fault.
+//! What all Cortex-M boards share: the clock, the stack and its guard, the [`System`](crate::board::System) of these, and
+//! what happens on a fault.
 
 mod clock;
 mod faults;
@@ -6,12 +7,14 @@ mod faults;
 #[cfg_attr(not(armv8m), path = "guard_v7.rs")]
 mod guard;
 mod stack;
+mod system;
 
-#[cfg(feature = "one-led")]
-pub use clock::milliseconds;
-pub use clock::{start_clock, ticks, ticks_per_second};
+pub use clock::start_clock;
 #[cfg(feature = "mps2")]
 pub use faults::leave_note;
-pub use faults::take_note;
 pub use guard::guard_stack;
-pub use stack::stack;
+#[cfg(not(feature = "nrf52840-dk"))]
+pub use system::idle;
+#[cfg(not(feature = "pico2"))]
+pub use system::restart;
+pub use system::{CortexSystem, Watchdog};

@@ -18,17 +18,17 @@ mod machine;
 
 use core::convert::Infallible;
 
-use cortex_m::asm::wfi;
 use cortex_m::peripheral::SCB;
 use cortex_m_rt::exception;
 use defmt_semihosting as _;
 use embedded_hal::digital::{ErrorType, OutputPin};
 
-use super::cortex;
-use crate::board::{Board, Cause, Fault, Parts, Stack, Status, System};
+use super::cortex::{self, CortexSystem};
+use crate::board::{Board, Cause, Fault, Parts};
 use crate::leds::Leds;
 use machine::CLOCK;
 
+pub use super::cortex::{idle, restart};
 pub use flash::Flash;
 pub use serial::Serial;
 
@@ -56,18 +56,21 @@ const WATCHDOG_LOAD: Register = Register(machine::WATCHDOG);
 const WATCHDOG_CONTROL: Register = Register(machine::WATCHDOG + 0x8);
 const WATCHDOG_CLEAR: Register = Register(machine::WATCHDOG + 0xC);
 
-/// The board, set up.
-pub struct Mps2 {
-    serial: Serial,
-    flash: Flash,
-    last_fault: Option<Fault>,
+/// The board.
+pub enum Mps2 {}
+
+impl Board for Mps2 {
+    const NAME: &'static str = machine::NAME;
+    type Serial = Serial;
+    type Flash = Flash;
+    type System = CortexSystem<Leds<Led, Led, Led>, Watchdog>;
 }
 
 /// Sets the board up.
 ///
 /// # Panics
 /// When called a second time.
-pub fn take() -> Mps2 {
+pub fn take() -> Parts<Mps2> {
     #[cfg_attr(armv8m, expect(unused_mut))]
     let mut core = cortex_m::Peripherals::take().expect("the board is taken once");
     #[cfg(not(armv8m))]
@@ -75,8 +78,9 @@ pub fn take() -> Mps2 {
     #[cfg(armv8m)]
     cortex::guard_stack();
     cortex::start_clock(core.SYST, CLOCK);
-    start_watchdog();
-    Mps2 { serial: Serial::open(), flash: flash::open(), last_fault: cortex::take_note() }
+    let leds = Leds { green: Led(0), yellow: Led(1), red: Led(2) };
+    let system = CortexSystem::new(leds, Watchdog::start(), false);
+    Parts { serial: Serial::open(), flash: flash::open(), system }
 }
 
 /// Ends the emulation.
@@ -84,73 +88,23 @@ pub fn exit(ok: bool) -> ! {
     semihosting::process::exit(if ok { 0 } else { 1 })
 }
 
-/// Starts again from the reset vector.
-pub fn restart() -> ! {
-    SCB::sys_reset()
-}
+/// The watchdog. When it runs out it raises the non-maskable interrupt, and resets if that does not help.
+pub struct Watchdog(());
 
-impl Board for Mps2 {
-    const NAME: &'static str = machine::NAME;
-    type Serial = Serial;
-    type Flash = Flash;
-    type System = Mps2System;
-
-    fn split(self) -> Parts<Self> {
-        let leds = Leds { green: Led(0), yellow: Led(1), red: Led(2) };
-        Parts {
-            serial: self.serial,
-            flash: self.flash,
-            system: Mps2System { leds, last_fault: self.last_fault },
-        }
+impl Watchdog {
+    fn start() -> Self {
+        const INTERRUPT: u32 = 1;
+        const RESET: u32 = 2;
+        WATCHDOG_LOAD.write(WATCHDOG * CLOCK);
+        WATCHDOG_CONTROL.write(INTERRUPT | RESET);
+        Watchdog(())
     }
 }
 
-/// Everything but serial line and flash.
-pub struct Mps2System {
-    leds: Leds<Led, Led, Led>,
-    last_fault: Option<Fault>,
-}
-
-impl System for Mps2System {
-    fn show(&mut self, status: Status) {
-        self.leds.show(status);
-    }
-
+impl cortex::Watchdog for Watchdog {
     fn feed(&mut self) {
         WATCHDOG_CLEAR.write(1);
     }
-
-    fn ticks(&self) -> u64 {
-        cortex::ticks()
-    }
-
-    fn ticks_per_second(&self) -> u32 {
-        cortex::ticks_per_second()
-    }
-
-    fn idle(&mut self) {
-        wfi();
-    }
-
-    fn stack(&self) -> Stack {
-        cortex::stack()
-    }
-
-    fn last_fault(&self) -> Option<Fault> {
-        self.last_fault
-    }
-
-    fn restart(&mut self) -> ! {
-        restart()
-    }
-}
-
-/// Starts the watchdog. When it runs out it raises the non-maskable interrupt, and resets if that does not help.
-fn start_watchdog() {
-    const INTERRUPT: u32 = 1;
-    const RESET: u32 = 2;
-    WATCHDOG_LOAD.write(WATCHDOG * CLOCK);
-    WATCHDOG_CONTROL.write(INTERRUPT | RESET);
 }
 
 #[exception]
@@ -162,7 +116,7 @@ unsafe fn NonMaskableInt() -> ! {
 }
 
 /// One of the board's LEDs.
-struct Led(u8);
+pub struct Led(u8);
 
 impl ErrorType for Led {
     type Error = Infallible;

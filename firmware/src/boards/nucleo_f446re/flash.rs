@@ -10,76 +10,38 @@
 use embassy_stm32::Peri;
 use embassy_stm32::flash::{Blocking, Error, Flash as HalFlash, WRITE_SIZE};
 use embassy_stm32::peripherals::FLASH;
-use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
-use crate::board::Mapped;
+use super::probed::flash::{DataFlash, Driver};
 
-/// Where the data flash starts: sector 1. The layout says the same, and `cargo xtask map` compares.
-const START: u32 = 0x0800_4000;
-/// Its offset in the chip's flash, as the HAL counts.
-const OFFSET: u32 = START - 0x0800_0000;
-/// What looks like a sector.
-const SECTOR: usize = 16 << 10;
-/// Bytes in all.
-const SIZE: usize = 4 * SECTOR;
-/// Sector 4 as the chip has it.
+/// Where sector 4 starts, as the HAL counts.
 const LARGE_SECTOR: u32 = 64 << 10;
+/// What it has beyond 16 KB.
+const REST_OF_LARGE_SECTOR: u32 = 48 << 10;
 
+type Hal = HalFlash<'static, Blocking>;
 /// Four sectors of the chip's flash.
-pub struct Flash(HalFlash<'static, Blocking>);
+pub type Flash = DataFlash<Hal>;
 
-impl Flash {
-    pub(super) fn new(peripheral: Peri<'static, FLASH>) -> Self {
-        Flash(HalFlash::new_blocking(peripheral))
-    }
+pub(super) fn open(peripheral: Peri<'static, FLASH>) -> Flash {
+    DataFlash(HalFlash::new_blocking(peripheral))
 }
 
-fn check(offset: u32, length: usize) -> Result<(), Error> {
-    match offset as usize > SIZE || length > SIZE - offset as usize {
-        true => Err(Error::Size),
-        false => Ok(()),
-    }
-}
-
-impl ErrorType for Flash {
+impl Driver for Hal {
     type Error = Error;
-}
-
-impl ReadNorFlash for Flash {
-    const READ_SIZE: usize = 1;
+    const BASE: u32 = 0x0800_0000;
+    const WORD: usize = WRITE_SIZE;
+    const SECTOR: usize = 16 << 10;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
-        check(offset, bytes.len())?;
-        self.0.blocking_read(OFFSET + offset, bytes)
+        self.blocking_read(offset, bytes)
     }
-
-    fn capacity(&self) -> usize {
-        SIZE
-    }
-}
-
-impl NorFlash for Flash {
-    const WRITE_SIZE: usize = WRITE_SIZE;
-    const ERASE_SIZE: usize = SECTOR;
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
-        check(offset, bytes.len())?;
-        self.0.blocking_write(OFFSET + offset, bytes)
+        self.blocking_write(offset, bytes)
     }
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Error> {
-        if from > to || !from.is_multiple_of(SECTOR as u32) || !to.is_multiple_of(SECTOR as u32) {
-            return Err(Error::Unaligned);
-        }
-        check(to, 0)?;
-        let end = if to as usize == SIZE { SIZE as u32 - SECTOR as u32 + LARGE_SECTOR } else { to };
-        if from == to { Ok(()) } else { self.0.blocking_erase(OFFSET + from, OFFSET + end) }
-    }
-}
-
-impl Mapped for Flash {
-    fn mapped(&self) -> &[u8] {
-        // SAFETY: these sectors are readable memory of this size; they change only through `&mut self`.
-        unsafe { core::slice::from_raw_parts(START as *const u8, SIZE) }
+        let rest = if to > LARGE_SECTOR { REST_OF_LARGE_SECTOR } else { 0 };
+        if from == to { Ok(()) } else { self.blocking_erase(from, to + rest) }
     }
 }

@@ -11,9 +11,7 @@
 
 mod flash;
 
-use cortex_m::asm::wfi;
-use cortex_m::peripheral::{MPU, SCB};
-use defmt_rtt as _;
+use cortex_m::peripheral::MPU;
 use embassy_stm32::gpio::{AnyPin, Level, Output, Speed};
 use embassy_stm32::peripherals::{IWDG1, USART3};
 use embassy_stm32::rcc::{
@@ -23,17 +21,18 @@ use embassy_stm32::rcc::{
 use embassy_stm32::usart::{BufferedInterruptHandler, BufferedUart, Config as SerialConfig};
 use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{Config, Peri, bind_interrupts, pac};
-use static_cell::ConstStaticCell;
 
-use super::cortex;
-use crate::board::{Board, Cause, Fault, Parts, SERIAL_BUFFER, Stack, Status, System};
+use super::cortex::{self, CortexSystem, Watchdog};
+use super::probed;
+use crate::board::{Board, Parts};
 use crate::leds::Leds;
 
+pub use super::cortex::{idle, restart};
+pub use super::probed::exit;
 pub use flash::Flash;
 
 /// Frequency of the processor, in Hz.
 const CLOCK: u32 = 280_000_000;
-const BAUD_RATE: u32 = 115_200;
 /// The watchdog's patience, in microseconds.
 const WATCHDOG: u32 = 8_000_000;
 
@@ -41,23 +40,23 @@ bind_interrupts!(struct Interrupts {
     USART3 => BufferedInterruptHandler<USART3>;
 });
 
-static RECEIVED: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
-static TO_SEND: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
-
 type Led = Output<'static>;
 
-/// The board, set up.
-pub struct Nucleo {
-    serial: BufferedUart<'static>,
-    flash: Flash,
-    system: NucleoSystem,
+/// The board.
+pub enum Nucleo {}
+
+impl Board for Nucleo {
+    const NAME: &'static str = "nucleo-h7a3zi";
+    type Serial = BufferedUart<'static>;
+    type Flash = Flash;
+    type System = CortexSystem<Leds<Led, Led, Led>, IndependentWatchdog<'static, IWDG1>>;
 }
 
 /// Sets the board up.
 ///
 /// # Panics
 /// When called a second time.
-pub fn take() -> Nucleo {
+pub fn take() -> Parts<Nucleo> {
     let mut core = cortex_m::Peripherals::take().expect("the board is taken once");
     cortex::guard_stack(&mut core.MPU);
     let chip = embassy_stm32::init(clocks());
@@ -69,23 +68,15 @@ pub fn take() -> Nucleo {
     let mut watchdog = IndependentWatchdog::new(chip.IWDG1, WATCHDOG);
     watchdog.unleash();
     let mut serial_config = SerialConfig::default();
-    serial_config.baudrate = BAUD_RATE;
-    let (to_send, received) = (TO_SEND.take(), RECEIVED.take());
+    serial_config.baudrate = probed::BAUD_RATE;
+    let (to_send, received) = probed::serial_buffers();
     let serial =
         BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, serial_config)
             .expect("the serial line's speed is within the clock's reach");
     let led = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
     let leds = Leds { green: led(chip.PB0.into()), yellow: led(chip.PE1.into()), red: led(chip.PB14.into()) };
-    let system = NucleoSystem { leds, watchdog, last_fault: last_fault() };
-    Nucleo { serial, flash: Flash::new(chip.FLASH), system }
-}
-
-/// Stops: there is nowhere to exit to. A debugger halts here; without one the watchdog starts the board again.
-pub fn exit(ok: bool) -> ! {
-    defmt::info!("stopped, {}", if ok { "all well" } else { "something failed" });
-    loop {
-        cortex_m::asm::bkpt();
-    }
+    let system = CortexSystem::new(leds, watchdog, watchdog_ran_out());
+    Parts { serial, flash: flash::open(chip.FLASH), system }
 }
 
 /// 64 MHz / 4 · 35 / 2 = 280 MHz; buses at half of it. The board feeds the core from its own converter (SMPS).
@@ -123,74 +114,22 @@ fn leave_data_flash_uncached(mpu: &mut MPU) {
     // SAFETY: region 2 covers the data flash alone, and takes no right from it but that of running code.
     unsafe {
         mpu.rnr.write(2);
-        mpu.rbar.write(flash::START);
+        mpu.rbar.write(probed::flash::addresses().start);
         mpu.rasr.write(NO_EXECUTE | FULL_ACCESS | NORMAL_UNCACHED | SIZE_1_MB | ENABLE);
     }
     cortex_m::asm::dsb();
     cortex_m::asm::isb();
 }
 
-/// The note of the previous run, or the chip's own word that its watchdog ran out.
-fn last_fault() -> Option<Fault> {
-    let by_watchdog = pac::RCC.rsr().read().iwdg1rstf();
+/// Whether the watchdog was the reason for this start.
+fn watchdog_ran_out() -> bool {
+    let ran_out = pac::RCC.rsr().read().iwdg1rstf();
     pac::RCC.rsr().modify(|flags| flags.set_rmvf(true));
-    let watchdog = Fault { cause: Cause::Watchdog, pc: 0, status: 0 };
-    cortex::take_note().or(by_watchdog.then_some(watchdog))
+    ran_out
 }
 
-/// Starts again from the reset vector.
-pub fn restart() -> ! {
-    SCB::sys_reset()
-}
-
-impl Board for Nucleo {
-    const NAME: &'static str = "nucleo-h7a3zi";
-    type Serial = BufferedUart<'static>;
-    type Flash = Flash;
-    type System = NucleoSystem;
-
-    fn split(self) -> Parts<Self> {
-        Parts { serial: self.serial, flash: self.flash, system: self.system }
-    }
-}
-
-/// Everything but serial line and flash.
-pub struct NucleoSystem {
-    leds: Leds<Led, Led, Led>,
-    watchdog: IndependentWatchdog<'static, IWDG1>,
-    last_fault: Option<Fault>,
-}
-
-impl System for NucleoSystem {
-    fn show(&mut self, status: Status) {
-        self.leds.show(status);
-    }
-
+impl Watchdog for IndependentWatchdog<'static, IWDG1> {
     fn feed(&mut self) {
-        self.watchdog.pet();
-    }
-
-    fn ticks(&self) -> u64 {
-        cortex::ticks()
-    }
-
-    fn ticks_per_second(&self) -> u32 {
-        cortex::ticks_per_second()
-    }
-
-    fn idle(&mut self) {
-        wfi();
-    }
-
-    fn stack(&self) -> Stack {
-        cortex::stack()
-    }
-
-    fn last_fault(&self) -> Option<Fault> {
-        self.last_fault
-    }
-
-    fn restart(&mut self) -> ! {
-        restart()
+        self.pet();
     }
 }

@@ -14,25 +14,24 @@
 
 mod flash;
 
-use cortex_m::asm::wfi;
-use defmt_rtt as _;
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::peripherals::UART0;
 use embassy_rp::uart::{BufferedInterruptHandler, BufferedUart, Config as SerialConfig};
-use embassy_rp::watchdog::{ResetReason, Watchdog};
+use embassy_rp::watchdog::{self, ResetReason};
 use embassy_rp::{bind_interrupts, pac};
 use embassy_time::Duration;
-use static_cell::ConstStaticCell;
 
-use super::cortex;
-use crate::board::{Board, Cause, Fault, Parts, SERIAL_BUFFER, Stack, Status, System};
+use super::cortex::{self, CortexSystem, Watchdog};
+use super::probed;
+use crate::board::{Board, Parts};
 use crate::leds::OneLed;
 
+pub use super::cortex::idle;
+pub use super::probed::exit;
 pub use flash::Flash;
 
 /// Frequency of the processor, in Hz: what the HAL sets by itself.
 const CLOCK: u32 = 150_000_000;
-const BAUD_RATE: u32 = 115_200;
 /// The watchdog's patience.
 const WATCHDOG: Duration = Duration::from_secs(8);
 
@@ -40,43 +39,35 @@ bind_interrupts!(struct Interrupts {
     UART0_IRQ => BufferedInterruptHandler<UART0>;
 });
 
-static RECEIVED: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
-static TO_SEND: ConstStaticCell<[u8; SERIAL_BUFFER]> = ConstStaticCell::new([0; SERIAL_BUFFER]);
+/// The board.
+pub enum Pico {}
 
-/// The board, set up.
-pub struct Pico {
-    serial: BufferedUart,
-    flash: Flash,
-    system: PicoSystem,
+impl Board for Pico {
+    const NAME: &'static str = "pico2";
+    type Serial = BufferedUart;
+    type Flash = Flash;
+    type System = CortexSystem<OneLed<Output<'static>>, watchdog::Watchdog>;
 }
 
 /// Sets the board up.
 ///
 /// # Panics
 /// When called a second time.
-pub fn take() -> Pico {
+pub fn take() -> Parts<Pico> {
     let core = cortex_m::Peripherals::take().expect("the board is taken once");
     cortex::guard_stack();
     let chip = embassy_rp::init(embassy_rp::config::Config::default());
     cortex::start_clock(core.SYST, CLOCK);
-    let mut watchdog = Watchdog::new(chip.WATCHDOG);
-    let last_fault = last_fault(&watchdog);
+    let mut watchdog = watchdog::Watchdog::new(chip.WATCHDOG);
+    let ran_out = watchdog.reset_reason() == Some(ResetReason::TimedOut);
     watchdog.start(WATCHDOG);
     let mut serial_config = SerialConfig::default();
-    serial_config.baudrate = BAUD_RATE;
-    let (to_send, received) = (TO_SEND.take(), RECEIVED.take());
+    serial_config.baudrate = probed::BAUD_RATE;
+    let (to_send, received) = probed::serial_buffers();
     let serial =
         BufferedUart::new(chip.UART0, chip.PIN_0, chip.PIN_1, Interrupts, to_send, received, serial_config);
     let led = OneLed::new(Output::new(chip.PIN_25, Level::Low));
-    Pico { serial, flash: Flash::new(chip.FLASH), system: PicoSystem { led, watchdog, last_fault } }
-}
-
-/// Stops: there is nowhere to exit to. A debugger halts here; without one the watchdog starts the board again.
-pub fn exit(ok: bool) -> ! {
-    defmt::info!("stopped, {}", if ok { "all well" } else { "something failed" });
-    loop {
-        cortex_m::asm::bkpt();
-    }
+    Parts { serial, flash: flash::open(chip.FLASH), system: CortexSystem::new(led, watchdog, ran_out) }
 }
 
 /// Starts the whole chip again; what the processor calls a reset would leave its peripherals as they are.
@@ -88,62 +79,8 @@ pub fn restart() -> ! {
     }
 }
 
-/// The note of the previous run, or the chip's own word that its watchdog ran out.
-fn last_fault(watchdog: &Watchdog) -> Option<Fault> {
-    let ran_out = watchdog.reset_reason() == Some(ResetReason::TimedOut);
-    let fault = Fault { cause: Cause::Watchdog, pc: 0, status: 0 };
-    cortex::take_note().or(ran_out.then_some(fault))
-}
-
-impl Board for Pico {
-    const NAME: &'static str = "pico2";
-    type Serial = BufferedUart;
-    type Flash = Flash;
-    type System = PicoSystem;
-
-    fn split(self) -> Parts<Self> {
-        Parts { serial: self.serial, flash: self.flash, system: self.system }
-    }
-}
-
-/// Everything but serial line and flash.
-pub struct PicoSystem {
-    led: OneLed<Output<'static>>,
-    watchdog: Watchdog,
-    last_fault: Option<Fault>,
-}
-
-impl System for PicoSystem {
-    fn show(&mut self, status: Status) {
-        self.led.show(status);
-    }
-
+impl Watchdog for watchdog::Watchdog {
     fn feed(&mut self) {
-        self.watchdog.feed(WATCHDOG);
-        self.led.refresh(cortex::milliseconds());
-    }
-
-    fn ticks(&self) -> u64 {
-        cortex::ticks()
-    }
-
-    fn ticks_per_second(&self) -> u32 {
-        cortex::ticks_per_second()
-    }
-
-    fn idle(&mut self) {
-        wfi();
-    }
-
-    fn stack(&self) -> Stack {
-        cortex::stack()
-    }
-
-    fn last_fault(&self) -> Option<Fault> {
-        self.last_fault
-    }
-
-    fn restart(&mut self) -> ! {
-        restart()
+        watchdog::Watchdog::feed(self, WATCHDOG);
     }
 }
