@@ -365,7 +365,6 @@ impl Settings {
     /// Checksum of everything that decides which queries are made.
     pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
         let Settings { method, model, learning, transfer, search } = self;
-        let mut float = |x: f32| mix(x.to_bits());
         let (method, c) = match *method {
             Method::MfMes => (0, 0.0),
             Method::Continual => (1, 0.0),
@@ -374,32 +373,17 @@ impl Settings {
             Method::Myopic { c } => (4, c),
             Method::TwoPhase { c } => (5, c),
         };
-        float(c);
-        float(transfer.beta);
-        let (Weights::Fixed(weights) | Weights::PerInput(weights)) = model.prior.weights;
-        float(weights);
-        for log in [model.prior.length, model.prior.signal, model.prior.gamma] {
-            float(log.mean);
-            float(log.deviation);
-        }
-        float(transfer.kde_bandwidth);
-        float(transfer.kde_mix);
-        float(transfer.memory_deviation);
-        float(transfer.memory_after);
-        float(search.confirm);
+        let Prior { weights: Weights::Fixed(weights) | Weights::PerInput(weights), length, signal, gamma } =
+            model.prior;
         let (bandwidth, h) = match learning.bandwidth {
             Bandwidth::Fixed(h) => (0, h),
             Bandwidth::Median => (1, 0.0),
         };
-        float(h);
-        float(learning.step.rate());
         let (scaling, mean, deviation) = match model.scaling {
             Scaling::Fixed { mean, deviation } => (0, mean, deviation),
             Scaling::Initial => (1, 0.0, 0.0),
             Scaling::Running => (2, 0.0, 0.0),
         };
-        float(mean);
-        float(deviation);
         let (map, width) = match model.map {
             Map::Ard => (0, 0),
             Map::Deep { width } => (1, width as u32),
@@ -410,6 +394,28 @@ impl Settings {
             Step::Shared { .. } => 2,
             Step::Langevin { .. } => 3,
         };
+        for x in [
+            c,
+            transfer.beta,
+            weights,
+            length.mean,
+            length.deviation,
+            signal.mean,
+            signal.deviation,
+            gamma.mean,
+            gamma.deviation,
+            transfer.kde_bandwidth,
+            transfer.kde_mix,
+            transfer.memory_deviation,
+            transfer.memory_after,
+            search.confirm,
+            h,
+            learning.step.rate(),
+            mean,
+            deviation,
+        ] {
+            mix(x.to_bits());
+        }
         for word in [
             method,
             map,

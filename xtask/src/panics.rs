@@ -155,8 +155,9 @@ fn word(bytes: &[u8]) -> u32 {
 /// A file's name without what depends on the machine: the folders before a package or the compiler's library, and
 /// versions.
 fn short(file: &str) -> String {
-    if let Some((_, rest)) = file.split_once("/registry/src/") {
-        let inside = rest.split_once('/').map_or(rest, |(_, inside)| inside);
+    // `~` where the build wrote it for the folder of a registry.
+    let registry = file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
+    if let Some(inside) = file.strip_prefix("~/").or(registry.map(|(_, inside)| inside)) {
         let (package, path) = inside.split_once('/').unwrap_or((inside, ""));
         let name = package.rsplit_once('-').map_or(package, |(name, _)| name);
         let path = path.rsplit_once("../").map_or(path, |(_, path)| path);
@@ -299,6 +300,7 @@ mod tests {
     fn names_do_not_depend_on_the_machine() {
         let registry = "/home/me/.cargo/registry/src/index.crates.io-0123/embassy-stm32-0.6.0/src/time.rs";
         assert_eq!(short(registry), "embassy-stm32: src/time.rs");
+        assert_eq!(short("~/embassy-stm32-0.6.0/src/time.rs"), "embassy-stm32: src/time.rs");
         let library = "/rustc/59807616e1fa/library/core/src/slice/mod.rs";
         assert_eq!(short(library), "library: core/src/slice/mod.rs");
         assert_eq!(short("core/src/gp.rs"), "core/src/gp.rs");

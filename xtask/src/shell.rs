@@ -40,13 +40,18 @@ pub fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
+/// Where cargo keeps what it installs and downloads.
+pub fn cargo_home() -> Option<PathBuf> {
+    let chosen = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+}
+
 /// `PATH` with the given folders in front, and the one where `cargo install` puts programs behind.
 pub fn tool_path(first: &[&Path]) -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let folders = first.iter().map(PathBuf::from);
-    let folders = folders.chain(std::env::split_paths(&path)).chain(cargo_home.map(|home| home.join("bin")));
+    let folders =
+        folders.chain(std::env::split_paths(&path)).chain(cargo_home().map(|home| home.join("bin")));
     std::env::join_paths(folders).expect("no folder's name holds a separator")
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::error::Error;
 use crate::install::{debian, install};
-use crate::shell::{cargo, find, read, root, run_within, target_dir, tool_path};
+use crate::shell::{cargo, cargo_home, find, read, root, run_within, target_dir, tool_path};
 
 /// Set to `debian` to take the fallback although rustup would do.
 const CHOICE: &str = "FORETUNE_BOARD_TOOLCHAIN";
@@ -80,6 +80,7 @@ impl BoardToolchain {
             Source::Debian { .. } => Command::new(DEBIAN_CARGO),
         };
         command.current_dir(root()).args([subcommand, "--target", self.target]);
+        command.args(short_paths(self.target, &registries()));
         match &self.source {
             Source::Rustup => command.env("PATH", tool_path(&[])),
             Source::Debian { linker_folder } => command
@@ -116,6 +117,22 @@ impl BoardToolchain {
     }
 }
 
+/// Where cargo keeps the sources of crates: a folder per registry.
+fn registries() -> Vec<PathBuf> {
+    let folders = cargo_home().and_then(|home| std::fs::read_dir(home.join("registry/src")).ok());
+    let mut folders: Vec<_> =
+        folders.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    folders
+}
+
+/// Has the compiler write `~` for these folders. The places of panics stand in a device's flash: with their whole paths a
+/// kilobyte more, and a number that depends on the user's name.
+fn short_paths(target: &str, folders: &[PathBuf]) -> [String; 2] {
+    let flags = folders.iter().map(|folder| format!("'--remap-path-prefix={}=~'", folder.display()));
+    ["--config".into(), format!("target.'{target}'.rustflags=[{}]", flags.collect::<Vec<_>>().join(","))]
+}
+
 /// Whether the compiler in use has the target's core library.
 fn has_target(target: &str) -> bool {
     let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]));
@@ -139,6 +156,14 @@ fn has_debian_sources() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_crates_are_short_whatever_the_folder_is_called() {
+        let [_, config] =
+            short_paths("thumbv8m.main-none-eabihf", &["/home/a b/src/index-1".into(), "/c".into()]);
+        let flags = "['--remap-path-prefix=/home/a b/src/index-1=~','--remap-path-prefix=/c=~']";
+        assert_eq!(config, format!("target.'thumbv8m.main-none-eabihf'.rustflags={flags}"));
+    }
 
     #[test]
     fn the_fallback_builds_the_core_library_apart_from_everything_else() {

@@ -140,8 +140,17 @@ impl Candidates<'_> {
             if self.best.is_full() {
                 self.best.pop();
             }
-            let _ = self.best.insert(rank, choice);
+            let _ = self.best.push(choice);
+            last_to_front(&mut self.best[rank..]);
         }
+    }
+}
+
+/// Moves the last one to the front and all others one place back.
+// By swaps: the library's way of moving memory takes 1.5 KB of flash, and there is little to move.
+pub(super) fn last_to_front<T>(items: &mut [T]) {
+    for i in (1..items.len()).rev() {
+        items.swap(i - 1, i);
     }
 }
 
@@ -248,8 +257,8 @@ impl State<'_> {
         for i in (self.task.remembered..z.len()).filter(admits) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {
-                best[rank..].rotate_right(1);
-                best[rank] = Some(i);
+                best[TOP - 1] = Some(i);
+                last_to_front(&mut best[rank..]);
             }
         }
         best

@@ -1,5 +1,6 @@
 //! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
+use super::candidates::last_to_front;
 use super::live::{Start, Trials};
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
@@ -281,8 +282,8 @@ impl State<'_> {
             points.swap_columns(i, i + 1);
         }
         points.column_mut(0).copy_from_slice(&best.unit);
-        values[..=last].rotate_right(1);
-        values[0] = best.mean;
+        values[last] = best.mean;
+        last_to_front(&mut values[..=last]);
     }
 }
 
