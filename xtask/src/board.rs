@@ -49,19 +49,38 @@ pub fn find(name: &str) -> Result<&'static Board, Error> {
     found.ok_or_else(|| Error::failed(format!("no board is called `{name}`; there are {}", known())))
 }
 
+/// Where the build looks for a device's key.
+const KEY: &str = "FORETUNE_KEY";
+
+/// What a program can be built with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// Learning steps at the end of a task, if other than the profile's own: those of the deep profile take minutes.
+    pub steps: Option<u32>,
+    /// The device's key, 64 hexadecimal digits.
+    pub key: Option<String>,
+}
+
+impl Variant {
+    /// As usual, with the key that the user's environment names.
+    pub fn from_environment() -> Self {
+        Variant { steps: None, key: std::env::var(KEY).ok() }
+    }
+
+    fn name_of(&self, program: &str) -> String {
+        let key = if self.key.is_some() { "-key" } else { "" };
+        format!("{program}{key}")
+    }
+}
+
 impl Board {
     /// Builds a program of the firmware for this board; returns where its ELF file lies.
     pub fn build(&self, tools: &Tools, program: &str) -> Result<PathBuf, Error> {
-        self.build_with_steps(tools, program, None)
+        self.build_with(tools, program, &Variant::from_environment())
     }
 
-    /// The same, with another number of learning steps at the end of a task: those of the deep profile take minutes.
-    pub fn build_with_steps(
-        &self,
-        tools: &Tools,
-        program: &str,
-        steps: Option<&str>,
-    ) -> Result<PathBuf, Error> {
+    /// The same, not as usual.
+    pub fn build_with(&self, tools: &Tools, program: &str, variant: &Variant) -> Result<PathBuf, Error> {
         if !self.programs.contains(&program) {
             let fitting = self.programs.join(", ");
             return Err(Error::failed(format!(
@@ -73,15 +92,15 @@ impl Board {
         let mut cargo = toolchain.cargo("build");
         let profile = profile(program);
         cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
-        if std::env::var_os("FORETUNE_KEY").is_some() {
-            cargo.args(["--features", "key"]);
+        cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS").env_remove(KEY);
+        cargo.envs(variant.steps.map(|steps| ("FORETUNE_STEPS", steps.to_string())));
+        if let Some(key) = &variant.key {
+            cargo.args(["--features", "key"]).env(KEY, key);
         }
-        cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS");
-        cargo.envs(steps.map(|steps| ("FORETUNE_STEPS", steps)));
         run(&mut cargo)?;
         // Cargo builds all boards into one place, so this one's is put aside before the next board's comes.
         let built = toolchain.output().join(profile).join(program);
-        let kept = target_dir().join("boards").join(self.name).join(program);
+        let kept = target_dir().join("boards").join(self.name).join(variant.name_of(program));
         std::fs::create_dir_all(kept.parent().expect("a folder"))?;
         std::fs::copy(built, &kept)?;
         Ok(kept)
@@ -89,9 +108,21 @@ impl Board {
 
     /// Builds an example of the firmware with one of Cargo's profiles; returns where its ELF file lies.
     pub fn build_example(&self, tools: &Tools, example: &str, profile: &str) -> Result<PathBuf, Error> {
+        self.build_example_with(tools, example, profile, &[])
+    }
+
+    /// The same, with further features.
+    pub fn build_example_with(
+        &self,
+        tools: &Tools,
+        example: &str,
+        profile: &str,
+        features: &[&str],
+    ) -> Result<PathBuf, Error> {
         let toolchain = tools.board_toolchain(self.target)?;
         let mut cargo = toolchain.cargo("build");
         cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
+        cargo.args(features.iter().flat_map(|feature| ["--features", feature]));
         run(cargo.args(["--example", example]))?;
         Ok(toolchain.output().join(profile).join("examples").join(example))
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::board::{Board, emulated, find};
+use crate::board::{Board, Variant, emulated, find};
 use crate::error::Error;
 use crate::qemu::{Device, instructions_per_tick};
 use crate::shell::{cargo, root, run, target_dir};
@@ -42,7 +42,16 @@ pub struct Plan {
     /// Tune the problem in `examples/`, which is sent to the device, in place of the one that it is built for.
     #[arg(long, conflicts_with = "travel")]
     pub sent: bool,
+    /// Give both sides a key.
+    #[arg(long)]
+    pub key: bool,
 }
+
+/// The key that both sides have, and another one.
+pub const KEYS: [&str; 2] = [
+    "00112233445566778899aabbccddeeff0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+    "00112233445566778899aabbccddeeff0f1e2d3c4b5a69788796a5b4c3d2e1f1",
+];
 
 impl Plan {
     /// A plan with the profile's own steps.
@@ -56,13 +65,14 @@ impl Plan {
             count: false,
             travel: false,
             sent: false,
+            key: false,
         }
     }
 
     /// Builds the program.
     pub fn build(&self, tools: &Tools) -> Result<PathBuf, Error> {
-        let steps = self.steps.map(|steps| steps.to_string());
-        find(&self.board)?.build_with_steps(tools, &self.profile, steps.as_deref())
+        let key = if self.key { Some(KEYS[0].to_owned()) } else { Variant::from_environment().key };
+        find(&self.board)?.build_with(tools, &self.profile, &Variant { steps: self.steps, key })
     }
 
     /// The arguments for `foretune`.
@@ -108,6 +118,13 @@ pub fn station() -> Result<PathBuf, Error> {
     Ok(target_dir().join("debug/foretune"))
 }
 
+/// A key as the station reads it.
+pub fn key_file(folder: &Path, key: &str) -> Result<PathBuf, Error> {
+    let file = folder.join(format!("key-{}", &key[key.len() - 2..]));
+    std::fs::write(&file, key)?;
+    Ok(file)
+}
+
 fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     let board = find(&plan.board)?;
     let elf = plan.build(tools)?;
@@ -121,13 +138,16 @@ fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     if plan.travel {
         command.args(["--train", "2", "--download"]).arg(folder.path().join("knowledge"));
     }
+    if plan.key {
+        command.arg("--key").arg(key_file(folder.path(), KEYS[0])?);
+    }
     run(&mut command)?;
     let log = running.kill()?;
     measured(board, plan, &log)
 }
 
 /// What the device says of its stack and its longest slice.
-fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
+pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let largest = |before: &str| log.iter().filter_map(|line| number_after(line, before)).max();
     let missing = || Error::failed("the device's log says nothing of its stack".to_owned());
     let stack = largest("used: ").ok_or_else(missing)?;
@@ -137,10 +157,18 @@ fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
         return Err(Error::failed(format!("a stack of {stack} bytes, but the budget grants {granted}")));
     }
     let slice = match plan.count {
-        true => format!(", longest slice {} instructions", slice * instructions_per_tick(board)),
+        true => {
+            let instructions = slice.checked_mul(instructions_per_tick(board));
+            let backwards = || Error::failed("the device's clock ran backwards");
+            format!(", longest slice {} instructions", instructions.ok_or_else(backwards)?)
+        }
         false => String::new(),
     };
-    let what = if plan.sent { ", a problem that was sent" } else { "" };
+    let what = match (plan.sent, plan.key) {
+        (true, _) => ", a problem that was sent",
+        (false, true) => ", with a key",
+        (false, false) => "",
+    };
     Ok(format!("{} on {}{what}: stack {stack} bytes{slice}", plan.profile, board.name))
 }
 

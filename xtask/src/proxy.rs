@@ -4,8 +4,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,11 @@ pub struct Proxy {
     pub port: u16,
     target: Arc<AtomicU16>,
     closed: Arc<AtomicBool>,
+    recorded: Recording,
 }
+
+/// What came from the station.
+type Recording = Arc<Mutex<Vec<u8>>>;
 
 impl Proxy {
     /// A line on which one byte in `one_in` suffers (0: none), the same way for the same seed and traffic.
@@ -24,6 +28,8 @@ impl Proxy {
         let port = listener.local_addr()?.port();
         let (target, closed) = (Arc::new(AtomicU16::new(0)), Arc::new(AtomicBool::new(false)));
         let (to, end) = (Arc::clone(&target), Arc::clone(&closed));
+        let recorded = Recording::default();
+        let recording = Arc::clone(&recorded);
         thread::spawn(move || {
             let mut connections = 0;
             for station in listener.incoming().map_while(Result::ok) {
@@ -32,18 +38,23 @@ impl Proxy {
                 }
                 connections += 1;
                 match TcpStream::connect(("127.0.0.1", to.load(Ordering::Relaxed))) {
-                    Ok(device) => join(&station, &device, one_in, seed + 2 * connections),
+                    Ok(device) => join(&station, &device, one_in, seed + 2 * connections, &recording),
                     // The device is off: so is the line.
                     Err(_) => thread::sleep(Duration::from_millis(10)),
                 }
             }
         });
-        Ok(Proxy { port, target, closed })
+        Ok(Proxy { port, target, closed, recorded })
     }
 
     /// Leads the line to the device on this port.
     pub fn lead_to(&self, port: u16) {
         self.target.store(port, Ordering::Relaxed);
+    }
+
+    /// All that came from the station so far.
+    pub fn recorded(&self) -> Vec<u8> {
+        self.recorded.lock().map(|bytes| bytes.clone()).unwrap_or_default()
     }
 }
 
@@ -55,18 +66,21 @@ impl Drop for Proxy {
 }
 
 /// Carries bytes both ways until either end closes.
-fn join(station: &TcpStream, device: &TcpStream, one_in: u32, seed: u64) {
+fn join(station: &TcpStream, device: &TcpStream, one_in: u32, seed: u64, recording: &Recording) {
     station.set_nodelay(true).ok();
     device.set_nodelay(true).ok();
     thread::scope(|scope| {
-        scope.spawn(|| carry(station, device, &mut Noise::new(one_in, seed)));
-        scope.spawn(|| carry(device, station, &mut Noise::new(one_in, seed + 1)));
+        scope.spawn(|| carry(station, device, &mut Noise::new(one_in, seed), Some(recording)));
+        scope.spawn(|| carry(device, station, &mut Noise::new(one_in, seed + 1), None));
     });
 }
 
-fn carry(mut from: &TcpStream, mut to: &TcpStream, noise: &mut Noise) {
+fn carry(mut from: &TcpStream, mut to: &TcpStream, noise: &mut Noise, recording: Option<&Recording>) {
     let mut buffer = [0; 512];
     while let Ok(count) = from.read(&mut buffer) {
+        if let Some(Ok(mut recorded)) = recording.map(|recording| recording.lock()) {
+            recorded.extend(&buffer[..count]);
+        }
         if count == 0 || to.write_all(&noise.spoil(&buffer[..count])).is_err() {
             break;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::board::{BOARDS, Board};
+use crate::board::{BOARDS, Board, Variant};
 use crate::c;
 use crate::elf::Elf;
 use crate::error::Error;
@@ -62,17 +62,28 @@ pub fn check_all(tools: &Tools) -> Verdict {
 }
 
 fn measure_all(tools: &Tools, boards: impl Iterator<Item = &'static Board>) -> Result<Vec<Size>, Error> {
-    boards
-        .flat_map(|board| board.programs.iter().map(move |program| (board, *program)))
-        .map(|(board, program)| measure(tools, board, budget(program)?))
-        .collect()
+    let mut sizes = Vec::new();
+    for board in boards {
+        for program in board.programs {
+            // What talks to a station can have a key.
+            let keys = if *program == "selftest" { &[false][..] } else { &[false, true] };
+            for key in keys {
+                sizes.push(measure(tools, board, budget(program)?, *key)?);
+            }
+        }
+    }
+    Ok(sizes)
 }
+
+/// Any key: it takes as much room as any other.
+const KEY: &str = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
 
 const HEADING: &str = "\
 # What the programs take
 
 Bytes, as `cargo xtask size --write` found them. *Flash* is everything that is loaded: vectors, code, constants and the
 initial values of variables. *Stack* is what the board leaves for it; the budget counts what the program may use of it.
+*Key*: built with a key for the serial line (`FORETUNE_KEY`).
 
 ";
 
@@ -80,6 +91,7 @@ initial values of variables. *Stack* is what the board leaves for it; the budget
 struct Size {
     board: &'static str,
     budget: &'static Budget,
+    key: bool,
     flash: u64,
     data: u64,
     bss: u64,
@@ -87,13 +99,15 @@ struct Size {
     stack: u64,
 }
 
-fn measure(tools: &Tools, board: &'static Board, budget: &'static Budget) -> Result<Size, Error> {
-    let elf = Elf::read(&board.build(tools, budget.program)?)?;
+fn measure(tools: &Tools, board: &'static Board, budget: &'static Budget, key: bool) -> Result<Size, Error> {
+    let variant = Variant { key: key.then(|| KEY.to_owned()), ..Variant::default() };
+    let elf = Elf::read(&board.build_with(tools, budget.program, &variant)?)?;
     let section = |name| elf.section(name).map_or(0, |section| section.span.end - section.span.start);
     let stack = elf.between("_stack_end", "_stack_start")?;
     Ok(Size {
         board: board.name,
         budget,
+        key,
         flash: elf.loads.iter().map(|load| load.end - load.start).sum(),
         data: section(".data"),
         bss: section(".bss"),
@@ -111,8 +125,9 @@ impl Size {
     fn check(&self) -> Result<(), Error> {
         let Budget { program, flash, ram, stack } = self.budget;
         let over = |what: &str, taken: u64, granted: u64| {
+            let key = if self.key { " with a key" } else { "" };
             Error::failed(format!(
-                "{program} on {}: {what} of {taken} bytes, but the budget is {granted}",
+                "{program}{key} on {}: {what} of {taken} bytes, but the budget is {granted}",
                 self.board
             ))
         };
@@ -135,16 +150,17 @@ fn languages([c, rust]: [u64; 2]) -> String {
 
 fn table_of(sizes: &[Size]) -> String {
     let mut table = String::from(
-        "| program | board | flash | budget | .data | .bss | .uninit | stack granted | memory | budget | stack there |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| program | board | key | flash | budget | .data | .bss | .uninit | stack granted | memory | budget | stack there |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for size in sizes {
         let Budget { program, flash, ram, stack } = size.budget;
         let (flash, ram, stack) = (flash * 1024, ram * 1024, stack * 1024);
         let Size { board, data, bss, uninit, .. } = size;
+        let key = if size.key { "yes" } else { "" };
         writeln!(
             table,
-            "| {program} | {board} | {} | {flash} | {data} | {bss} | {uninit} | {stack} | {} | {ram} | {} |",
+            "| {program} | {board} | {key} | {} | {flash} | {data} | {bss} | {uninit} | {stack} | {} | {ram} | {} |",
             size.flash,
             size.ram(),
             size.stack
@@ -164,6 +180,7 @@ mod tests {
         Size {
             board: "board",
             budget: &BUDGET,
+            key: false,
             flash: 96 << 10,
             data: 0,
             bss: 56 << 10,
@@ -183,6 +200,7 @@ mod tests {
         assert!(error(Size { flash: (96 << 10) + 1, ..size() }).contains("flash"));
         assert!(error(Size { data: 1, ..size() }).contains("memory"));
         assert!(error(Size { stack: (8 << 10) - 1, ..size() }).contains("stack"));
+        assert!(error(Size { key: true, data: 1, ..size() }).contains("with a key"));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use crate::selftest::selftest;
 use crate::shell::{cargo, is_ci, run};
 use crate::step::{Report, Step, Verdict};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, fuzz, hil, map, minimal, panics, python_station, size, unsafety};
+use crate::{
+    c, count, disturbed, fuzz, hil, keyed, map, minimal, panics, python_station, size, tasks, unsafety,
+};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
@@ -43,6 +45,11 @@ pub const STEPS: &[Step] = &[
         run: minimal::check,
     },
     Step {
+        name: "tasks",
+        about: "the core beside other tasks of an executor, emulated and for a real board",
+        run: tasks::check,
+    },
+    Step {
         name: "c",
         about: "from C, from C++ and on a bare board: the queries of the Rust library",
         run: c::check,
@@ -56,6 +63,11 @@ pub const STEPS: &[Step] = &[
         name: "hil",
         about: "emulated boards tune tasks, bit for bit as this host would",
         run: hil::check_all,
+    },
+    Step {
+        name: "key",
+        about: "an emulated board with a key: another key and a recording are refused",
+        run: keyed::check,
     },
     Step {
         name: "station",

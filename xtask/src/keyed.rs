@@ -1,0 +1,124 @@
+//! A key on an emulated board: who holds it tunes, who does not is refused, and so is a recording of who did.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::board::find;
+use crate::error::Error;
+use crate::hil::{KEYS, Plan, key_file, measured, station};
+use crate::proxy::Proxy;
+use crate::qemu::{Device, Running};
+use crate::shell::run;
+use crate::step::Verdict;
+use crate::tools::Tools;
+
+/// First byte of an answer that is sealed, and of one that is not.
+const SEALED: u8 = b'{';
+const OPEN: u8 = b'<';
+/// How long the line may be silent before nothing more is expected.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// The step.
+pub fn check(tools: &Tools) -> Verdict {
+    let plan = Plan { key: true, count: true, ..Plan::new("mps2-an386", "compact", 2, 60) };
+    let (board, folder) = (find(&plan.board)?, tempfile::tempdir()?);
+    let mut device = Device::new(tools, board, &plan.build(tools)?, folder.path())?;
+    (device.show_log, device.count_instructions) = (true, plan.count);
+    let rig = Rig { device, station: station()?, plan };
+
+    let running = rig.device.start()?;
+    let proxy = Proxy::open(0, 1)?;
+    proxy.lead_to(running.port);
+    run(&mut rig.station(proxy.port, KEYS[0])?)?;
+    let recorded = proxy.recorded();
+    let before = rig.flash()?;
+    if rig.station(running.port, KEYS[1])?.args(["--patience", "3"]).status()?.success() {
+        return Err(Error::failed("a station with another key was served"));
+    }
+    let refused = replay(&running, &recorded)?;
+    if rig.flash()? != before {
+        return Err(Error::failed("another key or a recording changed what the device stores"));
+    }
+    let log = running.kill()?;
+    let restarted = rig.device.start()?;
+    let again = replay(&restarted, &recorded)?;
+    run(&mut rig.station(restarted.port, KEYS[0])?)?;
+    restarted.kill()?;
+    let remark = measured(board, &rig.plan, &log)?;
+    Ok(format!("{remark}; of a recording {refused} frames refused, {again} after a restart"))
+}
+
+struct Rig {
+    device: Device,
+    station: PathBuf,
+    plan: Plan,
+}
+
+impl Rig {
+    /// A station with a key.
+    fn station(&self, port: u16, key: &str) -> Result<Command, Error> {
+        let mut command = Command::new(&self.station);
+        command.args(self.plan.arguments(port)).arg("--key").arg(key_file(&self.device.folder, key)?);
+        Ok(command)
+    }
+
+    fn flash(&self) -> Result<Vec<u8>, Error> {
+        Ok(std::fs::read(self.device.flash())?)
+    }
+}
+
+/// Plays a recording to the device; how many frames it refused. One that it takes is an error.
+fn replay(device: &Running, recorded: &[u8]) -> Result<usize, Error> {
+    let mut line = device.connect()?;
+    line.set_read_timeout(Some(SILENCE))?;
+    let mut answers = Vec::new();
+    for frame in recorded.split_inclusive(|byte| *byte == 0).filter(|frame| frame.len() > 1) {
+        line.write_all(&[0])?;
+        line.write_all(frame)?;
+        hear(&mut line, &mut answers)?;
+    }
+    let marks = marks(&answers);
+    match (marks.contains(&SEALED), marks.iter().filter(|mark| **mark == OPEN).count()) {
+        (true, _) => Err(Error::failed("a recording was answered as if it were new")),
+        (false, 0) => Err(Error::failed("a recording was not answered at all")),
+        (false, refused) => Ok(refused),
+    }
+}
+
+/// Reads up to the end of an answer, or until the line is silent.
+fn hear(line: &mut impl Read, answers: &mut Vec<u8>) -> Result<(), Error> {
+    let mut byte = [0];
+    let start = answers.len();
+    // The zeros before and after an answer.
+    while answers[start..].iter().filter(|byte| **byte == 0).count() < 2 {
+        match line.read(&mut byte) {
+            Ok(1) => answers.extend(byte),
+            _ => break,
+        }
+    }
+    Ok(())
+}
+
+/// The first byte of the body of every frame: COBS puts one byte before it.
+fn marks(bytes: &[u8]) -> Vec<u8> {
+    bytes.split(|byte| *byte == 0).filter_map(|frame| frame.get(1).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_an_answer_tells_whether_it_is_sealed() {
+        assert_eq!(marks(&[0, 3, SEALED, 1, 0, 0, 2, OPEN, 0]), [SEALED, OPEN]);
+    }
+
+    #[test]
+    fn an_answer_is_heard_to_its_end() {
+        let mut heard = Vec::new();
+        hear(&mut &[0, 3, OPEN, 1, 0, 0, 2][..], &mut heard).unwrap();
+        assert_eq!(heard, [0, 3, OPEN, 1, 0]);
+    }
+}

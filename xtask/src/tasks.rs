@@ -1,0 +1,76 @@
+//! Runs `firmware/examples/tasks.rs`: the tuner in a task of its own, beside a serial line and an LED.
+
+use std::io::{BufRead, BufReader, Write};
+use std::time::Duration;
+
+use crate::board::find;
+use crate::error::Error;
+use crate::qemu::Device;
+use crate::step::Verdict;
+use crate::tools::Tools;
+
+/// The emulated board, and a real one that it is built for.
+const BOARDS: [&str; 2] = ["mps2-an386", "nucleo-f446re"];
+/// How long the device may work without an echo: as long as a whole task in one go takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Fewest times that the LED must have been switched, and lines echoed, while the tuner worked.
+const FEWEST: u32 = 10;
+
+/// The step: everybody goes on, and what the tuner learns is what it learns in one go.
+pub fn check(tools: &Tools) -> Verdict {
+    let build = |name| find(name)?.build_example_with(tools, "tasks", "firmware-small", &["tasks"]);
+    build(BOARDS[1])?;
+    let (elf, folder) = (build(BOARDS[0])?, tempfile::tempdir()?);
+    let mut device = Device::new(tools, find(BOARDS[0])?, &elf, folder.path())?;
+    // So that the watchdog's patience does not depend on how busy this machine is.
+    device.count_instructions = true;
+    let running = device.start()?;
+    let mut line = running.connect()?;
+    line.set_read_timeout(Some(PATIENCE))?;
+    let mut answers = BufReader::new(line.try_clone()?).lines();
+    let mut echoed = 0;
+    let report = loop {
+        writeln!(line, "{echoed}")?;
+        match answers.next().ok_or_else(|| Error::failed("the line was closed"))?? {
+            answer if answer == echoed.to_string() => echoed += 1,
+            report => break report,
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    running.kill()?;
+    judge(&report, echoed)?;
+    Ok(format!("{report}, {echoed} lines echoed meanwhile; built for {}", BOARDS[1]))
+}
+
+fn judge(report: &str, echoed: u32) -> Result<(), Error> {
+    let value = |name: &str| {
+        let word = report.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        word.ok_or_else(|| Error::failed(format!("no `{name}` in `{report}`")))
+    };
+    let switched: u32 = value("switched")?.parse().map_err(|_| Error::failed(format!("`{report}`?")))?;
+    match () {
+        _ if value("learnt")? != value("in_one_go")? => {
+            Err(Error::failed(format!("slices and one go teach another thing: {report}")))
+        }
+        _ if switched < FEWEST || echoed < FEWEST => {
+            Err(Error::failed(format!("the others had to wait: {report}, {echoed} lines echoed")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_or_learns_another_thing_is_noticed() {
+        let report =
+            |switched: u32, one: &str| format!("slices=9 switched={switched} learnt=ab in_one_go={one}");
+        judge(&report(30, "ab"), 30).unwrap();
+        assert!(judge(&report(30, "ac"), 30).unwrap_err().why().contains("another thing"));
+        assert!(judge(&report(3, "ab"), 30).unwrap_err().why().contains("had to wait"));
+        assert!(judge(&report(30, "ab"), 3).unwrap_err().why().contains("had to wait"));
+        assert!(judge("12", 30).is_err());
+    }
+}
