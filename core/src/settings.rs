@@ -265,7 +265,7 @@ impl Settings {
     pub const DEEP: Settings = Settings {
         model: ModelSettings {
             prior: Prior {
-                weights: Weights::PerInput(3.0),
+                weights: Weights::PerInput(1.5),
                 signal: Settings::DEFAULT.model.prior.signal,
                 gamma: Settings::DEFAULT.model.prior.gamma,
                 ..Settings::PAPER.model.prior
