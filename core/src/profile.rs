@@ -55,7 +55,7 @@ mod tests {
         );
         for (size, capacities) in [
             (size_of::<Compact>(), [4, 4, 64, 10, 4, 6, 30, 80]),
-            (size_of::<Deep>(), [6, 4, 128, 10, 64, 8769, 1, 256]),
+            (size_of::<Deep>(), [6, 4, 128, 10, 64, 8769, 0, 256]),
             (size_of::<Small>(), [3, 2, 48, 8, 3, 5, 24, 64]),
         ] {
             assert!(size.abs_diff(formula(capacities)) <= 4, "{size}, not {}", formula(capacities));

@@ -6,6 +6,7 @@
 //! | [`snapshot`] | bytes to load, raw or with a right checksum | refused with the state unchanged, or usable |
 //! | [`storage`] | calls, power cuts, restarts and rot | what was acknowledged is there; nothing is invented |
 //! | [`link`] | what comes over the line, both ways | only sound events, answers that can be read |
+//! | [`seal`] | a line with a key, and somebody on it who has none | the device acts on what a plain model allows, the station takes an answer once |
 //! | [`inspect`] | a JSON file | an answer in finite numbers, or an error in one line |
 //! | [`capi`] | calls of the functions for C, with any arguments | what is refused changes nothing; queries are sound |
 //! | [`settings`] | a TOML file | settings that the core accepts and that read back, or an error in one line |
@@ -21,6 +22,7 @@ pub mod inspect;
 pub mod link;
 pub mod mutate;
 pub mod optimizer;
+pub mod seal;
 pub mod settings;
 pub mod snapshot;
 pub mod storage;

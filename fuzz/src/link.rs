@@ -18,8 +18,8 @@ use crate::case::number;
 /// Most bytes of knowledge.
 const LIMIT: u32 = 700;
 const TRIES: u8 = 3;
-const PROBLEM: u32 = 0xF0CC;
-const IDENTITY: Identity<'static> = Identity {
+pub(crate) const PROBLEM: u32 = 0xF0CC;
+pub(crate) const IDENTITY: Identity<'static> = Identity {
     firmware: "fuzz",
     profile: "compact",
     problem: PROBLEM,
@@ -155,9 +155,10 @@ struct Device {
     decoder: Decoder,
 }
 
+/// Keeps everything that reaches it.
 #[derive(Default)]
-struct App {
-    events: Vec<Event>,
+pub(crate) struct App {
+    pub events: Vec<Event>,
     knowledge: Vec<u8>,
     sequence: u32,
     incoming: Vec<u8>,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretune_fuzz::mutate::Inputs;
-use foretune_fuzz::{capi, inspect, link, optimizer, settings, snapshot, storage};
+use foretune_fuzz::{capi, inspect, link, optimizer, seal, settings, snapshot, storage};
 
 /// Longest that one input may take, with all the patience that a busy machine deserves.
 const SLOWEST: Duration = Duration::from_secs(20);
@@ -66,6 +66,11 @@ fn storage_keeps_what_it_acknowledged_and_invents_nothing() {
 #[test]
 fn the_link_lets_only_sound_events_through() {
     fuzz("link", link::run, link::seeds(), 50_000);
+}
+
+#[test]
+fn with_a_key_nothing_is_forged_or_played_again() {
+    fuzz("seal", seal::run, seal::seeds(), 5_000);
 }
 
 #[test]

@@ -16,7 +16,8 @@ use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// All targets.
-const TARGETS: [&str; 7] = ["optimizer", "snapshot", "storage", "link", "inspect", "settings", "capi"];
+const TARGETS: [&str; 8] =
+    ["optimizer", "snapshot", "storage", "link", "seal", "inspect", "settings", "capi"];
 
 fn cargo_in_fuzz() -> Command {
     let mut cargo = cargo();
