@@ -94,7 +94,8 @@ fn the_deep_preset_keeps_a_kernel_that_tells_points_apart() {
     settings.search.candidates = 64;
     let mut climbing = settings;
     climbing.learning.step = Step::Plain { rate: 0.02 };
-    climbing.learning.steps_per_task = 400;
+    climbing.learning.steps_per_task = 2000;
+    climbing.transfer.kde_bandwidth = Settings::PAPER.transfer.kde_bandwidth;
     for problem in PROBLEMS {
         let mean = after(problem, settings, 3, 0.25);
         assert!((0.05..0.9).contains(&mean), "{problem}: {mean}");

@@ -19,7 +19,7 @@ use crate::gp::Posterior;
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::LANES;
 use crate::math;
-use crate::settings::MAX_SAMPLES;
+use crate::max_value::MAX_SAMPLES;
 
 /// Which approximation of the information about the optimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -109,13 +109,14 @@ pub use features::Map;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
 pub use live::{Floor, Level, Limit, Predicate};
+pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
     Activity, AnyMemory, Arena, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query,
     Recommendation, Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{
-    LearningSettings, MAX_CARRIED, MAX_SAMPLES, Method, ModelSettings, Recommend, SearchSettings, Settings,
+    LearningSettings, MAX_CARRIED, Method, ModelSettings, Recommend, SearchSettings, Settings,
     TransferSettings,
 };
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, Problem};

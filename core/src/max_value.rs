@@ -7,6 +7,9 @@
 use crate::linalg::LANES;
 use crate::math;
 
+/// Most samples of the optimum's value per particle.
+pub const MAX_SAMPLES: usize = 16;
+
 /// Most passes over the candidates for one quartile; the usual number is 7.
 pub const PASSES: u32 = 20;
 /// How close `ln(−ln P)` must come: in `z` that is as much of the distribution's scale.

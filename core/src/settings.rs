@@ -8,11 +8,10 @@ use crate::data::{LARGEST_VALUE, Scaling};
 use crate::error::Error;
 use crate::features::Map;
 use crate::kernel::Model;
+use crate::max_value::MAX_SAMPLES;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 use crate::svgd::{Bandwidth, Step};
 
-/// Most samples of the optimum's value per particle.
-pub const MAX_SAMPLES: usize = 16;
 /// Most points carried from task to task.
 pub const MAX_CARRIED: usize = 8;
 

@@ -14,8 +14,9 @@ use crate::gp::{Posterior, Workspace};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, Lane, MatrixMut, part};
 use crate::max_value;
+use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
-use crate::settings::{MAX_CARRIED, MAX_SAMPLES, Settings};
+use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::Problem;
 use crate::svgd::Pairs;
 

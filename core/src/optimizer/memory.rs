@@ -11,8 +11,9 @@ use crate::features::{Map, Maps};
 use crate::gp::{self, Workspace};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::{MatrixMut, part, zeros};
+use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
-use crate::settings::{MAX_CARRIED, MAX_SAMPLES, Settings};
+use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::{MAX_DIMENSIONS, Problem};
 use crate::svgd::{Pairs, Step};
 
