@@ -69,7 +69,7 @@
 //! | (26) log marginal likelihood and gradient | `gp::Workspace::condition`, `gp::Workspace::gradient` |
 //! | (27) MAP | `svgd` with one particle |
 //! | (28), (29), (32), (37) MFT-MES | `settings::Method::MftMes`, `acquisition::ScoreSums::score` |
-//! | (30), (31), (38), (39) learning `θ` | `svgd::drift`, `svgd::apply` |
+//! | (30), (31), (38), (39) learning `θ` | `svgd::drift`, `svgd::plain` |
 //! | (33), (34), (35), (36) information about `θ` | `acquisition::ScoreSums::transfer` |
 //! | (42) first phase of Two-phase | `settings::Method::TwoPhase` |
 //! | (43) batch design | `batch` |

@@ -256,66 +256,94 @@ fn within(numbers: &[f32; LANES], limit: f32) -> bool {
     numbers.iter().fold(0.0, |sum, x| sum + x * x) < limit * limit
 }
 
-/// Moves the particles along `Ω` in some coordinates; `count` is the number of this step, from 1. All matrices have a
-/// column for each particle, the moments as many as [`Step::rows`] says.
-///
-/// A value that would not be finite stays where it was, and none goes beyond ±30.
-pub fn apply(
-    step: Step,
+/// Moves the particles along `Ω` in some coordinates, Eq. (38). In this and the following all matrices have a column for each
+/// particle, the moments as many as [`Step::rows`] says. A value that would not be finite stays where it was, and none goes beyond ±30.
+pub fn plain(rate: f32, particles: &mut MatrixMut<'_>, drifts: &Matrix<'_>) {
+    for own in 0..particles.ncols() {
+        shift_all(column_mut(particles, own), column(drifts, own), rate);
+    }
+}
+
+/// The same for [`Step::Shared`]; `count` is the number of this step, from 1.
+pub fn shared(
+    rate: f32,
     particles: &mut MatrixMut<'_>,
     drifts: &Matrix<'_>,
     moments: &mut MatrixMut<'_>,
     count: u32,
 ) {
     let v = particles.ncols();
-    match step {
-        Step::Plain { rate } => {
-            for own in 0..v {
-                shift_all(column_mut(particles, own), column(drifts, own), rate);
-            }
-        }
-        // A step that samples needs a stream of chance: [`sample`].
-        Step::Langevin { .. } => {}
-        Step::Shared { rate } => {
-            let correction = 1.0 - power(SECOND_DECAY, count);
-            for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
-                let mean = (0..v).fold(0.0, |sum, own| sum + drifts[(i, own)] * drifts[(i, own)]);
-                *moment = SECOND_DECAY * *moment + (1.0 - SECOND_DECAY) * mean / v as f32;
-                let scale = rate / (math::sqrt(*moment / correction) + EPSILON);
-                (0..v).for_each(|own| shift(&mut particles[(i, own)], scale * drifts[(i, own)]));
-            }
-        }
-        Step::Adam { rate } => {
-            let corrections = (1.0 - power(FIRST_DECAY, count), 1.0 - power(SECOND_DECAY, count));
-            let (mut first, mut second) = moments.columns_range_pair_mut(0..v, v..2 * v);
-            for own in 0..v {
-                let moments = column_mut(&mut first, own).iter_mut().zip(column_mut(&mut second, own));
-                let moved = column_mut(particles, own).iter_mut().zip(column(drifts, own));
-                for ((theta, drift), (first, second)) in moved.zip(moments) {
-                    *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * drift;
-                    *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * drift * drift;
-                    let root = math::sqrt(*second / corrections.1) + EPSILON;
-                    shift(theta, rate * (*first / corrections.0) / root);
-                }
-            }
+    let correction = 1.0 - power(SECOND_DECAY, count);
+    for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
+        let mean = (0..v).fold(0.0, |sum, own| sum + drifts[(i, own)] * drifts[(i, own)]);
+        *moment = SECOND_DECAY * *moment + (1.0 - SECOND_DECAY) * mean / v as f32;
+        let scale = rate / (math::sqrt(*moment / correction) + EPSILON);
+        (0..v).for_each(|own| shift(&mut particles[(i, own)], scale * drifts[(i, own)]));
+    }
+}
+
+/// The same for [`Step::Adam`].
+pub fn adam(
+    rate: f32,
+    particles: &mut MatrixMut<'_>,
+    drifts: &Matrix<'_>,
+    moments: &mut MatrixMut<'_>,
+    count: u32,
+) {
+    let v = particles.ncols();
+    let corrections = (1.0 - power(FIRST_DECAY, count), 1.0 - power(SECOND_DECAY, count));
+    let (mut first, mut second) = moments.columns_range_pair_mut(0..v, v..2 * v);
+    for own in 0..v {
+        let moments = column_mut(&mut first, own).iter_mut().zip(column_mut(&mut second, own));
+        let moved = column_mut(particles, own).iter_mut().zip(column(drifts, own));
+        for ((theta, drift), (first, second)) in moved.zip(moments) {
+            *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * drift;
+            *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * drift * drift;
+            let root = math::sqrt(*second / corrections.1) + EPSILON;
+            shift(theta, rate * (*first / corrections.0) / root);
         }
     }
 }
 
-/// A step of [`Step::Langevin`] in numbers that share a prior variance, `rate` being in its units: along `Ω`, and up or
-/// down by the noise as the stream says. Two values have the mean and the variance of a normal one, which is all that
+/// A step of [`Step::Langevin`] in numbers of one particle that share a prior variance, `rate` being in its units: along `Ω`,
+/// and up or down by the noise as the stream says. Two values have the mean and the variance of a normal one, which is all that
 /// many small steps keep of it, and take one bit each.
 pub(crate) fn sample(theta: &mut [f32], drift: &[f32], rate: f32, v: usize, random: &mut Random) {
     let noise = math::sqrt(2.0 * rate / v as f32);
-    let most = LARGEST_PULL * noise;
-    for (theta, drift) in theta.chunks_mut(32).zip(drift.chunks(32)) {
+    for (theta, drift) in theta.chunks_mut(u32::BITS as usize).zip(drift.chunks(u32::BITS as usize)) {
         let mut bits = random.bits();
-        for (theta, drift) in theta.iter_mut().zip(drift) {
-            let toss = f32::from_bits(noise.to_bits() | (bits << 31));
-            shift(theta, math::clamp(rate * drift, -most, most) + toss);
-            bits >>= 1;
+        let (blocks, rest) = in_blocks(theta);
+        let (drifts, drift) = drift.split_at(blocks.len() * LANES);
+        for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<LANES>().0) {
+            let pulls = drifts.map(|drift| rate * drift);
+            let mut moved = *block;
+            for l in 0..LANES {
+                moved[l] += pulls[l] + toss(noise, bits >> l);
+            }
+            match within(&pulls, LARGEST_PULL * noise) && within(&moved, prior::LARGEST_PARAMETER) {
+                true => *block = moved,
+                false => sample_each(block, drifts, rate, noise, bits),
+            }
+            bits >>= LANES;
         }
+        sample_each(rest, drift, rate, noise, bits);
     }
+}
+
+/// One by one.
+#[cfg_attr(target_arch = "arm", inline(never))]
+fn sample_each(theta: &mut [f32], drift: &[f32], rate: f32, noise: f32, mut bits: u32) {
+    let most = LARGEST_PULL * noise;
+    for (theta, drift) in theta.iter_mut().zip(drift) {
+        shift(theta, math::clamp(rate * drift, -most, most) + toss(noise, bits));
+        bits >>= 1;
+    }
+}
+
+/// Up or down, by the lowest bit.
+#[inline(always)]
+fn toss(noise: f32, bits: u32) -> f32 {
+    f32::from_bits(noise.to_bits() | (bits << 31))
 }
 
 /// [`shift`] of each by `rate` times its drift.
@@ -408,7 +436,13 @@ mod tests {
             let h = bandwidth(Bandwidth::Median, &pairs, V);
             kernel(&mut pairs, h, V);
             drift(&theta.as_view(), &mut gradient, &pairs, h);
-            apply(step, &mut theta, &gradient.as_view(), &mut matrix(&mut moments, 2), count);
+            let (gradient, mut moments) = (gradient.as_view(), matrix(&mut moments, 2));
+            match step {
+                Step::Plain { rate } => plain(rate, &mut theta, &gradient),
+                Step::Adam { rate } => adam(rate, &mut theta, &gradient, &mut moments, count),
+                Step::Shared { rate } => shared(rate, &mut theta, &gradient, &mut moments, count),
+                Step::Langevin { .. } => unreachable!("its noise is not tested here"),
+            }
         }
         theta.chunks(2).map(|x| [x[0], x[1]]).collect()
     }
@@ -467,10 +501,8 @@ mod tests {
     #[test]
     fn what_is_not_finite_stays_where_it_was() {
         let mut theta = [1.0, 2.0];
-        let (mut drift, mut none) = ([f32::NAN, 1e9], [0.0; 2]);
-        let drift = matrix(&mut drift, 2);
-        let step = Step::Plain { rate: 1.0 };
-        apply(step, &mut matrix(&mut theta, 2), &drift.as_view(), &mut matrix(&mut none, 2), 1);
+        let mut drift = [f32::NAN, 1e9];
+        plain(1.0, &mut matrix(&mut theta, 2), &matrix(&mut drift, 2).as_view());
         assert_eq!(theta, [1.0, prior::LARGEST_PARAMETER]);
     }
 

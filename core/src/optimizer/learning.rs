@@ -134,7 +134,6 @@ impl Learning {
     }
 
     fn shift(&self, state: &mut State<'_>, first: usize, end: usize) {
-        let later = state.learns_from_centres();
         let (memory, some) = (&mut state.memory, end - first);
         let mut particles = memory.particles.rows_mut(first, some);
         let mut gradients = memory.gradients.rows_mut(first, some);
@@ -142,25 +141,34 @@ impl Learning {
         if first == 0 {
             state.task.steps += 1;
         }
-        let step = state.settings.learning.step;
-        let Step::Langevin { rate } = step else {
-            let mut moments = memory.moments.rows_mut(first, some);
-            return svgd::apply(step, &mut particles, &gradients.as_view(), &mut moments, state.task.steps);
-        };
-        let Task { seed, number, steps, .. } = state.task;
-        let (count, bandwidth) = (particles.ncols(), state.settings.transfer.kde_bandwidth);
-        // A later task's prior is as narrow as the density estimate around its particles.
-        let most = if later { bandwidth * bandwidth } else { f32::INFINITY };
-        for v in 0..count {
-            let index = ((v << 16) | (first / CHUNK)) as u32;
-            let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
-            let (theta, drift) = (column_mut(&mut particles, v), column_mut(&mut gradients, v));
-            state.settings.model.prior.runs(&state.model, |run, variance| {
-                let run = run.start.clamp(first, end) - first..run.end.clamp(first, end) - first;
-                let rate = rate * variance.min(most);
-                svgd::sample(&mut theta[run.clone()], &drift[run], rate, count, &mut random);
-            });
+        let (drifts, count) = (gradients.as_view(), state.task.steps);
+        let mut moments = memory.moments.rows_mut(first, some);
+        match state.settings.learning.step {
+            Step::Plain { rate } => svgd::plain(rate, &mut particles, &drifts),
+            Step::Adam { rate } => svgd::adam(rate, &mut particles, &drifts, &mut moments, count),
+            Step::Shared { rate } => svgd::shared(rate, &mut particles, &drifts, &mut moments, count),
+            Step::Langevin { rate } => sample(state, rate, first, end),
         }
+    }
+}
+
+/// A step with noise in parameters `first..end` of all particles, the gradients being `Ω`.
+fn sample(state: &mut State<'_>, rate: f32, first: usize, end: usize) {
+    let later = state.learns_from_centres();
+    let (particles, gradients) = (&mut state.memory.particles, &mut state.memory.gradients);
+    let Task { seed, number, steps, .. } = state.task;
+    let (count, bandwidth) = (particles.ncols(), state.settings.transfer.kde_bandwidth);
+    // A later task's prior is as narrow as the density estimate around its particles.
+    let most = if later { bandwidth * bandwidth } else { f32::INFINITY };
+    for v in 0..count {
+        let index = ((v << 16) | (first / CHUNK)) as u32;
+        let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
+        let (theta, drift) = (column_mut(particles, v), column_mut(gradients, v));
+        state.settings.model.prior.runs(&state.model, |run, variance| {
+            let run = run.start.clamp(first, end)..run.end.clamp(first, end);
+            let rate = rate * variance.min(most);
+            svgd::sample(&mut theta[run.clone()], &drift[run], rate, count, &mut random);
+        });
     }
 }
 
