@@ -16,14 +16,19 @@ FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
 T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
 
 
+def ratio(study):
+    """Whether a study counts in shares of the optimum."""
+    return json.loads((FOLDER / study / "study.json").read_text())["problem"].startswith("rrm")
+
+
 def load(study):
     """{variant: {experiment: {task: (best, recommended)}}}, as regret, or as a share of the optimum for rrm."""
-    ratio = json.loads((FOLDER / study / "study.json").read_text())["problem"] == "rrm"
+    share = ratio(study)
     lines = [line for line in (FOLDER / study / "tasks.csv").open() if not line.startswith("#")]
     out = {}
     for row in csv.DictReader(lines):
         optimum, best, recommended = (float(row[name]) for name in ("optimum", "best", "recommended"))
-        pair = (best / optimum, recommended / optimum) if ratio else (optimum - best, optimum - recommended)
+        pair = (best / optimum, recommended / optimum) if share else (optimum - best, optimum - recommended)
         experiment = out.setdefault(row["variant"], {}).setdefault(int(row["experiment"]), {})
         experiment[int(row["task"])] = pair
     return out
@@ -121,18 +126,66 @@ def ablation():
 def cost(problem, name):
     """Of the preset the value itself, of a change the paired difference: above 0 if the change is for the worse."""
     studies = [f"ablation/{problem}/{which}" for which in ("preset", name)]
-    if not all((FOLDER / study / "tasks.csv").exists() for study in studies):
+    return changed(*studies, LAST[problem])
+
+
+def changed(preset, study, tasks):
+    """As [`cost`], for any two studies of one variant."""
+    if not all((FOLDER / one / "tasks.csv").exists() for one in (preset, study)):
         return ["", ""]
-    base, data = (next(iter(load(study).values())) for study in studies)
+    base, data = (next(iter(load(one).values())) for one in (preset, study))
     base = {experiment: tried for experiment, tried in base.items() if experiment in data}
     cells = []
     for which in (0, 1):
-        ours, theirs = over(base, LAST[problem], which), over(data, LAST[problem], which)
-        loss = [a - b if problem == "rrm" else b - a for a, b in zip(ours, theirs)]
-        certain = len(loss) > 1 and abs(statistics.fmean(loss)) > half(loss)
-        cell = interval(ours) if name == "preset" else interval(loss, "+")
-        cells.append(f"**{cell}**" if certain and name != "preset" else cell)
+        ours, theirs = over(base, tasks, which), over(data, tasks, which)
+        loss = [a - b if ratio(study) else b - a for a, b in zip(ours, theirs)]
+        cells.append(interval(ours) if study == preset else certain(loss))
     return cells
+
+
+def certain(values):
+    """With sign and interval, bold where that does not hold 0."""
+    cell = interval(values, "+").replace("-", "−")
+    return f"**{cell}**" if len(values) > 1 and abs(statistics.fmean(values)) > half(values) else cell
+
+
+def deep():
+    """The deep preset beside lengthscales, and what each of its differences from the printed one is worth."""
+    print("\nThe deep map\n\n| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
+    spans = {"gas": range(13, 18)}
+    studies = sorted(path.parent.name for path in (FOLDER / "deep").glob("*/tasks.csv"))
+    for study in studies:
+        show(f"deep/{study}", spans.get(study.split("-")[0], range(6, 11)))
+    print("\nahead of (paired)\n\n| study | | best tried | recommended |\n|---|---|---|---|")
+    for study in studies:
+        studied, tasks = load(f"deep/{study}"), spans.get(study.split("-")[0], range(6, 11))
+        for ours, other in (("mft-mes", "continual"), ("mft-mes", "mf-mes-ten"), ("continual", "mf-mes-ten")):
+            if ours in studied and other in studied:
+                cells = [difference(studied, ours, other, tasks, which, ratio(f"deep/{study}")) for which in (0, 1)]
+                print(f"| {study} | {ours} of {other} | {cells[0]} | {cells[1]} |")
+    print("\nWhat a change of the deep preset costs\n\n| changed | best tried | recommended |\n|---|---|---|")
+    for study in sorted(path.parent.name for path in (FOLDER / "deep" / "ablation").glob("*/tasks.csv")):
+        cells = changed("deep/ablation/preset", f"deep/ablation/{study}", range(2, 7))
+        print(f"| {study} | " + " | ".join(cells) + " |")
+
+
+def difference(studied, ours, other, tasks, which, share):
+    """By how much one variant is ahead of another on the same tasks."""
+    pairs = zip(over(studied[ours], tasks, which), over(studied[other], tasks, which))
+    return certain([a - b if share else b - a for a, b in pairs])
+
+
+def readings():
+    """Fig. 3 in other readings of what the paper does not say."""
+    print("\nReadings of Fig. 3, best point tried\n\n| reading | MF-MES | Continual | MFT-MES | MFT-MES ahead of Continual |"
+          " of MF-MES | of its regret in task 1 |\n|---|---|---|---|---|---|---|")
+    for study in sorted(path.parent.name for path in (FOLDER / "readings").glob("*/tasks.csv")):
+        studied, tasks = load(f"readings/{study}"), range(4, 7)
+        cells = [interval(over(studied[variant], tasks)) for variant in ("mf-mes", "continual", "mft-mes")]
+        cells += [difference(studied, "mft-mes", other, tasks, 0, False) for other in ("continual", "mf-mes")]
+        first = over(studied["mft-mes"], [1])
+        cells.append(certain([a - b for a, b in zip(first, over(studied["mft-mes"], tasks))]))
+        print(f"| {study} | " + " | ".join(cells) + " |")
 
 
 FAMILIES = ("hartmann6", "gas", "rrm", "forrester", "branin", "himmelblau", "rosenbrock", "levy")
@@ -160,12 +213,11 @@ def families():
 def against(study, which, opponents):
     """The preset's mean over tasks 6 to 10; then each opponent's, with the paired difference."""
     studied, tasks = load(study), range(6, 11)
-    ratio = json.loads((FOLDER / study / "study.json").read_text())["problem"] == "rrm"
     ours = over(studied["mft-mes"], tasks, which)
     cells = [short(statistics.fmean(ours))]
     for opponent in opponents:
         theirs = over(studied[opponent], tasks, which)
-        ahead = [a - b if ratio else b - a for a, b in zip(ours, theirs)]
+        ahead = [a - b if ratio(study) else b - a for a, b in zip(ours, theirs)]
         mean, width = statistics.fmean(ahead), half(ahead)
         cell = f"{short(statistics.fmean(theirs))} ({'−' if mean < 0 else '+'}{short(abs(mean))} ± {short(width)})"
         cells.append(f"**{cell}**" if mean < -width else cell)
@@ -193,6 +245,8 @@ def main():
     paired("rrm", range(31, 41))
     ablation()
     families()
+    deep()
+    readings()
     split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
     for study in sorted(units.parent for units in FOLDER.rglob("units")):

@@ -1,8 +1,8 @@
 //! `cargo xtask audit mutants`: which small changes to the core no test notices.
 //!
 //! `cargo-mutants` changes one expression or function at a time and runs the tests. All of them would take most of a day, so
-//! a sample is taken, always the same, from each module by its share. A mutant that the core's own tests miss has the tests
-//! of all packages run against it. Digests are left out: they notice everything, and one command rewrites them.
+//! a sample is taken, always the same, from each module by its share. The core's own tests are run against each; then those of
+//! all packages against what these missed. Digests are left out: they notice everything, and one command rewrites them.
 //!
 //! Mutants are made in a copy of the sources, `target/mutants/source`: in one place, so that only what a mutant changes is built
 //! anew. One that is done is kept below `target/mutants`, in a folder for this very source, so that the command goes on where
@@ -18,11 +18,15 @@ use crate::shell::{read, root, run, target_dir, typed};
 
 /// What is changed.
 const FILES: &str = "core/src/**";
-/// Seconds until a mutant's tests count as hanging.
-const TIMEOUT: &str = "900";
-/// The core's own tests come first; those of all others only for what these miss.
-const OWN: &[&str] = &["foretune-core"];
-const ALL: &[&str] = &["foretune-core", "foretune-tests", "foretune-link", "foretune-firmware", "host-sim"];
+/// Whose tests are run: seconds for each mutant, then minutes for each that was missed.
+const STAGES: [Stage; 2] = [
+    Stage { name: "core", packages: &["foretune-core"], timeout: "120" },
+    Stage {
+        name: "all",
+        packages: &["foretune-core", "foretune-tests", "foretune-link", "foretune-firmware", "host-sim"],
+        timeout: "1800",
+    },
+];
 const DIGESTS: &str = "seeded_runs_have_the_committed_digests";
 
 /// Outcomes by the names of the files in which `cargo-mutants` lists them.
@@ -37,15 +41,16 @@ pub fn measure(sample: usize) -> Result<(), Error> {
     let folder = target_dir().join("mutants").join(format!("{:016x}", key(&chosen)?));
     println!("{} of {} mutants, in {}", chosen.len(), all.len(), folder.display());
     let mut score = Score::default();
-    for (number, name) in chosen.iter().enumerate() {
-        let index = all.iter().position(|own| own == name).expect("chosen from all");
-        let one = Mutant { name, shard: format!("{index}/{}", all.len()) };
-        let mut outcome = one.test(&folder.join(index.to_string()), OWN, number == 0)?;
-        if outcome == "missed" {
-            outcome = one.test(&folder.join(format!("{index}-all")), ALL, false)?;
+    for stage in STAGES {
+        let missed = |name: &&String| score.outcomes.get(*name).is_none_or(|outcome| *outcome == "missed");
+        let left: Vec<_> = chosen.iter().filter(missed).collect();
+        for (number, name) in left.iter().enumerate() {
+            let index = all.iter().position(|own| own == *name).expect("chosen from all");
+            let one = Mutant { name, shard: format!("{index}/{}", all.len()) };
+            let outcome = one.test(&folder.join(format!("{index}-{}", stage.name)), &stage, number == 0)?;
+            println!("{}: {} of {}: {outcome}: {name}", stage.name, number + 1, left.len());
+            score.outcomes.insert(name.to_string(), outcome);
         }
-        println!("{} of {}: {outcome}: {name}", number + 1, chosen.len());
-        score.outcomes.insert(name.clone(), outcome);
     }
     print!("{}", score.table());
     Ok(())
@@ -63,6 +68,8 @@ fn mutants() -> Command {
     let mut command = Command::new("nice");
     command.args(["-n", "10", "cargo", "mutants", "--in-place"]).current_dir(source());
     command.env("CARGO_TARGET_DIR", target_dir().join("mutants").join("build"));
+    // Nobody debugs a mutant.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     command
 }
 
@@ -143,6 +150,13 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
+struct Stage {
+    name: &'static str,
+    packages: &'static [&'static str],
+    /// Seconds until a mutant's tests count as hanging.
+    timeout: &'static str,
+}
+
 struct Mutant<'a> {
     name: &'a str,
     /// Its place among all of them.
@@ -151,16 +165,18 @@ struct Mutant<'a> {
 
 impl Mutant<'_> {
     /// What became of it, tested now or earlier.
-    fn test(&self, folder: &Path, packages: &[&str], baseline: bool) -> Result<&'static str, Error> {
+    fn test(&self, folder: &Path, stage: &Stage, baseline: bool) -> Result<&'static str, Error> {
         if let Some(outcome) = self.outcome(folder) {
             return Ok(outcome);
         }
         std::fs::create_dir_all(folder)?;
         copy_sources()?;
         let mut command = mutants();
-        command.args(["--file", FILES, "--shard", &self.shard, "--timeout", TIMEOUT, "--output"]).arg(folder);
+        command
+            .args(["--file", FILES, "--shard", &self.shard, "--timeout", stage.timeout, "--output"])
+            .arg(folder);
         command.args(["--baseline", if baseline { "run" } else { "skip" }]);
-        for package in packages {
+        for package in stage.packages {
             command.args(["--test-package", package]);
         }
         // It ends with a code of its own when a mutant is missed; what it lists tells whether it got through.
@@ -239,7 +255,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("mutants.out")).unwrap();
         std::fs::write(folder.path().join("mutants.out/missed.txt"), "core/src/gp.rs:1:1: a\n").unwrap();
         let mutant = |name| Mutant { name, shard: "0/2".into() };
-        assert_eq!(mutant("core/src/gp.rs:1:1: a").test(folder.path(), OWN, true), Ok("missed"));
+        assert_eq!(mutant("core/src/gp.rs:1:1: a").test(folder.path(), &STAGES[0], true), Ok("missed"));
         assert_eq!(mutant("core/src/gp.rs:1:1: b").outcome(folder.path()), None);
     }
 
