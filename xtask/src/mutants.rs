@@ -34,7 +34,7 @@ const OUTCOMES: [&str; 4] = ["caught", "timeout", "missed", "unviable"];
 
 /// Tests a sample of at least so many mutants of `core/src`, and prints what was missed.
 pub fn measure(sample: usize) -> Result<(), Error> {
-    crates_io("cargo-mutants", &["--debug"])?;
+    crates_io("cargo-mutants", &[])?;
     copy_sources()?;
     let all = list()?;
     let chosen = choose(&all, sample);

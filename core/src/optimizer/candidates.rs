@@ -268,6 +268,10 @@ impl State<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Ask, Dimension, Fidelity, Floor, Level, Method, ModelSettings, Scaling, SearchSettings, Settings,
+        TransferSettings, memory,
+    };
     extern crate std;
     use std::vec::Vec;
 
@@ -284,5 +288,96 @@ mod tests {
         let best: Vec<(f32, f32)> =
             candidates.best.iter().map(|choice| (choice.x[0], choice.score)).collect();
         assert_eq!(best, [(0.2, 5.0), (0.6, 3.0), (0.1, 2.0), (0.3, 2.0)]);
+    }
+
+    const CUBE: &[Dimension<'static>] = &[Dimension::Interval { low: 0.0, high: 1.0 }; 4];
+    const PROBLEM: Problem<'static> = Problem {
+        dimensions: CUBE,
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+        budget: 100.0,
+        deployed: Some(&[0.5; 4]),
+        ..Problem::PLAIN
+    };
+    const COUNT: usize = 256;
+    const BEST: Range<usize> = 0..4;
+    const BAD: Range<usize> = 16..24;
+
+    /// Of 24 points measured before the task the first four are the best, the last eight bad. Hands over the candidates of the
+    /// second query (the first is the point in use), and those points.
+    fn candidates(floor: Option<Floor>) -> (Vec<[f32; 4]>, Vec<[f32; 4]>) {
+        let mut memory = std::boxed::Box::new(<memory!(
+            dimensions: 4, fidelities: 1, observations: 40, particles: 1, map: Ard, candidates: COUNT
+        )>::new());
+        let search = SearchSettings { initial: 0, candidates: COUNT, ..Settings::DEFAULT.search };
+        let transfer = TransferSettings { carried: 0, ..Settings::DEFAULT.transfer };
+        let scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
+        let model = ModelSettings { scaling, ..Settings::DEFAULT.model };
+        let settings = Settings { model, search, transfer, ..Settings::DEFAULT }.with_method(Method::MfMes);
+        let mut tuner = memory.start(Problem { floor, ..PROBLEM }, settings, 1).unwrap();
+        let mut random = Random::new(9, 0, 0, Purpose::Candidates, 0);
+        let past: Vec<[f32; 4]> = (0..24).map(|_| core::array::from_fn(|_| random.uniform())).collect();
+        for (i, point) in past.iter().enumerate() {
+            let y = if BEST.contains(&i) {
+                2.0
+            } else if BAD.contains(&i) {
+                -2.0
+            } else {
+                1.0
+            };
+            tuner.add_past(point, 0, y).unwrap();
+        }
+        let Ask::Query(first) = tuner.ask() else { panic!("the point in use is asked first") };
+        tuner.tell(first, 1.0).unwrap();
+        let Ask::Query(_) = tuner.ask() else { panic!("there is budget left") };
+        tuner.state.fill_candidates();
+        let points = &tuner.state.memory.candidates.points;
+        let found = (0..tuner.state.memory.candidates.len).map(|i| core::array::from_fn(|j| points[(j, i)]));
+        (found.collect(), past)
+    }
+
+    fn distance(a: &[f32; 4], b: &[f32; 4]) -> f32 {
+        a.iter().zip(b).fold(0.0, |largest, (a, b)| (a - b).abs().max(largest))
+    }
+
+    /// How many of the points lie within `radius` of a centre.
+    fn near(points: &[[f32; 4]], centres: &[[f32; 4]], radius: f32) -> usize {
+        points.iter().filter(|x| centres.iter().any(|centre| distance(x, centre) < radius)).count()
+    }
+
+    #[test]
+    fn a_quarter_of_the_candidates_lies_around_the_best_observed_the_rest_anywhere() {
+        let (found, past) = candidates(None);
+        assert_eq!(found.len(), COUNT);
+        let (some, rest) = found.split_at(COUNT / 4);
+        assert_eq!(near(some, &past[BEST], 0.5), COUNT / 4);
+        // The four themselves, and around each at three distances.
+        assert_eq!(near(some, &past[BEST], 1e-6), 4);
+        let at = [0.02, 0.06, 0.5].map(|radius| near(some, &past[BEST], radius));
+        assert!(at[0] > 12 && at[1] > at[0] + 6 && at[2] > at[1] + 6, "{at:?}");
+        assert!(past[BEST].iter().all(|centre| near(some, &[*centre], 0.06) > 5));
+        let halves = (0..4).map(|j| rest.iter().filter(|x| x[j] < 0.5).count());
+        assert!(
+            halves.clone().all(|below| below.abs_diff(rest.len() / 2) < 16),
+            "{:?}",
+            halves.collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn with_a_floor_three_quarters_lie_around_what_was_found_good() {
+        let (found, past) = candidates(Some(Floor { level: Level::Value(0.0), risk: 0.05 }));
+        assert_eq!(found.len(), COUNT);
+        let some = &found[..COUNT * 3 / 4];
+        assert_eq!(near(some, &[[0.5; 4]], 1e-6), 1, "the point in use");
+        // Close by, where it is clear around what; every other one around one of the four best.
+        let (best, good, bad) = (
+            near(some, &past[BEST], 0.05),
+            near(some, &past[4..BAD.start], 0.05),
+            near(some, &past[BAD], 0.05),
+        );
+        assert!(best > 40 && good > 20 && good < best, "{best} {good}");
+        assert_eq!(bad, 0);
+        let wide = some.iter().filter(|x| past.iter().all(|centre| distance(x, centre) > 0.1)).count();
+        assert!(wide > 20, "{wide} farther away");
     }
 }

@@ -82,3 +82,28 @@ fn every_setting_is_in_the_fingerprint() {
         assert_ne!(print(Settings::DEFAULT), print(other), "{other:?}");
     }
 }
+
+/// As the documentation of each says.
+#[test]
+fn presets_differ_where_they_are_meant_to() {
+    let (default, paper, live, deep) = (Settings::DEFAULT, Settings::PAPER, Settings::LIVE, Settings::DEEP);
+    let as_default = Settings {
+        transfer: TransferSettings { beta: 1.0, memory_after: 0.4, ..live.transfer },
+        search: SearchSettings { information: Information::Correlated, ..live.search },
+        ..live
+    };
+    assert_eq!(as_default, default);
+    assert_eq!((live.transfer.beta, live.transfer.memory_after), (0.0, 0.0));
+    assert_eq!(live.search.information, Information::Paper);
+
+    assert_eq!((deep.model.map, deep.model.particles), (paper.model.map, paper.model.particles));
+    assert_eq!(deep.model.prior.weights, Weights::PerInput(1.5));
+    assert_eq!(deep.model.prior.signal, default.model.prior.signal);
+    assert_eq!(deep.model.prior.gamma, default.model.prior.gamma);
+    assert_eq!(deep.model.scaling, Scaling::Initial);
+    assert!(matches!(deep.learning.step, Step::Langevin { .. }) && deep.learning.steps_per_round > 0);
+    let transfer = TransferSettings { beta: 0.05, kde_bandwidth: 0.05, ..paper.transfer };
+    assert_eq!(deep.transfer, transfer);
+    assert_eq!(deep.transfer.carried, 0);
+    assert_eq!(deep.search, SearchSettings { candidates: 256, ..default.search });
+}

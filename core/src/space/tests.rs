@@ -1,4 +1,5 @@
 use super::*;
+extern crate std;
 
 const ALPHA: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
 const POWER: Dimension<'static> = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
@@ -16,6 +17,7 @@ fn levels_survive_the_round_trip() {
     }
     assert_eq!(POWER.value(POWER.unit_of_level(51)), -100.0);
     assert_eq!(ALPHA.value(0.66), 0.7);
+    assert_eq!(ALPHA.unit_of_level(8), 1.0, "beyond the last level is the last");
 }
 
 #[test]
@@ -88,4 +90,41 @@ fn small_spaces_are_enumerated_whole() {
     let mut x = [0.0; 2];
     enumerate(&space, 17, &mut x);
     assert_eq!(x, [0.4, 1.0]);
+}
+
+#[test]
+fn whatever_decides_queries_is_in_the_fingerprint() {
+    let dimensions = [POWER];
+    let fidelities = [Fidelity { cost: 10.0, samples: 10, noise: 0.1 }];
+    let problem =
+        Problem { dimensions: &dimensions, fidelities: &fidelities, budget: 100.0, ..Problem::PLAIN };
+    let of = |problem: &Problem<'_>| {
+        let mut words = std::vec::Vec::new();
+        problem.fingerprint(|word| words.push(word));
+        words
+    };
+    let floor = |level, risk| Some(Floor { level, risk });
+    let limit = |at_most| [Limit { coefficients: &[1.0], at_most }];
+    let (wide, narrow) = (limit(0.0), limit(-50.0));
+    let variants = [
+        problem,
+        Problem { budget: 101.0, ..problem },
+        Problem { goal: Goal::Minimise, ..problem },
+        Problem { tolerance: 0.1, ..problem },
+        Problem { tolerance: 0.2, ..problem },
+        Problem { floor: floor(Level::Value(0.1), 0.05), ..problem },
+        Problem { floor: floor(Level::Value(0.2), 0.05), ..problem },
+        Problem { floor: floor(Level::Drop(0.1), 0.05), ..problem },
+        Problem { floor: floor(Level::Share(0.1), 0.05), ..problem },
+        Problem { floor: floor(Level::Share(0.1), 0.10), ..problem },
+        Problem { limits: &wide, ..problem },
+        Problem { limits: &narrow, ..problem },
+        Problem { dimensions: &[ALPHA], ..problem },
+        Problem { fidelities: &[Fidelity { cost: 10.0, samples: 10, noise: 0.2 }], ..problem },
+    ];
+    for (i, one) in variants.iter().enumerate() {
+        for (j, other) in variants.iter().enumerate() {
+            assert_eq!(of(one) == of(other), i == j, "{i} and {j}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Values remembered of earlier tasks take part in the model, with the standard deviation that is set.
+//! Values remembered of earlier tasks take part in the model, with the standard deviation that is set; particles go on where they are to.
 
 use foretune_core::{Problem, SearchSettings, Settings, TransferSettings};
 
@@ -46,5 +46,21 @@ fn remembered_values_count_as_measurements_with_the_deviation_that_is_set() {
             let gap = (mean_with(&tasks, &settings, other) - expected).abs();
             assert!(gap > 3e-3, "set {set}, {other:?}: {gap}");
         }
+    }
+}
+
+/// What the second task's particles are before its first answer, if the first task's answers are so many times the hill's.
+fn second_start(settings: Settings, times: f64) -> Vec<Vec<f64>> {
+    let answers = |task, x, fidelity| times * hill(task, x, fidelity);
+    tune(PROBLEM, settings, SEED, 2, answers)[1].asked[0].particles.clone()
+}
+
+#[test]
+fn particles_of_one_task_are_the_start_of_the_next_unless_they_are_drawn_anew() {
+    for carry_particles in [true, false] {
+        let transfer = TransferSettings { carry_particles, ..SETTINGS.transfer };
+        let settings = Settings { transfer, ..SETTINGS };
+        let same = second_start(settings, 1.0) == second_start(settings, -1.0);
+        assert_eq!(same, !carry_particles, "carried: {carry_particles}");
     }
 }
