@@ -488,6 +488,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_far_has_a_kernel_of_exactly_zero() {
+        for h in [0.1, 1.0 / 1.326, 3.0] {
+            let far = far(Bandwidth::Fixed(h));
+            assert_eq!(math::exp(-h * far), 0.0);
+            assert!(math::exp(-h * 0.9 * far) > 0.0, "and not much nearer than need be");
+        }
+    }
+
+    #[test]
     fn one_particle_is_gradient_ascent() {
         let mut pairs = [[0.0; MAX_PARTICLES]; MAX_PARTICLES];
         let h = bandwidth(Bandwidth::Median, &pairs, 1);
