@@ -160,3 +160,27 @@ fn steps_with_noise_sample_the_prior_where_plain_ones_collapse_to_its_mode() {
     let climbed = mean_square(Step::Plain { rate: 0.02 });
     assert!(climbed < 0.3, "{climbed}");
 }
+
+/// Steps that sample are in units of the task's prior: in a later task as narrow as the density estimate.
+#[test]
+fn steps_with_noise_are_as_wide_as_the_tasks_prior_allows() {
+    let (rate, kde_bandwidth) = (0.2, 0.05);
+    let settings = Settings {
+        learning: LearningSettings { step: Step::Langevin { rate }, steps_per_task: 1, ..APART.learning },
+        transfer: TransferSettings { kde_bandwidth, ..APART.transfer },
+        ..APART
+    };
+    let tasks = learn(settings, 2);
+    let widths = [VARIANCE.sqrt(), f64::from(kde_bandwidth)];
+    for (task, width) in tasks.iter().zip(widths) {
+        let noise = (2.0 * f64::from(rate)).sqrt() * width;
+        for (before, after) in before_and_after(task) {
+            let moved = (after - before).abs();
+            // The noise, and a pull of the prior that is smaller than five times it.
+            assert!(moved < 6.0 * noise, "task {}: {moved} with a noise of {noise}", task.number);
+        }
+        let most =
+            before_and_after(task).iter().map(|(before, after)| (after - before).abs()).fold(0.0, f64::max);
+        assert!(most > 0.5 * noise, "task {}: {most} with a noise of {noise}", task.number);
+    }
+}
