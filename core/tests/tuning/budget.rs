@@ -268,6 +268,8 @@ fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
     assert_eq!(settled[4], 1, "one that is worth far less");
     assert_eq!(settled[5], 3, "the newest is from the unlike task: the others are asked too, and hold");
     assert_eq!(settled[6], 1, "the newest is again from a task like the others");
+    let again = counts(&[USUAL, USUAL, USUAL, USUAL, &[6.0], &[6.0, 6.0]]);
+    assert_eq!(again[5], 2, "the newest is from the unlike task, and the next is worth far less as well");
 }
 
 /// With a fixed scale and no learning on the way, the design does not depend on what is observed.
