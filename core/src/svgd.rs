@@ -488,6 +488,26 @@ mod tests {
     }
 
     #[test]
+    fn the_first_steps_of_a_running_mean_have_their_full_length() {
+        let (mut theta, mut moment) = ([0.0; 2], [0.0]);
+        for count in 1..=3 {
+            let mut drift = [3.0, -3.0];
+            shared(
+                0.1,
+                &mut matrix(&mut theta, 1),
+                &matrix(&mut drift, 1).as_view(),
+                &mut matrix(&mut moment, 1),
+                count,
+            );
+            let length = 0.1 * count as f32;
+            assert!(
+                (theta[0] - length).abs() < 1e-5 && (theta[1] + length).abs() < 1e-5,
+                "{count}: {theta:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_far_has_a_kernel_of_exactly_zero() {
         for h in [0.1, 1.0 / 1.326, 3.0] {
             let far = far(Bandwidth::Fixed(h));

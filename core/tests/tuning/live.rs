@@ -445,3 +445,19 @@ fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
     assert!(hopeless.run_task(|_| None).is_ok(), "the budget ends it");
     assert!(hopeless.recommendation().is_none());
 }
+
+#[test]
+fn the_status_says_what_the_best_is_expected_to_be_worth_in_the_users_units() {
+    let best = |times: f32| {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = memory.start(IN_USE, SETTINGS, 9).unwrap();
+        assert_eq!(tuner.status().best, None, "nothing was looked at yet");
+        tuner.run_task(|query| Some(times * objective(query))).unwrap();
+        tuner.status().best.unwrap()
+    };
+    let once = best(1.0);
+    assert!((0.3..1.2).contains(&once), "the hill is 0.9 high: {once}");
+    // Not quite ten times: the noise that is given stays the same.
+    let ratio = best(10.0) / once;
+    assert!((8.0..12.0).contains(&ratio), "{ratio}");
+}
