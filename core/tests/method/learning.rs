@@ -184,3 +184,12 @@ fn steps_with_noise_are_as_wide_as_the_tasks_prior_allows() {
         assert!(most > 0.5 * noise, "task {}: {most} with a noise of {noise}", task.number);
     }
 }
+
+#[test]
+fn nothing_is_learnt_at_the_end_of_a_task_where_nothing_is_carried_on() {
+    let alone = APART.with_method(Method::MfMes);
+    assert!(alone.learning.steps_per_task > 0);
+    for (before, after) in before_and_after(&learn(alone, 1)[0]) {
+        assert_eq!(before, after);
+    }
+}
