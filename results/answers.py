@@ -180,7 +180,7 @@ def readings():
     print("\nReadings of Fig. 3, best point tried\n\n| reading | MF-MES | Continual | MFT-MES | MFT-MES ahead of Continual |"
           " of MF-MES | of its regret in task 1 |\n|---|---|---|---|---|---|---|")
     for study in sorted(path.parent.name for path in (FOLDER / "readings").glob("*/tasks.csv")):
-        studied, tasks = load(f"readings/{study}"), range(4, 7)
+        studied, tasks = load(f"readings/{study}"), range(3, 6)
         cells = [interval(over(studied[variant], tasks)) for variant in ("mf-mes", "continual", "mft-mes")]
         cells += [difference(studied, "mft-mes", other, tasks, 0, False) for other in ("continual", "mf-mes")]
         first = over(studied["mft-mes"], [1])
