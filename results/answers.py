@@ -130,7 +130,7 @@ def cost(problem, name):
 
 
 def changed(preset, study, tasks):
-    """As [`cost`], for any two studies of one variant."""
+    """The same for any two studies of one variant."""
     if not all((FOLDER / one / "tasks.csv").exists() for one in (preset, study)):
         return ["", ""]
     base, data = (next(iter(load(one).values())) for one in (preset, study))
@@ -163,10 +163,35 @@ def deep():
             if ours in studied and other in studied:
                 cells = [difference(studied, ours, other, tasks, which, ratio(f"deep/{study}")) for which in (0, 1)]
                 print(f"| {study} | {ours} of {other} | {cells[0]} | {cells[1]} |")
+    print("\nbehind lengthscales (paired)\n\n| | | best tried | recommended |\n|---|---|---|---|")
+    beside_lengthscales("hartmann6", range(6, 11))
+    beside_lengthscales("gas", spans["gas"])
     print("\nWhat a change of the deep preset costs\n\n| changed | best tried | recommended |\n|---|---|---|")
     for study in sorted(path.parent.name for path in (FOLDER / "deep" / "ablation").glob("*/tasks.csv")):
         cells = changed("deep/ablation/preset", f"deep/ablation/{study}", range(2, 7))
         print(f"| {study} | " + " | ".join(cells) + " |")
+
+
+def beside_lengthscales(problem, tasks):
+    """By how much the deep map is behind lengthscales on the same tasks, variant by variant."""
+    studies = [f"deep/{problem}", f"deep/{problem}-lengthscales"]
+    if not all((FOLDER / study / "tasks.csv").exists() for study in studies):
+        return
+    deep, plain = (load(study) for study in studies)
+    for variant in deep:
+        pairs = [zip(over(deep[variant], tasks, which), over(plain[variant], tasks, which)) for which in (0, 1)]
+        print(f"| {problem} | {variant} | " + " | ".join(certain([a - b for a, b in pair]) for pair in pairs) + " |")
+
+
+def first_task():
+    """What is recommended before anything is carried: the preset's best tried and recommended, random search's recommended."""
+    print("\nIn the first task\n\n| family | best tried | recommended | random search: recommended | ahead |\n|---|---|---|---|---|")
+    for family in FAMILIES:
+        studied = load(f"families/{family}")
+        best, ours, theirs = (short(statistics.fmean(over(studied[variant], [1], which)))
+                              for variant, which in (("mft-mes", 0), ("mft-mes", 1), ("random", 1)))
+        ahead = difference(studied, "mft-mes", "random", [1], 1, ratio(f"families/{family}"))
+        print(f"| {family} | {best} | {ours} | {theirs} | {ahead} |")
 
 
 def difference(studied, ours, other, tasks, which, share):
@@ -208,6 +233,8 @@ def families():
         if (FOLDER / "families" / f"{family}-theta" / "tasks.csv").exists():
             cells = [against(f"families/{family}-theta", which, ["continual"]) for which in (0, 1)]
             print(f"| {family} | {cells[0][0]} | {cells[1][0]} | {cells[0][1]} | {cells[1][1]} |")
+    if (FOLDER / "families").exists():
+        first_task()
 
 
 def against(study, which, opponents):
