@@ -55,6 +55,8 @@ fn runs() -> Vec<(String, Problem<'static>, Settings)> {
     runs.push(("minimise".into(), minimise, SETTINGS));
     runs.push(("as in the paper".into(), PROBLEM, unit_signal(paper)));
     runs.push(("shared moment, initial scale, fresh look, anywhere".into(), PROBLEM, other));
+    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.3, ..SETTINGS.search };
+    runs.push(("measured before it is recommended".into(), PROBLEM, Settings { search, ..SETTINGS }));
     runs
 }
 

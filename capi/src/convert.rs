@@ -234,7 +234,9 @@ pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error>
             recommend: choose!(from.recommend, setting("recommend", "a foretune_recommend"),
                 foretune_recommend::FORETUNE_ANYWHERE => Recommend::Anywhere,
                 foretune_recommend::FORETUNE_QUERIED => Recommend::Queried,
+                foretune_recommend::FORETUNE_MEASURED => Recommend::Measured,
             ),
+            verify: from.verify,
         },
     };
     Ok((settings, from.observations as usize))
@@ -304,7 +306,12 @@ pub fn preset(settings: &Settings, observations: u32) -> foretune_settings {
         candidates: search.candidates as u32,
         refinements: search.refinements as u32,
         confirm: search.confirm,
-        recommend: foretune_recommend::FORETUNE_ANYWHERE as u32,
+        recommend: match search.recommend {
+            Recommend::Anywhere => foretune_recommend::FORETUNE_ANYWHERE as u32,
+            Recommend::Queried => foretune_recommend::FORETUNE_QUERIED as u32,
+            Recommend::Measured => foretune_recommend::FORETUNE_MEASURED as u32,
+        },
+        verify: search.verify,
     }
 }
 

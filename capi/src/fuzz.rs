@@ -387,7 +387,7 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
         (1 + u.below(4), 16 + u.below(20), 1 + u.below(5));
     (settings.steps_per_round, settings.steps_per_task) = (u.below(4), u.below(5));
     for _ in 0..u.below(4) {
-        match u.below(14) {
+        match u.below(15) {
             0 => settings.observations = u.word() % 70_000,
             1 => settings.method = u.below(7),
             2 => settings.share = u.float(&[0.5]),
@@ -400,7 +400,8 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
             9 => settings.memory_deviation = u.float(&[0.0, 0.5]),
             10 => settings.information = u.below(3),
             11 => settings.candidates = u.word(),
-            12 => settings.recommend = u.below(3),
+            12 => settings.recommend = u.below(4),
+            13 => settings.verify = u.float(&[0.0, 0.15]),
             _ => settings.steps_per_task = u.word(),
         }
     }

@@ -51,6 +51,8 @@ pub enum Recommend {
     Queried,
     /// Anywhere in the space: the highest posterior mean that the search finds.
     Anywhere,
+    /// At a point that was measured at the truth's fidelity; anywhere if none was.
+    Measured,
 }
 
 /// What the model is: a Gaussian process for each of some particles.
@@ -125,6 +127,9 @@ pub struct SearchSettings {
     pub refinements: usize,
     /// Where the recommendation may lie.
     pub recommend: Recommend,
+    /// Share of the budget, 0 to 0.5, that is kept for the end, to measure at the truth's fidelity what would be
+    /// recommended, so that a model that is wrong is found out; at least one such measurement. 0: none, as in the paper.
+    pub verify: f32,
     /// When an answer is an outlier: how many times farther from all others of the task it lies than these are apart, 2 or
     /// more. It is measured again, charged like any query, and believed if the second answer is alike; else the model
     /// sees only the second. 0: every answer is believed, as in the paper.
@@ -202,6 +207,7 @@ impl Settings {
             candidates: 512,
             refinements: 3,
             recommend: Recommend::Queried,
+            verify: 0.0,
             confirm: 0.0,
         },
     };
@@ -243,24 +249,30 @@ impl Settings {
             max_values: 10,
             candidates: 128,
             refinements: 3,
-            recommend: Recommend::Anywhere,
+            recommend: Recommend::Measured,
+            verify: 0.15,
             confirm: 30.0,
         },
     };
 
     /// The default for a system in service, with a floor: the paper's form of the information, which asks nearer to
-    /// what is known to be good; no weight on the information about `θ`, which users would pay for; and memory from the
-    /// first query on.
+    /// what is known to be good; no weight on the information about `θ`, which users would pay for; memory from the
+    /// first query on; and nothing kept for the end, since what looks best is tried all along.
     pub const LIVE: Settings = Settings {
         transfer: TransferSettings { beta: 0.0, memory_after: 0.0, ..Settings::DEFAULT.transfer },
-        search: SearchSettings { information: Information::Paper, ..Settings::DEFAULT.search },
+        search: SearchSettings {
+            information: Information::Paper,
+            recommend: Recommend::Anywhere,
+            verify: 0.0,
+            ..Settings::DEFAULT.search
+        },
         ..Settings::DEFAULT
     };
 
     /// The paper's model and method with what it takes to work: the deep map with weights whose prior's mass is a kernel
     /// that is neither white noise nor constant, a signal variance, steps that sample instead of collapsing to the
-    /// prior's mode, learning after every observation, a narrow density estimate, a small β, and what
-    /// [`Settings::DEFAULT`] recommends and discounts. Points are not carried.
+    /// prior's mode, learning after every observation, a narrow density estimate, a small β, the discount of
+    /// [`Settings::DEFAULT`], and the highest mean of all recommended. Points are not carried.
     pub const DEEP: Settings = Settings {
         model: ModelSettings {
             prior: Prior {
@@ -279,7 +291,12 @@ impl Settings {
             ..Settings::PAPER.learning
         },
         transfer: TransferSettings { beta: 0.05, kde_bandwidth: 0.05, ..Settings::PAPER.transfer },
-        search: SearchSettings { candidates: 256, ..Settings::DEFAULT.search },
+        search: SearchSettings {
+            candidates: 256,
+            recommend: Recommend::Anywhere,
+            verify: 0.0,
+            ..Settings::DEFAULT.search
+        },
         ..Settings::PAPER
     };
 
@@ -330,6 +347,7 @@ impl Settings {
             "max_values", "1 to 16": search.max_values >= 1 && search.max_values <= MAX_SAMPLES;
             "candidates", "16 or more": search.candidates >= 16;
             "refinements", "0 to 8": search.refinements <= 8;
+            "verify", "0 to 0.5": search.verify >= 0.0 && search.verify <= 0.5;
             "confirm", "0, or 2 to 1000000":
                 search.confirm == 0.0 || (search.confirm >= 2.0 && search.confirm <= 1e6);
         }
@@ -434,7 +452,8 @@ impl Settings {
             scaling,
             search.candidates as u32,
             search.refinements as u32,
-            search.recommend as u32,
+            // Up to 0.5, the highest two bits are 0.
+            search.recommend as u32 | search.verify.to_bits() << 2,
         ] {
             mix(word);
         }

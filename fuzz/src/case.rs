@@ -150,7 +150,8 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     ])?;
     search.candidates = u.int_in_range(16..=24)?;
     search.refinements = u.int_in_range(0..=2)?;
-    search.recommend = *u.choose(&[Recommend::Queried, Recommend::Anywhere])?;
+    search.recommend = *u.choose(&[Recommend::Queried, Recommend::Anywhere, Recommend::Measured])?;
+    search.verify = *u.choose(&[0.0, 0.15, 0.5])?;
     // What is remembered takes slots, too.
     if transfer.memory_deviation != 0.0 {
         transfer.carried = transfer.carried.min(SLOTS - 1 - search.initial);

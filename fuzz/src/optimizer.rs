@@ -177,10 +177,15 @@ impl Game<'_> {
         assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
         let dimensions = self.case.problem().dimensions;
         assert!(dimensions.iter().zip(best.unit()).all(|(dimension, &unit)| dimension.snap(unit) == unit));
-        if self.case.settings.search.recommend == Recommend::Queried {
-            let queried = |answer: &Record| answer.y.is_some() && answer.unit == best.unit();
-            assert!(self.model.answers.iter().any(queried), "{best:?} was never queried");
-        }
+        let truth = self.case.problem().truth();
+        let measured = |least: usize, answer: &Record| answer.y.is_some() && answer.fidelity >= least;
+        let least = match self.case.settings.search.recommend {
+            Recommend::Queried => 0,
+            Recommend::Measured if self.model.answers.iter().any(|answer| measured(truth, answer)) => truth,
+            _ => return,
+        };
+        let there = |answer: &Record| measured(least, answer) && answer.unit == best.unit();
+        assert!(self.model.answers.iter().any(there), "{best:?} was never measured at fidelity {least} or above");
     }
 
     fn tell(&mut self, y: f32) {

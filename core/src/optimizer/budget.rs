@@ -17,10 +17,11 @@ use crate::settings::Method;
 pub(super) struct Prices {
     affordable: [bool; MAX_FIDELITIES],
     price: [f32; MAX_FIDELITIES],
+    verifies: bool,
 }
 
 impl Prices {
-    /// Whether the budget is enough for a query at this fidelity.
+    /// Whether the budget is enough for a query at this fidelity, without what is kept for the truth's.
     pub fn can_pay(&self, fidelity: usize) -> bool {
         self.affordable[fidelity]
     }
@@ -28,6 +29,11 @@ impl Prices {
     /// Cost of a fidelity, or of a slot if slots are scarcer than the budget.
     pub fn price(&self, fidelity: usize) -> f32 {
         self.price[fidelity]
+    }
+
+    /// Whether all that is left is kept for measuring what would be recommended.
+    pub fn verifies(&self) -> bool {
+        self.verifies
     }
 }
 
@@ -48,13 +54,21 @@ impl State<'_> {
         let charges = self.charges();
         let left = self.problem.budget - self.total(&charges);
         let slot = left / self.memory.data.room().max(1) as f32;
-        let mut prices = Prices { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES] };
-        for (m, fidelity) in self.problem.fidelities.iter().enumerate() {
+        let (budget, truth, share) = (self.problem.budget, self.problem.truth(), self.settings.search.verify);
+        let (mut kept, mut cheapest) = (0.0, f32::INFINITY);
+        let mut prices =
+            Prices { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES], verifies: false };
+        for (m, fidelity) in self.problem.fidelities.iter().enumerate().rev() {
             let mut one_more = charges;
             one_more.counts[m] += 1;
-            prices.affordable[m] = self.total(&one_more) <= self.problem.budget;
+            prices.affordable[m] = self.total(&one_more) <= budget - kept;
             prices.price[m] = fidelity.cost.max(slot);
+            cheapest = fidelity.cost.min(cheapest);
+            if m == truth && prices.affordable[m] && share > 0.0 {
+                kept = fidelity.cost.max(share * budget);
+            }
         }
+        prices.verifies = kept > 0.0 && left < kept + cheapest;
         prices
     }
 

@@ -224,14 +224,17 @@ impl State<'_> {
         }
     }
 
-    /// All points that were observed in this task; past measurements may have been made beyond the limits.
-    pub fn observed_candidates(&mut self) {
+    /// All points that were observed in this task, at fidelity `least` or above, and whether there are any; past
+    /// measurements may have been made beyond the limits.
+    pub fn observed_candidates(&mut self, least: usize) -> bool {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         candidates.len = 0;
         let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
-        for i in (self.task.remembered..data.len()).filter(admits) {
+        let fine = |i: &usize| usize::from(data.fidelity()[*i]) >= least;
+        for i in (self.task.remembered..data.len()).filter(admits).filter(fine) {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
+        candidates.len > 0
     }
 
     /// New candidates around the best ones.

@@ -60,6 +60,9 @@ impl State<'_> {
     fn next_search(&mut self) -> Next {
         let coin = |c: f32| self.random(Purpose::Coin, 0).uniform() < c;
         let objective = match self.settings.method {
+            Method::MfMes | Method::Continual | Method::MftMes if self.prices().verifies() => {
+                Objective::Verify
+            }
             Method::MfMes | Method::Continual => Objective::Combined { beta: 0.0 },
             Method::MftMes => Objective::Combined { beta: self.settings.transfer.beta },
             Method::Separation { c } if coin(c) => Objective::Optimum,

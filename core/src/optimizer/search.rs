@@ -35,6 +35,8 @@ pub(super) enum Objective {
     Parameters,
     /// Highest mean at the truth's fidelity: the recommendation.
     Mean,
+    /// The same, to be measured there before it is recommended.
+    Verify,
     /// What the point in use and the last trial are worth.
     Trial,
 }
@@ -76,15 +78,16 @@ const START: Stage = Stage::Factor { first: 0 };
 impl Search {
     /// Chooses the candidates.
     pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
-        let queried = objective == Objective::Mean && state.settings.search.recommend == Recommend::Queried;
-        let whole = if objective == Objective::Trial {
-            state.judged_candidates();
-            true
-        } else if queried {
-            state.observed_candidates();
-            true
-        } else {
-            state.fill_candidates()
+        let whole = match (objective, state.settings.search.recommend) {
+            (Objective::Trial, _) => {
+                state.judged_candidates();
+                true
+            }
+            (Objective::Mean, Recommend::Queried) => state.observed_candidates(0),
+            (Objective::Mean, Recommend::Measured) => {
+                state.observed_candidates(state.problem.truth()) || state.fill_candidates()
+            }
+            _ => state.fill_candidates(),
         };
         state.memory.candidates.best.clear();
         state.memory.candidates.clear_sums();
@@ -318,6 +321,7 @@ impl Search {
                 let limited = state.settings.transfer.limited;
                 sums.score(beta, limited, information_noise, prices.price(m), self.used)
             }
+            Objective::Verify => sums.mean,
             Objective::Optimum => sums.information,
             Objective::Parameters => sums.transfer(information_noise, self.used),
         };

@@ -27,6 +27,8 @@ fn bad_values_are_refused_by_the_name_of_the_field_to_change() {
         (with(|s| s.search.candidates = 3), "candidates"),
         (with(|s| s.search.confirm = 1.0), "confirm"),
         (with(|s| s.search.confirm = f32::NAN), "confirm"),
+        (with(|s| s.search.verify = 0.51), "verify"),
+        (with(|s| s.search.verify = f32::NAN), "verify"),
         (with(|s| s.transfer.memory_deviation = -1.0), "memory_deviation"),
         (with(|s| s.transfer.memory_after = f32::NAN), "memory_after"),
         (with(|s| s.model.scaling = Scaling::Fixed { mean: 0.0, deviation: 0.0 }), "scaling"),
@@ -78,6 +80,8 @@ fn every_setting_is_in_the_fingerprint() {
         with(|s| s.search.refinements = 1),
         with(|s| s.search.recommend = Recommend::Queried),
         with(|s| s.search.confirm = 0.0),
+        with(|s| s.search.verify = 0.1),
+        with(|s| s.search.recommend = Recommend::Anywhere),
     ] {
         assert_ne!(print(Settings::DEFAULT), print(other), "{other:?}");
     }
@@ -89,12 +93,18 @@ fn presets_differ_where_they_are_meant_to() {
     let (default, paper, live, deep) = (Settings::DEFAULT, Settings::PAPER, Settings::LIVE, Settings::DEEP);
     let as_default = Settings {
         transfer: TransferSettings { beta: 1.0, memory_after: 0.4, ..live.transfer },
-        search: SearchSettings { information: Information::Correlated, ..live.search },
+        search: SearchSettings {
+            information: Information::Correlated,
+            recommend: Recommend::Measured,
+            verify: 0.15,
+            ..live.search
+        },
         ..live
     };
     assert_eq!(as_default, default);
     assert_eq!((live.transfer.beta, live.transfer.memory_after), (0.0, 0.0));
     assert_eq!(live.search.information, Information::Paper);
+    assert_eq!((live.search.recommend, live.search.verify), (Recommend::Anywhere, 0.0));
 
     assert_eq!((deep.model.map, deep.model.particles), (paper.model.map, paper.model.particles));
     assert_eq!(deep.model.prior.weights, Weights::PerInput(1.5));
@@ -105,5 +115,6 @@ fn presets_differ_where_they_are_meant_to() {
     let transfer = TransferSettings { beta: 0.05, kde_bandwidth: 0.05, ..paper.transfer };
     assert_eq!(deep.transfer, transfer);
     assert_eq!(deep.transfer.carried, 0);
-    assert_eq!(deep.search, SearchSettings { candidates: 256, ..default.search });
+    let search = SearchSettings { recommend: Recommend::Anywhere, verify: 0.0, ..default.search };
+    assert_eq!(deep.search, SearchSettings { candidates: 256, ..search });
 }

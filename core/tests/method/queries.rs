@@ -69,7 +69,7 @@ impl Table {
     }
 }
 
-fn same(a: Point, b: Point) -> bool {
+pub fn same(a: Point, b: Point) -> bool {
     (a[0] - b[0]).abs() + (a[1] - b[1]).abs() < 1e-6
 }
 

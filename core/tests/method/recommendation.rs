@@ -1,10 +1,10 @@
-//! The recommendation is the point with the highest mean at the truth's fidelity.
+//! The recommendation is the point with the highest mean at the truth's fidelity, and may be measured before.
 
 use foretune_core::{Recommend, SearchSettings, Settings};
 
 use crate::oracle::{Point, Posterior, mean};
-use crate::queries::hill;
-use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, space, tune};
+use crate::queries::{hill, same};
+use crate::tuner::{Asked, PROBLEM, SEED, SETTINGS, Task, models, space, tune};
 
 /// Mean over particles at the truth's fidelity.
 fn mean_at(task: &Task, settings: &Settings, x: Point) -> f64 {
@@ -14,17 +14,45 @@ fn mean_at(task: &Task, settings: &Settings, x: Point) -> f64 {
 
 #[test]
 fn the_recommendation_is_what_the_particles_think_best_at_the_truths_fidelity() {
-    for recommend in [Recommend::Anywhere, Recommend::Queried] {
+    for recommend in [Recommend::Anywhere, Recommend::Queried, Recommend::Measured] {
         let settings = Settings { search: SearchSettings { recommend, ..SETTINGS.search }, ..SETTINGS };
         for task in &tune(PROBLEM, settings, SEED, 3, hill) {
             let among = match recommend {
                 Recommend::Queried => task.known.iter().map(|o| o.point).collect(),
-                _ => space(),
+                Recommend::Measured => {
+                    task.known.iter().filter(|o| o.fidelity == 1).map(|o| o.point).collect()
+                }
+                Recommend::Anywhere => space(),
             };
             let best = among.iter().map(|x| mean_at(task, &settings, *x)).fold(f64::MIN, f64::max);
             let own = mean_at(task, &settings, task.best);
             assert!(best - own < 1e-3, "{recommend:?}, task {}: {own}, but {best}", task.number);
             assert!((task.best_mean - own).abs() < 1e-3, "it says {}, but is {own}", task.best_mean);
+        }
+    }
+}
+
+/// What is kept goes, measurement by measurement, to the point with the highest mean of those not measured yet.
+#[test]
+fn the_last_of_the_budget_measures_what_would_be_recommended() {
+    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.4, ..SETTINGS.search };
+    let settings = Settings { search, ..SETTINGS };
+    let kept = 0.4 * f64::from(PROBLEM.budget);
+    let [cheapest, truth] = PROBLEM.fidelities else { unreachable!("two fidelities") };
+    for task in &tune(PROBLEM, settings, SEED, 2, hill) {
+        let last = |asked: &&Asked| asked.left < kept + f64::from(cheapest.cost);
+        let verifying: Vec<_> =
+            task.decided().filter(last).filter(|asked| asked.left >= f64::from(truth.cost)).collect();
+        assert!(verifying.len() >= 2, "task {}: {}", task.number, verifying.len());
+        for asked in verifying {
+            assert_eq!(asked.fidelity, 1);
+            let models = models(&asked.particles, &settings);
+            let particles: Vec<_> = models.iter().map(|model| Posterior::new(model, &asked.known)).collect();
+            let mean_at = |x: Point| mean(particles.iter().map(|particle| particle.at(x, 1, 1).mean));
+            let new = |x: &Point| asked.known.iter().all(|o| o.fidelity != 1 || !same(o.point, *x));
+            let best = space().into_iter().filter(new).map(mean_at).fold(f64::MIN, f64::max);
+            let own = mean_at(asked.point);
+            assert!(best - own < 1e-3, "task {}, round {}: {own}, but {best}", task.number, asked.round);
         }
     }
 }

@@ -63,6 +63,7 @@ pub const SETTINGS: Settings = Settings {
         candidates: LEVELS as usize * LEVELS as usize,
         refinements: 0,
         recommend: Recommend::Anywhere,
+        verify: 0.0,
         confirm: 0.0,
     },
     learning: LearningSettings {

@@ -68,6 +68,36 @@ fn without_money_only_the_initial_points_are_asked() {
     }
 }
 
+/// Nothing but the truth's fidelity is asked from what is kept, while that can be paid; what remains buys cheaper ones.
+#[test]
+fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
+    let costs = |budget, verify, method| {
+        let search = SearchSettings { verify, ..SETTINGS.search };
+        let settings = Settings { search, ..SETTINGS }.with_method(method);
+        let (queries, stop) = toy_task(Problem { budget, ..PROBLEM }, settings);
+        assert_eq!(stop, Stop::Budget);
+        searched(&queries).map(|query| PROBLEM.fidelities[query.fidelity].cost).collect::<Vec<f32>>()
+    };
+    for method in [Method::MfMes, Method::Continual, Method::MftMes] {
+        // 5 is a measurement at the truth's fidelity; a share below that keeps one.
+        for (budget, verify, kept) in
+            [(31.0, 0.5, 15.5), (31.0, 0.2, 6.2), (31.0, 0.01, 5.0), (6.0, 0.5, 5.0)]
+        {
+            let mut left = budget;
+            for cost in costs(budget, verify, method) {
+                assert!(
+                    cost == 5.0 || left < 5.0 || left - cost >= kept,
+                    "{method:?}: {cost} of {left}, {kept} kept"
+                );
+                left -= cost;
+            }
+            assert!((0.0..1.0).contains(&left), "{left} left");
+        }
+        // Too little for the truth's fidelity: nothing can be kept for it.
+        assert_eq!(costs(4.0, 0.5, method).iter().sum::<f32>(), 4.0);
+    }
+}
+
 #[test]
 fn without_initial_points_the_search_starts_at_once() {
     for method in METHODS {

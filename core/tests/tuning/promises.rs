@@ -119,7 +119,13 @@ fn settings() -> impl Strategy<Value = Settings> {
         prop::sample::select(vec![0.0, 0.01, 1.0]),
         prop::sample::select(vec![0.0, 0.4, 1.0]),
     );
-    let search = (looking_back, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, prop::bool::ANY);
+    let recommend = prop::sample::select(vec![
+        (Recommend::Queried, 0.0),
+        (Recommend::Anywhere, 0.0),
+        (Recommend::Measured, 0.15),
+        (Recommend::Anywhere, 0.5),
+    ]);
+    let search = (looking_back, 0usize..=8, 16usize..=32, 0usize..=2, prop::bool::ANY, recommend);
     (model, learning, search).prop_map(|(model, learning, search)| {
         let (prior, method, deep, particles, beta, correlated, max_values) = model;
         let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
@@ -129,7 +135,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             candidates,
             refinements,
             carry_particles,
-            anywhere,
+            (recommend, verify),
         ) = search;
         Settings {
             model: ModelSettings {
@@ -155,8 +161,9 @@ fn settings() -> impl Strategy<Value = Settings> {
                 initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
                 candidates,
                 refinements,
-                recommend: if anywhere { Recommend::Anywhere } else { Recommend::Queried },
-                confirm: if anywhere { 30.0 } else { 2.0 },
+                recommend,
+                verify,
+                confirm: if recommend == Recommend::Anywhere { 30.0 } else { 2.0 },
             },
             learning: LearningSettings { step, bandwidth, steps_per_round, steps_per_task },
             ..Settings::DEFAULT

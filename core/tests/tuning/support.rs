@@ -64,6 +64,7 @@ pub const SETTINGS: Settings = Settings {
         candidates: 32,
         refinements: 2,
         recommend: Recommend::Queried,
+        verify: 0.0,
         confirm: 0.0,
     },
     learning: LearningSettings {

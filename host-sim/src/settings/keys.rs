@@ -113,8 +113,14 @@ keys! { |s|
         "points at which the acquisition is looked at, before refinement";
     refinements: core.search.refinements, whole(0..=8), "how often the search is refined around its best candidates";
     recommend: core.search.recommend,
-        words(&[("queried", Recommend::Queried), ("anywhere", Recommend::Anywhere)]),
-        "where the recommendation may lie";
+        words(&[
+            ("queried", Recommend::Queried),
+            ("anywhere", Recommend::Anywhere),
+            ("measured", Recommend::Measured),
+        ]),
+        "where the recommendation may lie: at a point tried, anywhere, or at one measured at the truth's fidelity";
+    verify: core.search.verify, number(0.0..=0.5),
+        "share of the budget kept for the end, to measure at the truth's fidelity what would be recommended";
     confirm: core.search.confirm, zero_or(2.0..=1e6),
         "an answer so many times farther from all others than these are apart is measured again before it is believed; \
          0 for never";

@@ -283,6 +283,7 @@ mod tests {
             ("recommend", "nowhere"),
             ("information", "none"),
             ("confirm", "1"),
+            ("verify", "0.6"),
         ] {
             let error = setup(Preset::Default).set(key, value).unwrap_err().to_string();
             assert!(error.contains(&format!("`{key}`")) && !error.contains('\n'), "{error}");
