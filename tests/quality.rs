@@ -31,11 +31,11 @@ fn regret(problem: &str) -> f64 {
 #[test]
 fn hartmann_6_is_solved_to_less_than_half_a_unit_after_four_tasks() {
     let regret = regret("hartmann6");
-    assert!(regret < 0.5, "mean regret {regret} (measured: 0.28; at random: 2.2)");
+    assert!(regret < 0.5, "mean regret {regret} (measured: 0.34; at random: 2.2)");
 }
 
 #[test]
 fn the_gas_source_is_found_to_a_third_of_the_datas_energy_after_four_tasks() {
     let regret = regret("gas");
-    assert!(regret < 0.33, "mean regret {regret} (measured: 0.16; at random: 0.73)");
+    assert!(regret < 0.33, "mean regret {regret} (measured: 0.11; at random: 0.73)");
 }

@@ -1,7 +1,7 @@
 //! Ask and tell, over a sequence of tasks, in bounded slices of work.
 //!
-//! One task: initial points, carried points, then queries by the acquisition until budget or slots are used up; then
-//! learning at its end, and a recommendation. [`Optimizer::advance`] does one slice; [`Optimizer::ask`] is the loop
+//! One task: initial points, carried points, then queries by the acquisition until budget or slots are used up, the last
+//! ones at what would be recommended ([`verify`](crate::SearchSettings::verify)); then learning, and a recommendation. [`Optimizer::advance`] does one slice; [`Optimizer::ask`] is the loop
 //! around it. Alg. 1 and Alg. 2 of the paper, and its variants of Eq. (42), (43), (59), (60), are choices of
 //! [`Method`](crate::settings::Method).
 //!
