@@ -181,7 +181,7 @@ impl Game<'_> {
         let measured = |least: usize, answer: &Record| answer.y.is_some() && answer.fidelity >= least;
         let least = match self.case.settings.search.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured if self.model.answers.iter().any(|answer| measured(truth, answer)) => truth,
+            Recommend::Measured if truth > 0 && self.model.answers.iter().any(|answer| measured(truth, answer)) => truth,
             _ => return,
         };
         let there = |answer: &Record| measured(least, answer) && answer.unit == best.unit();

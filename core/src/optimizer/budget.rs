@@ -64,7 +64,7 @@ impl State<'_> {
             prices.affordable[m] = self.total(&one_more) <= budget - kept;
             prices.price[m] = fidelity.cost.max(slot);
             cheapest = fidelity.cost.min(cheapest);
-            if m == truth && prices.affordable[m] && share > 0.0 {
+            if m == truth && m > 0 && prices.affordable[m] && share > 0.0 {
                 kept = fidelity.cost.max(share * budget);
             }
         }

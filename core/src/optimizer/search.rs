@@ -85,7 +85,8 @@ impl Search {
             }
             (Objective::Mean, Recommend::Queried) => state.observed_candidates(0),
             (Objective::Mean, Recommend::Measured) => {
-                state.observed_candidates(state.problem.truth()) || state.fill_candidates()
+                let truth = state.problem.truth();
+                truth > 0 && state.observed_candidates(truth) || state.fill_candidates()
             }
             _ => state.fill_candidates(),
         };

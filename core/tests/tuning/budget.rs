@@ -93,6 +93,12 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
             }
             assert!((0.0..1.0).contains(&left), "{left} left");
         }
+        // With one fidelity there is nothing to keep it from: the queries are the same.
+        let only = Problem { fidelities: &PROBLEM.fidelities[2..], ..PROBLEM };
+        let search = SearchSettings { verify: 0.5, recommend: Recommend::Anywhere, ..SETTINGS.search };
+        let keeping = Settings { search, ..SETTINGS }.with_method(method);
+        let free = Settings { search: SearchSettings { verify: 0.0, ..search }, ..keeping };
+        assert_eq!(toy_task(only, keeping), toy_task(only, free));
         // Too little for the truth's fidelity: nothing can be kept for it.
         assert_eq!(costs(4.0, 0.5, method).iter().sum::<f32>(), 4.0);
     }
