@@ -48,6 +48,12 @@ def over(data, tasks, which=0):
     return [statistics.fmean(tried[task][which] for task in tasks) for _, tried in sorted(data.items())]
 
 
+def ahead(study, ours, theirs, tasks, which):
+    """By how much one set of results is ahead of another on the same tasks, experiment by experiment."""
+    pairs = zip(over(ours, tasks, which), over(theirs, tasks, which))
+    return [a - b if ratio(study) else b - a for a, b in pairs]
+
+
 def show(study, tasks):
     if not (FOLDER / study / "tasks.csv").exists():
         return
@@ -99,10 +105,7 @@ def paired(study, tasks):
         return
     studied = load(study)
     for other in [variant for variant in studied if variant != "mft-mes"]:
-        columns = []
-        for which in (0, 1):
-            ours, theirs = over(studied["mft-mes"], tasks, which), over(studied[other], tasks, which)
-            columns.append(interval([a - b if study == "rrm" else b - a for a, b in zip(ours, theirs)]))
+        columns = [interval(ahead(study, studied["mft-mes"], studied[other], tasks, which)) for which in (0, 1)]
         print(f"| {study} | {other} | {tasks[0]}-{tasks[-1]} | {columns[0]} | {columns[1]} |")
 
 
@@ -135,12 +138,9 @@ def changed(preset, study, tasks):
         return ["", ""]
     base, data = (next(iter(load(one).values())) for one in (preset, study))
     base = {experiment: tried for experiment, tried in base.items() if experiment in data}
-    cells = []
-    for which in (0, 1):
-        ours, theirs = over(base, tasks, which), over(data, tasks, which)
-        loss = [a - b if ratio(study) else b - a for a, b in zip(ours, theirs)]
-        cells.append(interval(ours) if study == preset else certain(loss))
-    return cells
+    if study == preset:
+        return [interval(over(base, tasks, which)) for which in (0, 1)]
+    return [certain(ahead(study, base, data, tasks, which)) for which in (0, 1)]
 
 
 def certain(values):
@@ -161,7 +161,7 @@ def deep():
         studied, tasks = load(f"deep/{study}"), spans.get(study.split("-")[0], range(6, 11))
         for ours, other in (("mft-mes", "continual"), ("mft-mes", "mf-mes-ten"), ("continual", "mf-mes-ten")):
             if ours in studied and other in studied:
-                cells = [difference(studied, ours, other, tasks, which, ratio(f"deep/{study}")) for which in (0, 1)]
+                cells = [certain(ahead(f"deep/{study}", studied[ours], studied[other], tasks, which)) for which in (0, 1)]
                 print(f"| {study} | {ours} of {other} | {cells[0]} | {cells[1]} |")
     print("\nbehind lengthscales (paired)\n\n| | | best tried | recommended |\n|---|---|---|---|")
     beside_lengthscales("hartmann6", range(6, 11))
@@ -179,8 +179,8 @@ def beside_lengthscales(problem, tasks):
         return
     deep, plain = (load(study) for study in studies)
     for variant in deep:
-        pairs = [zip(over(deep[variant], tasks, which), over(plain[variant], tasks, which)) for which in (0, 1)]
-        print(f"| {problem} | {variant} | " + " | ".join(certain([a - b for a, b in pair]) for pair in pairs) + " |")
+        cells = [certain(ahead(studies[1], plain[variant], deep[variant], tasks, which)) for which in (0, 1)]
+        print(f"| {problem} | {variant} | " + " | ".join(cells) + " |")
 
 
 def first_task():
@@ -190,14 +190,8 @@ def first_task():
         studied = load(f"families/{family}")
         best, ours, theirs = (short(statistics.fmean(over(studied[variant], [1], which)))
                               for variant, which in (("mft-mes", 0), ("mft-mes", 1), ("random", 1)))
-        ahead = difference(studied, "mft-mes", "random", [1], 1, ratio(f"families/{family}"))
-        print(f"| {family} | {best} | {ours} | {theirs} | {ahead} |")
-
-
-def difference(studied, ours, other, tasks, which, share):
-    """By how much one variant is ahead of another on the same tasks."""
-    pairs = zip(over(studied[ours], tasks, which), over(studied[other], tasks, which))
-    return certain([a - b if share else b - a for a, b in pairs])
+        lead = certain(ahead(f"families/{family}", studied["mft-mes"], studied["random"], [1], 1))
+        print(f"| {family} | {best} | {ours} | {theirs} | {lead} |")
 
 
 def readings():
@@ -207,7 +201,8 @@ def readings():
     for study in sorted(path.parent.name for path in (FOLDER / "readings").glob("*/tasks.csv")):
         studied, tasks = load(f"readings/{study}"), range(3, 6)
         cells = [interval(over(studied[variant], tasks)) for variant in ("mf-mes", "continual", "mft-mes")]
-        cells += [difference(studied, "mft-mes", other, tasks, 0, False) for other in ("continual", "mf-mes")]
+        cells += [certain(ahead(f"readings/{study}", studied["mft-mes"], studied[other], tasks, 0))
+                  for other in ("continual", "mf-mes")]
         first = over(studied["mft-mes"], [1])
         cells.append(certain([a - b for a, b in zip(first, over(studied["mft-mes"], tasks))]))
         print(f"| {study} | " + " | ".join(cells) + " |")
@@ -240,13 +235,11 @@ def families():
 def against(study, which, opponents):
     """The preset's mean over tasks 6 to 10; then each opponent's, with the paired difference."""
     studied, tasks = load(study), range(6, 11)
-    ours = over(studied["mft-mes"], tasks, which)
-    cells = [short(statistics.fmean(ours))]
+    cells = [short(statistics.fmean(over(studied["mft-mes"], tasks, which)))]
     for opponent in opponents:
-        theirs = over(studied[opponent], tasks, which)
-        ahead = [a - b if ratio(study) else b - a for a, b in zip(ours, theirs)]
-        mean, width = statistics.fmean(ahead), half(ahead)
-        cell = f"{short(statistics.fmean(theirs))} ({'−' if mean < 0 else '+'}{short(abs(mean))} ± {short(width)})"
+        lead = ahead(study, studied["mft-mes"], studied[opponent], tasks, which)
+        mean, width, theirs = statistics.fmean(lead), half(lead), statistics.fmean(over(studied[opponent], tasks, which))
+        cell = f"{short(theirs)} ({'−' if mean < 0 else '+'}{short(abs(mean))} ± {short(width)})"
         cells.append(f"**{cell}**" if mean < -width else cell)
     return cells
 
