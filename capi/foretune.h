@@ -300,7 +300,8 @@ enum foretune_recommend
   FORETUNE_ANYWHERE = 0,
   // At a point that was queried.
   FORETUNE_QUERIED = 1,
-  // At a point that was measured at the truth's fidelity; anywhere if none was, or if there is no other fidelity.
+  // At a point that was measured at the truth's fidelity; anywhere if none but initial points was, or if there is no other
+  // fidelity.
   FORETUNE_MEASURED = 2,
 };
 #ifndef __cplusplus
@@ -530,7 +531,7 @@ struct foretune_settings {
   // A foretune_recommend.
   uint32_t recommend;
   // Share of the budget that is kept for the end, to measure at the truth's fidelity what would be recommended, 0 to 0.5.
-  // With one fidelity nothing is kept.
+  // With one fidelity, or if one such measurement takes more than half the budget, nothing is kept.
   float verify;
   // When an answer is an outlier and measured again: how many times farther from all others of the task it lies than these
   // are apart, 2 to 1000000. 0: every answer is believed.

@@ -51,8 +51,8 @@ pub enum Recommend {
     Queried,
     /// Anywhere in the space: the highest posterior mean that the search finds.
     Anywhere,
-    /// At a point that was measured at the truth's fidelity; anywhere if none was, or if there is no other fidelity that
-    /// could mislead.
+    /// At a point that was measured at the truth's fidelity; anywhere if none but initial points was, or if there is no
+    /// other fidelity that could mislead.
     Measured,
 }
 
@@ -130,7 +130,7 @@ pub struct SearchSettings {
     pub recommend: Recommend,
     /// Share of the budget, 0 to 0.5, that is kept for the end, to measure at the truth's fidelity what would be
     /// recommended, so that a model which cheaper ones misled is found out; at least one such measurement. 0: none, as in
-    /// the paper. With one fidelity nothing is kept.
+    /// the paper. With one fidelity, or if one such measurement takes more than half the budget, nothing is kept.
     pub verify: f32,
     /// When an answer is an outlier: how many times farther from all others of the task it lies than these are apart, 2 or
     /// more. It is measured again, charged like any query, and believed if the second answer is alike; else the model

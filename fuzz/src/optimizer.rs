@@ -179,13 +179,17 @@ impl Game<'_> {
         assert!(dimensions.iter().zip(best.unit()).all(|(dimension, &unit)| dimension.snap(unit) == unit));
         let truth = self.case.problem().truth();
         let measured = |least: usize, answer: &Record| answer.y.is_some() && answer.fidelity >= least;
+        let chosen = |answer: &Record| measured(truth, answer) && answer.kind != Kind::Initial;
         let least = match self.case.settings.search.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured if truth > 0 && self.model.answers.iter().any(|answer| measured(truth, answer)) => truth,
+            Recommend::Measured if truth > 0 && self.model.answers.iter().any(chosen) => truth,
             _ => return,
         };
         let there = |answer: &Record| measured(least, answer) && answer.unit == best.unit();
-        assert!(self.model.answers.iter().any(there), "{best:?} was never measured at fidelity {least} or above");
+        assert!(
+            self.model.answers.iter().any(there),
+            "{best:?} was never measured at fidelity {least} or above"
+        );
     }
 
     fn tell(&mut self, y: f32) {

@@ -64,7 +64,8 @@ impl State<'_> {
             prices.affordable[m] = self.total(&one_more) <= budget - kept;
             prices.price[m] = fidelity.cost.max(slot);
             cheapest = fidelity.cost.min(cheapest);
-            if m == truth && m > 0 && prices.affordable[m] && share > 0.0 {
+            let worth = m > 0 && share > 0.0 && 2.0 * fidelity.cost <= budget;
+            if m == truth && prices.affordable[m] && worth {
                 kept = fidelity.cost.max(share * budget);
             }
         }

@@ -7,7 +7,7 @@ use nalgebra::SMatrix;
 
 use super::state::State;
 use crate::acquisition::ScoreSums;
-use crate::data::Point;
+use crate::data::{Kind, Point};
 use crate::gp::Posterior;
 use crate::linalg::{Matrix, MatrixMut, column, column_mut, part, zeros};
 use crate::max_value;
@@ -224,17 +224,19 @@ impl State<'_> {
         }
     }
 
-    /// All points that were observed in this task, at fidelity `least` or above, and whether there are any; past
-    /// measurements may have been made beyond the limits.
+    /// All points that were observed in this task, at fidelity `least` or above, and whether any was chosen: initial
+    /// points are not. Past measurements may have been made beyond the limits.
     pub fn observed_candidates(&mut self, least: usize) -> bool {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         candidates.len = 0;
         let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
         let fine = |i: &usize| usize::from(data.fidelity()[*i]) >= least;
+        let mut chosen = false;
         for i in (self.task.remembered..data.len()).filter(admits).filter(fine) {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
+            chosen |= data.kind(i) != Kind::Initial;
         }
-        candidates.len > 0
+        chosen
     }
 
     /// New candidates around the best ones.

@@ -83,7 +83,10 @@ impl Search {
                 state.judged_candidates();
                 true
             }
-            (Objective::Mean, Recommend::Queried) => state.observed_candidates(0),
+            (Objective::Mean, Recommend::Queried) => {
+                state.observed_candidates(0);
+                true
+            }
             (Objective::Mean, Recommend::Measured) => {
                 let truth = state.problem.truth();
                 truth > 0 && state.observed_candidates(truth) || state.fill_candidates()

@@ -1,6 +1,6 @@
 //! The recommendation is the point with the highest mean at the truth's fidelity, and may be measured before.
 
-use foretune_core::{Recommend, SearchSettings, Settings};
+use foretune_core::{Problem, Recommend, SearchSettings, Settings};
 
 use crate::oracle::{Point, Posterior, mean};
 use crate::queries::{hill, same};
@@ -54,6 +54,20 @@ fn the_last_of_the_budget_measures_what_would_be_recommended() {
             let own = mean_at(asked.point);
             assert!(best - own < 1e-3, "task {}, round {}: {own}, but {best}", task.number, asked.round);
         }
+    }
+}
+
+/// Too little budget for the truth's fidelity: what the model thinks best is better than the best of its initial points.
+#[test]
+fn without_a_chosen_measurement_at_the_truths_fidelity_the_recommendation_is_anywhere() {
+    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.15, ..SETTINGS.search };
+    let (settings, problem) = (Settings { search, ..SETTINGS }, Problem { budget: 3.0, ..PROBLEM });
+    for seed in 1..=5 {
+        let [task] = &tune(problem, settings, seed, 1, hill)[..] else { unreachable!("one task") };
+        assert!(task.decided().all(|asked| asked.fidelity == 0), "too dear");
+        let best = space().iter().map(|x| mean_at(task, &settings, *x)).fold(f64::MIN, f64::max);
+        let own = mean_at(task, &settings, task.best);
+        assert!(best - own < 1e-3, "seed {seed}: {own}, but {best}");
     }
 }
 

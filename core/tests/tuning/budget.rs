@@ -81,7 +81,7 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
     for method in [Method::MfMes, Method::Continual, Method::MftMes] {
         // 5 is a measurement at the truth's fidelity; a share below that keeps one.
         for (budget, verify, kept) in
-            [(31.0, 0.5, 15.5), (31.0, 0.2, 6.2), (31.0, 0.01, 5.0), (6.0, 0.5, 5.0)]
+            [(31.0, 0.5, 15.5), (31.0, 0.2, 6.2), (31.0, 0.01, 5.0), (10.0, 0.5, 5.0)]
         {
             let mut left = budget;
             for cost in costs(budget, verify, method) {
@@ -99,8 +99,10 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
         let keeping = Settings { search, ..SETTINGS }.with_method(method);
         let free = Settings { search: SearchSettings { verify: 0.0, ..search }, ..keeping };
         assert_eq!(toy_task(only, keeping), toy_task(only, free));
-        // Too little for the truth's fidelity: nothing can be kept for it.
-        assert_eq!(costs(4.0, 0.5, method).iter().sum::<f32>(), 4.0);
+        // Too little for the truth's fidelity, or hardly enough: nothing is kept for it.
+        for budget in [4.0, 9.0] {
+            assert_eq!(costs(budget, 0.5, method), costs(budget, 0.0, method));
+        }
     }
 }
 
