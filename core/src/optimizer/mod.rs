@@ -1,9 +1,9 @@
 //! Ask and tell, over a sequence of tasks, in bounded slices of work.
 //!
 //! One task: initial points, carried points, then queries by the acquisition until budget or slots are used up, the last
-//! ones at what would be recommended ([`verify`](crate::SearchSettings::verify)); then learning, and a recommendation. [`Optimizer::advance`] does one slice; [`Optimizer::ask`] is the loop
-//! around it. Alg. 1 and Alg. 2 of the paper, and its variants of Eq. (42), (43), (59), (60), are choices of
-//! [`Method`](crate::settings::Method).
+//! ones at what would be recommended ([`verify`](crate::SearchSettings::verify)); then learning, and a recommendation.
+//! [`Optimizer::advance`] does one slice; [`Optimizer::ask`] is the loop around it. Alg. 1 and Alg. 2 of the paper, and
+//! its variants of Eq. (42), (43), (59), (60), are choices of [`Method`](crate::settings::Method).
 //!
 //! **Slots are a budget too.** When fewer observations fit than the budget could pay, an observation is priced at least
 //! `Λ_left / slots_left`, so that better fidelities win by themselves though they cost more.
