@@ -78,19 +78,19 @@ const START: Stage = Stage::Factor { first: 0 };
 impl Search {
     /// Chooses the candidates.
     pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
-        let whole = match (objective, state.settings.search.recommend) {
-            (Objective::Trial, _) => {
+        let truth = state.problem.truth();
+        // The recommendation may have to lie where something was observed, at this fidelity or above.
+        let least = match state.settings.search.recommend {
+            Recommend::Queried => 0,
+            Recommend::Measured if truth > 0 => truth,
+            _ => usize::MAX,
+        };
+        let whole = match objective {
+            Objective::Trial => {
                 state.judged_candidates();
                 true
             }
-            (Objective::Mean, Recommend::Queried) => {
-                state.observed_candidates(0);
-                true
-            }
-            (Objective::Mean, Recommend::Measured) => {
-                let truth = state.problem.truth();
-                truth > 0 && state.observed_candidates(truth) || state.fill_candidates()
-            }
+            Objective::Mean if state.observed_candidates(least) || least == 0 => true,
             _ => state.fill_candidates(),
         };
         state.memory.candidates.best.clear();
