@@ -257,6 +257,8 @@ def main():
     show("hartmann6", range(3, 11))
     show("gas", range(13, 18))
     show("rrm", range(31, 41))
+    for network in ("rrm-antennas-32", "rrm-stations-3"):
+        show(network, range(6, 11))
     show("hartmann6-foreign", [6])
     show("hartmann6-fresh", [6])
     print("\nMFT-MES better by (paired)\n\n| study | than | tasks | best tried | recommended |\n|---|---|---|---|---|")
@@ -264,6 +266,8 @@ def main():
     paired("hartmann6", range(6, 11))
     paired("gas", range(13, 18))
     paired("rrm", range(31, 41))
+    for network in ("rrm-antennas-32", "rrm-stations-3"):
+        paired(network, range(6, 11))
     ablation()
     families()
     deep()
