@@ -254,6 +254,29 @@ def short(value):
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
+def meanwhile(study, variant):
+    """What users got while it was tuned, as a share of the optimum, over all tasks: {experiment: mean}."""
+    lines = [line for line in (FOLDER / "live" / study / "tasks.csv").open() if not line.startswith("#")]
+    shares = {}
+    for row in csv.DictReader(lines):
+        if row["variant"] == variant:
+            shares.setdefault(int(row["experiment"]), []).append(float(row["meanwhile"]) / float(row["optimum"]))
+    return {experiment: statistics.fmean(values) for experiment, values in shares.items()}
+
+
+def live():
+    """In service: what the live preset's users got meanwhile, against particles drawn anew, on the same tasks."""
+    if not (FOLDER / "live" / "radio-particles").exists():
+        return
+    ours = meanwhile("radio-05", "mft-mes")
+    print("\nMeanwhile, radio in service\n\n| against | it | MFT-MES | ahead |\n|---|---|---|---|")
+    for variant in ("mf-mes-ten", "warm-start"):
+        theirs = meanwhile("radio-particles", variant)
+        same = [ours[experiment] for experiment in theirs]
+        lead = certain([a - b for a, b in zip(same, theirs.values())])
+        print(f"| {variant} | {interval(list(theirs.values()))} | {interval(same)} | {lead} |")
+
+
 def main():
     print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
     for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
@@ -276,6 +299,7 @@ def main():
     families()
     deep()
     readings()
+    live()
     split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
     for study in sorted(units.parent for units in FOLDER.rglob("units")):
