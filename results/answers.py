@@ -99,14 +99,20 @@ def fidelities(study, variant):
         print(f"{study}, {variant}, queries by fidelity: {shares}")
 
 
-def paired(study, tasks):
-    """By how much MFT-MES is better than the others on the same tasks: best tried, recommended."""
+def problem(study, tasks, opponent=None):
+    """All methods on one problem, and by how much MFT-MES is ahead of each on the same tasks; `opponent` is in another study."""
     if not (FOLDER / study / "tasks.csv").exists():
         return
     studied = load(study)
-    for other in [variant for variant in studied if variant != "mft-mes"]:
-        columns = [interval(ahead(study, studied["mft-mes"], studied[other], tasks, which)) for which in (0, 1)]
-        print(f"| {study} | {other} | {tasks[0]}-{tasks[-1]} | {columns[0]} | {columns[1]} |")
+    if opponent:
+        studied[opponent[1]] = load(opponent[0])[opponent[1]]
+    print(f"\n{study}, tasks {tasks[0]} to {tasks[-1]}, {len(studied['mft-mes'])} experiments\n\n"
+          "| method | best tried | recommended | MFT-MES ahead: best tried | recommended |\n|---|---|---|---|---|")
+    for variant, data in studied.items():
+        cells = [interval(over(data, tasks, which)) for which in (0, 1)]
+        cells += ["", ""] if variant == "mft-mes" else [
+            certain(ahead(study, studied["mft-mes"], data, tasks, which)) for which in (0, 1)]
+        print(f"| {variant} | " + " | ".join(cells) + " |")
 
 
 LAST = {"hartmann6": range(6, 11), "gas": range(13, 18), "rrm": range(8, 13)}
@@ -194,6 +200,18 @@ def first_task():
         print(f"| {family} | {best} | {ours} | {theirs} | {lead} |")
 
 
+def one_or_ten():
+    """Ten particles against one where nothing is carried, so that every task is a first one."""
+    print("\nTen particles ahead of one, nothing carried, all tasks (paired)\n\n| study | best tried | recommended |\n|---|---|---|")
+    for study in ("hartmann6", "gas", *(f"families/{family}" for family in FAMILIES)):
+        studied = load(study) if (FOLDER / study / "tasks.csv").exists() else {}
+        if "mf-mes-ten" in studied:
+            ten, one = studied["mf-mes-ten"], studied["mf-mes"]
+            tasks = next(iter(ten.values())).keys()
+            cells = [certain(ahead(study, ten, one, tasks, which)) for which in (0, 1)]
+            print(f"| {study} | " + " | ".join(cells) + " |")
+
+
 def readings():
     """Fig. 3 in other readings of what the paper does not say."""
     late, early = range(3, 6), range(1, 3)
@@ -277,40 +295,38 @@ def live():
         print(f"| {variant} | {interval(list(theirs.values()))} | {interval(same)} | {lead} |")
 
 
+def unlike():
+    """A task of another kind, with everything that was carried and from a fresh start."""
+    studies = ("hartmann6-unlike", "hartmann6-unlike-fresh")
+    if not all((FOLDER / study / "tasks.csv").exists() for study in studies):
+        return
+    carried, fresh = (over(load(study)["mft-mes"], [6]) for study in studies)
+    print(f"\nUnlike task 6: {interval(carried)}; from a fresh start {interval(fresh)};"
+          f" paired {interval([a - b for a, b in zip(carried, fresh)], '+')}")
+
+
 def main():
-    print("| study | variant | tasks | experiments | best tried | recommended |\n|---|---|---|---|---|---|")
-    for study in ("hartmann6-theta", "hartmann6-remembered", "hartmann6"):
-        show(study, range(6, 11))
-    show("hartmann6", range(3, 11))
-    show("gas", range(13, 18))
-    show("rrm", range(31, 41))
-    for network in ("rrm-antennas-32", "rrm-stations-3"):
-        show(network, range(6, 11))
-    show("hartmann6-foreign", [6])
-    show("hartmann6-fresh", [6])
-    print("\nMFT-MES better by (paired)\n\n| study | than | tasks | best tried | recommended |\n|---|---|---|---|---|")
-    paired("hartmann6-theta", range(6, 11))
-    paired("hartmann6", range(6, 11))
-    paired("gas", range(13, 18))
-    paired("rrm", range(31, 41))
-    for network in ("rrm-antennas-32", "rrm-stations-3"):
-        paired(network, range(6, 11))
+    problem("hartmann6", range(6, 11))
+    problem("hartmann6", range(3, 11))
+    problem("hartmann6-theta", range(6, 11), ("hartmann6", "mf-mes-ten"))
+    problem("hartmann6-remembered", range(6, 11))
+    split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
+    split("hartmann6", "mft-mes", range(6, 11), 0.35)
+    unlike()
+    problem("gas", range(13, 18))
+    problem("gas-theta", range(13, 18), ("gas", "mf-mes-ten"))
+    problem("rrm", range(31, 41))
+    problem("rrm-antennas-32", range(6, 11))
+    problem("rrm-stations-3", range(6, 11))
     ablation()
     families()
+    one_or_ten()
     deep()
     readings()
     live()
-    split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
-    split("hartmann6", "mft-mes", range(6, 11), 0.35)
     for study in sorted(units.parent for units in FOLDER.rglob("units")):
         for variant in json.loads((study / "study.json").read_text())["variants"]:
             fidelities(study.relative_to(FOLDER), variant["key"])
-    try:
-        foreign = over(next(iter(load("hartmann6-foreign").values())), [6])
-        fresh = over(next(iter(load("hartmann6-fresh").values())), [6])
-    except FileNotFoundError:
-        return
-    print(f"\nforeign task 6 against a fresh start, paired: {interval([a - b for a, b in zip(foreign, fresh)])}")
 
 
 main()
