@@ -12,7 +12,7 @@ import sys
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
-# Two-sided 90 % of Student's t at so many degrees of freedom; beyond, the normal's.
+# Two-sided 90 % of Student's t at so many degrees of freedom; between two entries the lower counts, which is a little too wide.
 T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
 
 
@@ -50,7 +50,7 @@ def over(data, tasks, which=0):
 
 def ahead(study, ours, theirs, tasks, which):
     """By how much one set of results is ahead of another on the same tasks, experiment by experiment."""
-    pairs = zip(over(ours, tasks, which), over(theirs, tasks, which))
+    pairs = zip(over(ours, tasks, which), over(theirs, tasks, which), strict=True)
     return [a - b if ratio(study) else b - a for a, b in pairs]
 
 
@@ -113,6 +113,10 @@ def problem(study, tasks, opponent=None):
         cells += ["", ""] if variant == "mft-mes" else [
             certain(ahead(study, studied["mft-mes"], data, tasks, which)) for which in (0, 1)]
         print(f"| {variant} | " + " | ".join(cells) + " |")
+    for other in ("warm-start", "mf-mes-ten"):
+        if "continual" in studied and other in studied:
+            cells = [certain(ahead(study, studied["continual"], studied[other], tasks, which)) for which in (0, 1)]
+            print(f"\nContinual ahead of {other}: best tried {cells[0]}, recommended {cells[1]}")
 
 
 LAST = {"hartmann6": range(6, 11), "gas": range(13, 18), "rrm": range(8, 13)}
@@ -138,11 +142,11 @@ def cost(problem, name):
     return changed(*studies, LAST[problem])
 
 
-def changed(preset, study, tasks):
-    """The same for any two studies of one variant."""
+def changed(preset, study, tasks, variant=None):
+    """The same for any two studies: of one variant, the only one if none is named."""
     if not all((FOLDER / one / "tasks.csv").exists() for one in (preset, study)):
         return ["", ""]
-    base, data = (next(iter(load(one).values())) for one in (preset, study))
+    base, data = (load(one)[variant] if variant else next(iter(load(one).values())) for one in (preset, study))
     base = {experiment: tried for experiment, tried in base.items() if experiment in data}
     if study == preset:
         return [interval(over(base, tasks, which)) for which in (0, 1)]
@@ -191,13 +195,13 @@ def beside_lengthscales(problem, tasks):
 
 def first_task():
     """What is recommended before anything is carried: the preset's best tried and recommended, random search's recommended."""
-    print("\nIn the first task\n\n| family | best tried | recommended | random search: recommended | ahead |\n|---|---|---|---|---|")
-    for family in FAMILIES:
-        studied = load(f"families/{family}")
+    print("\nIn the first task\n\n| study | best tried | recommended | random search: recommended | ahead |\n|---|---|---|---|---|")
+    for study in ("hartmann6", "gas", *(f"families/{family}" for family in FAMILIES)):
+        studied = load(study)
         best, ours, theirs = (short(statistics.fmean(over(studied[variant], [1], which)))
                               for variant, which in (("mft-mes", 0), ("mft-mes", 1), ("random", 1)))
-        lead = certain(ahead(f"families/{family}", studied["mft-mes"], studied["random"], [1], 1))
-        print(f"| {family} | {best} | {ours} | {theirs} | {lead} |")
+        lead = certain(ahead(study, studied["mft-mes"], studied["random"], [1], 1))
+        print(f"| {study} | {best} | {ours} | {theirs} | {lead} |")
 
 
 def one_or_ten():
@@ -272,27 +276,48 @@ def short(value):
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def meanwhile(study, variant):
-    """What users got while it was tuned, as a share of the optimum, over all tasks: {experiment: mean}."""
+def served(study):
+    """What a study in service tells of each task: {variant: {experiment: [row]}}; radio in shares of the optimum."""
+    share = ratio(f"live/{study}")
     lines = [line for line in (FOLDER / "live" / study / "tasks.csv").open() if not line.startswith("#")]
-    shares = {}
+    out = {}
     for row in csv.DictReader(lines):
-        if row["variant"] == variant:
-            shares.setdefault(int(row["experiment"]), []).append(float(row["meanwhile"]) / float(row["optimum"]))
-    return {experiment: statistics.fmean(values) for experiment, values in shares.items()}
+        optimum = float(row["optimum"]) if share else 1
+        values = {name: float(row[name]) / optimum for name in ("recommended", "meanwhile", "worst")}
+        values |= {name: float(row[name] or "nan") for name in ("below", "spent", "task")}
+        out.setdefault(row["variant"], {}).setdefault(int(row["experiment"]), []).append(values)
+    return out
+
+
+def of(rows, name, tasks=range(1, 41)):
+    """Means of the experiments in order, over some tasks."""
+    return [statistics.fmean(row[name] for row in rows[experiment] if row["task"] in tasks) for experiment in sorted(rows)]
 
 
 def live():
-    """In service: what the live preset's users got meanwhile, against particles drawn anew, on the same tasks."""
-    if not (FOLDER / "live" / "radio-particles").exists():
+    """In service: what is recommended, what users got meanwhile, and by how much the live preset is ahead on the same tasks."""
+    studies = sorted(path.parent.name for path in (FOLDER / "live").glob("*/tasks.csv"))
+    if not studies:
         return
-    ours = meanwhile("radio-05", "mft-mes")
-    print("\nMeanwhile, radio in service\n\n| against | it | MFT-MES | ahead |\n|---|---|---|---|")
-    for variant in ("mf-mes-ten", "warm-start"):
-        theirs = meanwhile("radio-particles", variant)
-        same = [ours[experiment] for experiment in theirs]
-        lead = certain([a - b for a, b in zip(same, theirs.values())])
-        print(f"| {variant} | {interval(list(theirs.values()))} | {interval(same)} | {lead} |")
+    print("\nIn service, all tasks\n\n| study | method | experiments | recommended | task 1 | tasks 6-10 | meanwhile | below | worst | spent | in tasks 6-10 |\n" + "|---" * 11 + "|")
+    every = {study: served(study) for study in studies}
+    for study, variants in every.items():
+        for variant, rows in variants.items():
+            late = range(6, 11)
+            means = [f"{statistics.fmean(of(rows, name, tasks)):.3f}" for name, tasks in
+                     (("recommended", [1]), ("recommended", late), ("meanwhile", range(1, 41)), ("below", range(1, 41)), ("worst", range(1, 41)))]
+            spent = [f"{statistics.fmean(of(rows, 'spent', tasks)):.0f}" for tasks in (range(1, 41), late)]
+            print(f"| {study} | {variant} | {len(rows)} | {interval(of(rows, 'recommended'))} | " + " | ".join(means + spent) + " |")
+    print("\nMFT-MES, live, ahead (paired)\n\n| of | MFT-MES there: recommended | meanwhile | ahead: recommended | meanwhile |\n|---|---|---|---|---|")
+    for study, variants in every.items():
+        base = "radio-05" if study in ("radio-others", "radio-particles") else study
+        for variant, rows in variants.items():
+            if variant != "mft-mes" and "mft-mes" in every[base]:
+                same = {experiment: every[base]["mft-mes"][experiment] for experiment in rows}
+                pairs = [(of(same, name), of(rows, name)) for name in ("recommended", "meanwhile")]
+                cells = [f"{statistics.fmean(ours):.3f}" for ours, _ in pairs]
+                cells += [certain([a - b for a, b in zip(*pair, strict=True)]) for pair in pairs]
+                print(f"| {study}: {variant} | " + " | ".join(cells) + " |")
 
 
 def unlike():
@@ -300,9 +325,10 @@ def unlike():
     studies = ("hartmann6-unlike", "hartmann6-unlike-fresh")
     if not all((FOLDER / study / "tasks.csv").exists() for study in studies):
         return
-    carried, fresh = (over(load(study)["mft-mes"], [6]) for study in studies)
-    print(f"\nUnlike task 6: {interval(carried)}; from a fresh start {interval(fresh)};"
-          f" paired {interval([a - b for a, b in zip(carried, fresh)], '+')}")
+    for which, name in enumerate(("best tried", "recommended")):
+        carried, fresh = (over(load(study)["mft-mes"], [6], which) for study in studies)
+        difference = interval([a - b for a, b in zip(carried, fresh, strict=True)], "+")
+        print(f"\nUnlike task 6, {name}: {interval(carried)}; from a fresh start {interval(fresh)}; paired {difference}")
 
 
 def main():
@@ -310,6 +336,8 @@ def main():
     problem("hartmann6", range(3, 11))
     problem("hartmann6-theta", range(6, 11), ("hartmann6", "mf-mes-ten"))
     problem("hartmann6-remembered", range(6, 11))
+    cells = changed("hartmann6-remembered", "hartmann6", range(6, 11), "mft-mes")
+    print(f"\nNot measured again ahead of measured again: best tried {cells[0]}, recommended {cells[1]}")
     split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
     unlike()
