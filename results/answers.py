@@ -13,7 +13,7 @@ import sys
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
 # Two-sided 90 % of Student's t at so many degrees of freedom; between two entries the lower counts, which is a little too wide.
-T90 = {1: 6.31, 2: 2.92, 3: 2.35, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
+T90 = {1: 6.31, 2: 2.92, 3: 2.35, 4: 2.13, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
 
 
 def ratio(study):
@@ -21,12 +21,16 @@ def ratio(study):
     return json.loads((FOLDER / study / "study.json").read_text())["problem"].startswith("rrm")
 
 
+def rows(study):
+    """What a study tells of each task."""
+    return csv.DictReader(line for line in (FOLDER / study / "tasks.csv").open() if not line.startswith("#"))
+
+
 def load(study):
     """{variant: {experiment: {task: (best, recommended)}}}, as regret, or as a share of the optimum for rrm."""
     share = ratio(study)
-    lines = [line for line in (FOLDER / study / "tasks.csv").open() if not line.startswith("#")]
     out = {}
-    for row in csv.DictReader(lines):
+    for row in rows(study):
         optimum, best, recommended = (float(row[name]) for name in ("optimum", "best", "recommended"))
         pair = (best / optimum, recommended / optimum) if share else (optimum - best, optimum - recommended)
         experiment = out.setdefault(row["variant"], {}).setdefault(int(row["experiment"]), {})
@@ -99,23 +103,23 @@ def fidelities(study, variant):
         print(f"{study}, {variant}, queries by fidelity: {shares}")
 
 
-def problem(study, tasks, opponent=None):
-    """All methods on one problem, and by how much MFT-MES is ahead of each on the same tasks; `opponent` is in another study."""
+def problem(study, tasks, opponent=None, ours="mft-mes", carrying="continual"):
+    """All methods on one problem, and by how much ours is ahead of each on the same tasks; `opponent` is in another study."""
     if not (FOLDER / study / "tasks.csv").exists():
         return
     studied = load(study)
     if opponent:
         studied[opponent[1]] = load(opponent[0])[opponent[1]]
-    print(f"\n{study}, tasks {tasks[0]} to {tasks[-1]}, {len(studied['mft-mes'])} experiments\n\n"
+    print(f"\n{study}, tasks {tasks[0]} to {tasks[-1]}, {len(studied[ours])} experiments\n\n"
           "| method | best tried | recommended | MFT-MES ahead: best tried | recommended |\n|---|---|---|---|---|")
     for variant, data in studied.items():
         cells = [interval(over(data, tasks, which)) for which in (0, 1)]
-        cells += ["", ""] if variant == "mft-mes" else [
-            certain(ahead(study, studied["mft-mes"], data, tasks, which)) for which in (0, 1)]
+        cells += ["", ""] if variant == ours else [
+            certain(ahead(study, studied[ours], data, tasks, which)) for which in (0, 1)]
         print(f"| {variant} | " + " | ".join(cells) + " |")
-    for other in ("warm-start", "mf-mes-ten"):
-        if "continual" in studied and other in studied:
-            cells = [certain(ahead(study, studied["continual"], studied[other], tasks, which)) for which in (0, 1)]
+    for other in ("warm-start", "mf-mes-ten", "mf-mes"):
+        if carrying in studied and other in studied:
+            cells = [certain(ahead(study, studied[carrying], studied[other], tasks, which)) for which in (0, 1)]
             print(f"\nContinual ahead of {other}: best tried {cells[0]}, recommended {cells[1]}")
 
 
@@ -193,10 +197,17 @@ def beside_lengthscales(problem, tasks):
         print(f"| {problem} | {variant} | " + " | ".join(cells) + " |")
 
 
+def firsts(variant):
+    """The studies of the default preset that have a variant."""
+    for study in (*PROBLEMS, *(f"families/{family}" for family in FAMILIES)):
+        if (FOLDER / study / "tasks.csv").exists() and variant in load(study):
+            yield study
+
+
 def first_task():
     """What is recommended before anything is carried: the preset's best tried and recommended, random search's recommended."""
     print("\nIn the first task\n\n| study | best tried | recommended | random search: recommended | ahead |\n|---|---|---|---|---|")
-    for study in ("hartmann6", "gas", *(f"families/{family}" for family in FAMILIES)):
+    for study in firsts("random"):
         studied = load(study)
         best, ours, theirs = (short(statistics.fmean(over(studied[variant], [1], which)))
                               for variant, which in (("mft-mes", 0), ("mft-mes", 1), ("random", 1)))
@@ -207,13 +218,11 @@ def first_task():
 def one_or_ten():
     """Ten particles against one where nothing is carried, so that every task is a first one."""
     print("\nTen particles ahead of one, nothing carried, all tasks (paired)\n\n| study | best tried | recommended |\n|---|---|---|")
-    for study in ("hartmann6", "gas", *(f"families/{family}" for family in FAMILIES)):
-        studied = load(study) if (FOLDER / study / "tasks.csv").exists() else {}
-        if "mf-mes-ten" in studied:
-            ten, one = studied["mf-mes-ten"], studied["mf-mes"]
-            tasks = next(iter(ten.values())).keys()
-            cells = [certain(ahead(study, ten, one, tasks, which)) for which in (0, 1)]
-            print(f"| {study} | " + " | ".join(cells) + " |")
+    for study in firsts("mf-mes-ten"):
+        ten, one = (load(study)[variant] for variant in ("mf-mes-ten", "mf-mes"))
+        tasks = next(iter(ten.values())).keys()
+        cells = [certain(ahead(study, ten, one, tasks, which)) for which in (0, 1)]
+        print(f"| {study} | " + " | ".join(cells) + " |")
 
 
 def readings():
@@ -231,6 +240,7 @@ def readings():
         print(f"| {study} | " + " | ".join(cells) + " |")
 
 
+PROBLEMS = ("hartmann6", "gas")
 FAMILIES = ("hartmann6", "gas", "rrm", "forrester", "branin", "himmelblau", "rosenbrock", "levy")
 OPPONENTS = {
     "random": "random search", "random-cheapest": "the same, cheapest fidelity", "kept": "first recommendation kept",
@@ -255,8 +265,6 @@ def families():
             studied["mf-mes-ten"] = {experiment: fresh[experiment] for experiment in studied["mft-mes"]}
             best, recommended = (against(f"families/{family}-theta", which, ["continual", "mf-mes-ten"], studied) for which in (0, 1))
             print(f"| {family} | " + " | ".join(cell for pair in zip(best, recommended) for cell in pair) + " |")
-    if (FOLDER / "families").exists():
-        first_task()
 
 
 def against(study, which, opponents, studied=None):
@@ -279,9 +287,8 @@ def short(value):
 def served(study):
     """What a study in service tells of each task: {variant: {experiment: [row]}}; radio in shares of the optimum."""
     share = ratio(f"live/{study}")
-    lines = [line for line in (FOLDER / "live" / study / "tasks.csv").open() if not line.startswith("#")]
     out = {}
-    for row in csv.DictReader(lines):
+    for row in rows(f"live/{study}"):
         optimum = float(row["optimum"]) if share else 1
         values = {name: float(row[name]) / optimum for name in ("recommended", "meanwhile", "worst")}
         values |= {name: float(row[name] or "nan") for name in ("below", "spent", "task")}
@@ -289,9 +296,10 @@ def served(study):
     return out
 
 
-def of(rows, name, tasks=range(1, 41)):
-    """Means of the experiments in order, over some tasks."""
-    return [statistics.fmean(row[name] for row in rows[experiment] if row["task"] in tasks) for experiment in sorted(rows)]
+def of(experiments, name, tasks=None):
+    """Means of the experiments in order, over some tasks or all."""
+    return [statistics.fmean(row[name] for row in told if not tasks or row["task"] in tasks)
+            for _, told in sorted(experiments.items())]
 
 
 def live():
@@ -300,21 +308,21 @@ def live():
     if not studies:
         return
     print("\nIn service, all tasks\n\n| study | method | experiments | recommended | task 1 | tasks 6-10 | meanwhile | below | worst | spent | in tasks 6-10 |\n" + "|---" * 11 + "|")
-    every = {study: served(study) for study in studies}
+    every, late = {study: served(study) for study in studies}, range(6, 11)
     for study, variants in every.items():
-        for variant, rows in variants.items():
-            late = range(6, 11)
-            means = [f"{statistics.fmean(of(rows, name, tasks)):.3f}" for name, tasks in
-                     (("recommended", [1]), ("recommended", late), ("meanwhile", range(1, 41)), ("below", range(1, 41)), ("worst", range(1, 41)))]
-            spent = [f"{statistics.fmean(of(rows, 'spent', tasks)):.0f}" for tasks in (range(1, 41), late)]
-            print(f"| {study} | {variant} | {len(rows)} | {interval(of(rows, 'recommended'))} | " + " | ".join(means + spent) + " |")
+        for variant, data in variants.items():
+            columns = (("recommended", [1]), ("recommended", late), ("meanwhile", None), ("below", None), ("worst", None))
+            cells = [interval(of(data, "recommended"))]
+            cells += [f"{statistics.fmean(of(data, name, tasks)):.3f}" for name, tasks in columns]
+            cells += [f"{statistics.fmean(of(data, 'spent', tasks)):.0f}" for tasks in (None, late)]
+            print(f"| {study} | {variant} | {len(data)} | " + " | ".join(cells) + " |")
     print("\nMFT-MES, live, ahead (paired)\n\n| of | MFT-MES there: recommended | meanwhile | ahead: recommended | meanwhile |\n|---|---|---|---|---|")
     for study, variants in every.items():
         base = "radio-05" if study in ("radio-others", "radio-particles") else study
-        for variant, rows in variants.items():
+        for variant, data in variants.items():
             if variant != "mft-mes" and "mft-mes" in every[base]:
-                same = {experiment: every[base]["mft-mes"][experiment] for experiment in rows}
-                pairs = [(of(same, name), of(rows, name)) for name in ("recommended", "meanwhile")]
+                same = {experiment: every[base]["mft-mes"][experiment] for experiment in data}
+                pairs = [(of(same, name), of(data, name)) for name in ("recommended", "meanwhile")]
                 cells = [f"{statistics.fmean(ours):.3f}" for ours, _ in pairs]
                 cells += [certain([a - b for a, b in zip(*pair, strict=True)]) for pair in pairs]
                 print(f"| {study}: {variant} | " + " | ".join(cells) + " |")
@@ -337,7 +345,8 @@ def main():
     problem("hartmann6-theta", range(6, 11), ("hartmann6", "mf-mes-ten"))
     problem("hartmann6-remembered", range(6, 11))
     cells = changed("hartmann6-remembered", "hartmann6", range(6, 11), "mft-mes")
-    print(f"\nNot measured again ahead of measured again: best tried {cells[0]}, recommended {cells[1]}")
+    if any(cells):
+        print(f"\nNot measured again ahead of measured again: best tried {cells[0]}, recommended {cells[1]}")
     split("hartmann6-theta", "mft-mes", range(6, 11), 0.35)
     split("hartmann6", "mft-mes", range(6, 11), 0.35)
     unlike()
@@ -346,8 +355,11 @@ def main():
     problem("rrm", range(31, 41))
     problem("rrm-antennas-32", range(6, 11))
     problem("rrm-stations-3", range(6, 11))
+    for tasks in (range(13, 41), range(31, 41), [40]):
+        problem("paper/fig5", tasks, ours="mft-mes-v10-b0.8", carrying="continual-v10")
     ablation()
     families()
+    first_task()
     one_or_ten()
     deep()
     readings()
