@@ -240,7 +240,7 @@ def readings():
         print(f"| {study} | " + " | ".join(cells) + " |")
 
 
-PROBLEMS = ("hartmann6", "gas")
+PROBLEMS = ("hartmann6", "gas", "rrm")
 FAMILIES = ("hartmann6", "gas", "rrm", "forrester", "branin", "himmelblau", "rosenbrock", "levy")
 OPPONENTS = {
     "random": "random search", "random-cheapest": "the same, cheapest fidelity", "kept": "first recommendation kept",
@@ -352,7 +352,8 @@ def main():
     unlike()
     problem("gas", range(13, 18))
     problem("gas-theta", range(13, 18), ("gas", "mf-mes-ten"))
-    problem("rrm", range(31, 41))
+    for tasks in (range(1, 6), range(6, 11), range(31, 41), range(2, 41)):
+        problem("rrm", tasks)
     problem("rrm-antennas-32", range(6, 11))
     problem("rrm-stations-3", range(6, 11))
     for tasks in (range(13, 41), range(31, 41), [40]):
