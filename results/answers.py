@@ -111,7 +111,7 @@ def problem(study, tasks, opponent=None, ours="mft-mes", carrying="continual"):
     if opponent:
         studied[opponent[1]] = load(opponent[0])[opponent[1]]
     print(f"\n{study}, tasks {tasks[0]} to {tasks[-1]}, {len(studied[ours])} experiments\n\n"
-          "| method | best tried | recommended | MFT-MES ahead: best tried | recommended |\n|---|---|---|---|---|")
+          f"| method | best tried | recommended | {ours} ahead: best tried | recommended |\n|---|---|---|---|---|")
     for variant, data in studied.items():
         cells = [interval(over(data, tasks, which)) for which in (0, 1)]
         cells += ["", ""] if variant == ours else [
@@ -358,6 +358,7 @@ def main():
     problem("rrm-stations-3", range(6, 11))
     for tasks in (range(13, 41), range(31, 41), [40]):
         problem("paper/fig5", tasks, ours="mft-mes-v10-b0.8", carrying="continual-v10")
+    problem("paper/fig6", range(2, 41), ours="continual-v10")
     ablation()
     families()
     first_task()
