@@ -12,8 +12,9 @@ import sys
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 FOLDER = FOLDER.parent if FOLDER.is_file() else FOLDER
-# Two-sided 90 % of Student's t at so many degrees of freedom; between two entries the lower counts, which is a little too wide.
-T90 = {1: 6.31, 2: 2.92, 3: 2.35, 4: 2.13, 5: 2.02, 7: 1.89, 9: 1.83, 19: 1.73, 39: 1.68, 59: 1.67, 119: 1.66}
+# Two-sided 90 % of Student's t at so many degrees of freedom; of a number that is not here the next lower counts, which is a little too wide.
+T90 = {1: 6.314, 2: 2.920, 3: 2.353, 4: 2.132, 5: 2.015, 6: 1.943, 7: 1.895, 8: 1.860, 9: 1.833, 11: 1.796, 14: 1.761, 15: 1.753, 19: 1.729,
+       23: 1.714, 29: 1.699, 39: 1.685, 59: 1.671, 119: 1.658, 239: 1.651}
 
 
 def ratio(study):
