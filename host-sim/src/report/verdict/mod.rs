@@ -278,10 +278,17 @@ mod tests {
             on(&made("fig6", slope(loss)), Test::Robust(Sweep::Beta, 1.2, CONTINUAL, &[20, 40])).verdict
         };
         assert_eq!([judged(0.5), judged(3.0)], [Verdict::Holds, Verdict::Fails]);
-        let nothing = made("fig6", |_, _, t, e| 4.0 + jitter(t, e));
-        let found = on(&nothing, Test::Robust(Sweep::Beta, 1.2, CONTINUAL, &[20, 40]));
+        let uncertain = made("fig6", |m, _, _, e| match m {
+            "mft-mes" => 3.99 + 0.5 * f64::from(e % 3) - 0.5,
+            _ => 4.0,
+        });
+        let found = on(&uncertain, Test::Robust(Sweep::Beta, 1.2, CONTINUAL, &[20, 40]));
         assert_eq!(found.verdict, Verdict::Undecided);
         assert!(found.figures.contains("no certain gain"), "{found:?}");
+        let continual_best = made("fig6", |_, beta, t, e| 4.0 + beta + jitter(t, e));
+        let found = on(&continual_best, Test::Robust(Sweep::Beta, 1.2, CONTINUAL, &[20, 40]));
+        assert_eq!(found.verdict, Verdict::Undecided);
+        assert!(found.figures.contains("Continual MF-MES has the best mean itself"), "{found:?}");
     }
 
     #[test]

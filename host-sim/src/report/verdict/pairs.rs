@@ -90,8 +90,13 @@ impl Court<'_> {
         base: usize,
         tasks: &RangeInclusive<u32>,
     ) -> Judged {
-        let full = self.gain(best, base, tasks)?;
         let names = (self.label(best), self.label(base));
+        if best == base {
+            let figures =
+                format!("no gain to lose: {} has the best mean itself{}", names.1, self.remark(tasks));
+            return Ok(Finding { verdict: Verdict::Undecided, figures });
+        }
+        let full = self.gain(best, base, tasks)?;
         if full.sign() != 1 {
             let figures = format!(
                 "no certain gain to lose: {} over {}: {} {}{}",
