@@ -132,7 +132,7 @@ def ablation():
     if not (FOLDER / "ablation").exists():
         return
     names = [line.split()[1] for line in (pathlib.Path(__file__).parent / "ablation.sh").open()
-             if line.startswith("each ")] + ["deep-map"]
+             if line.startswith("each ")]
     print("\nWhat a change costs (paired; bold where the interval does not hold 0)\n\n"
           "| changed | hartmann6: best | recommended | gas: best | recommended | rrm: best | recommended |"
           "\n|---|---|---|---|---|---|---|")
