@@ -1,7 +1,7 @@
 #!/bin/sh
 # What each part of the default preset is worth: the preset with one part changed.
 # sh results/ablation.sh [folder [rrm]]; `foretune` must be on the path. Goes on where it was interrupted.
-# Hartmann-6 and gas take 40 minutes of one core; radio resource management, with `rrm` instead of them, an hour and a half.
+# Hartmann-6 and gas take fifty minutes of one core; radio resource management, with `rrm` instead of them, an hour and a half.
 set -e
 folder=${1:-runs/ablation}
 radio=$2

@@ -139,6 +139,9 @@ def ablation():
     for name in names:
         cells = [cell for problem in LAST for cell in cost(problem, name)]
         print(f"| {name.replace('-', ' ')} | " + " | ".join(cells) + " |")
+    for problem, tasks in LAST.items():
+        studies = [f"ablation/{problem}/{name}" for name in ("no-points-carried", "nothing-carried")]
+        print(f"\nParticles where no points are carried, {problem}: " + ", recommended ".join(changed(*studies, tasks)))
 
 
 def cost(problem, name):
