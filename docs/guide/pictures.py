@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws belief.svg: what the core believes and scores in one dimension, from its own numbers.
 
-    cargo build --release && python3 docs/guide/pictures.py target/release/foretune
+    cargo build --release && python3 docs/guide/pictures.py target/release/foretune-paper
 
 Needs nothing but the standard library. The samples of the optimum's value are chosen here; an optimizer draws its own.
 """

@@ -1,7 +1,7 @@
-//! `foretune inspect` on any text, and on files that are almost as they should be.
+//! `foretune-paper inspect` on any text, and on files that are almost as they should be.
 
 use arbitrary::{Result, Unstructured};
-use host_sim::inspect::{Answer, Report, inspect};
+use foretune_paper::inspect::{Answer, Report, inspect};
 use serde_json::{Value, json};
 
 use crate::case::number;

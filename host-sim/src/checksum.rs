@@ -1,7 +1,13 @@
 //! CRC-32 of what is kept and compared: the core's, so that host and device agree on it.
 
 pub use foretune_core::snapshot::Crc;
-pub use foretune_link::crc32;
+
+/// The checksum of all bytes at once.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.value()
+}
 
 #[cfg(test)]
 mod tests {

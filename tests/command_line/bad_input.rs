@@ -50,12 +50,12 @@ fn bad_requests_are_named_in_one_line() {
         ),
         (&["run", "gas", "--set", "beta=3", "--sweep", "beta=0,1"], "`beta` is in --set and in --sweep"),
         (&["run", "gas", "--set", "beta=3", "--set", "beta=4"], "`beta` is set twice"),
-        (&["reproduce", "fig3", "fig5", "--set", "particles=3"], "`particles` is fixed"),
-        (&["reproduce", "fig4", "--set", "beta=3"], "`beta` is fixed"),
-        (&["bench", "--preset", "paper"], "name one"),
-        (&["bench", "rrm", "--growth", "x.svg", "-t", "10"], "--growth"),
-        (&["trace", "rrm", "--experiment", "0"], "experiment"),
-        (&["merge", "--out", "x"], "SHARD"),
+        (&["foretune-paper", "reproduce", "fig3", "fig5", "--set", "particles=3"], "`particles` is fixed"),
+        (&["foretune-paper", "reproduce", "fig4", "--set", "beta=3"], "`beta` is fixed"),
+        (&["foretune-paper", "bench", "--preset", "paper"], "name one"),
+        (&["foretune-paper", "bench", "rrm", "--growth", "x.svg", "-t", "10"], "--growth"),
+        (&["foretune-paper", "trace", "rrm", "--experiment", "0"], "experiment"),
+        (&["foretune-paper", "merge", "--out", "x"], "SHARD"),
         (&["report"], "DIR"),
         (&["report", ".", "-o", "x.png"], "x.png: a report ends in .html"),
     ] {
@@ -72,7 +72,7 @@ fn folders_that_cannot_be_used_are_named() {
         &["run", "gas", "--tasks", "1", "--out", "file"][..],
         &["run", "gas", "--tasks", "1", "--out", "file/below"],
         &["run", "gas", "--tasks", "1", "--out", "/proc/nowhere"],
-        &["merge", "missing", "--out", "x"],
+        &["foretune-paper", "merge", "missing", "--out", "x"],
         &["report", "missing"],
         &["report", "."],
     ] {
@@ -130,7 +130,7 @@ fn settings_without_effect_are_told() {
 fn a_full_disk_and_a_closed_pipe_are_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let arguments = ["trace", "hartmann6", "--budget", "10", "--tasks", "1"];
+    let arguments = ["foretune-paper", "trace", "hartmann6", "--budget", "10", "--tasks", "1"];
     let output = command(folder.path(), &arguments).stdout(full).output().unwrap();
     let error = super::program::stderr(&output);
     assert_eq!(output.status.code(), Some(1));
@@ -138,4 +138,15 @@ fn a_full_disk_and_a_closed_pipe_are_no_panic() {
     let mut child = command(folder.path(), &arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn commands_of_the_papers_program_say_what_to_type_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["reproduce", "merge", "trace", "inspect", "theory", "bench"] {
+        let error = fail(folder.path(), &[command, "a b", "--set", "x=1"], 2);
+        for words in ["foretune-paper", "cargo run --release -p foretune-paper --"] {
+            assert!(error.contains(&format!("{words} {command} 'a b' --set x=1")), "{error}");
+        }
+    }
 }

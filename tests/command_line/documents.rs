@@ -1,11 +1,18 @@
-//! Every command of `foretune` that a page shows is one that the program takes.
+//! Every command that a page shows is one that the program takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands before the program's arguments on the pages.
-const PREFIXES: [&str; 4] =
-    ["foretune ", "cargo run --release -- ", "cargo run -- ", "cargo run --release -p host-sim -- "];
+use foretune::cli::program::check;
+
+/// What stands before a program's arguments on the pages.
+const PREFIXES: [(&str, &str); 5] = [
+    ("foretune ", "foretune"),
+    ("cargo run --release -- ", "foretune"),
+    ("cargo run -- ", "foretune"),
+    ("foretune-paper ", "foretune-paper"),
+    ("cargo run --release -p foretune-paper -- ", "foretune-paper"),
+];
 
 /// The problem that a guide adds stands for one that is there.
 fn own(word: &str) -> &str {
@@ -58,9 +65,8 @@ fn every_command_on_a_page_is_one_that_the_program_takes() {
     let (mut checked, mut refused) = (0, Vec::new());
     for file in files {
         for command in commands(&fs::read_to_string(&file).unwrap()) {
-            let Some(rest) = PREFIXES.iter().find_map(|prefix| command.strip_prefix(prefix)) else {
-                continue;
-            };
+            let named = |(prefix, program)| Some((command.strip_prefix(prefix)?, program));
+            let Some((rest, program)) = PREFIXES.into_iter().find_map(named) else { continue };
             // `foretune run PROBLEM …` shows a form, not a command.
             let is_form = |word: &str| {
                 word.contains(['…', '<', '['])
@@ -72,8 +78,12 @@ fn every_command_on_a_page_is_one_that_the_program_takes() {
                 continue;
             }
             // With `--help`, so that a bare `foretune report` passes: what is there is checked, not what is left out.
-            let asked = ["foretune"].into_iter().chain(words).chain(["--help"]);
-            if let Err(error) = host_sim::cli::check(asked) {
+            let asked = [program].into_iter().chain(words).chain(["--help"]);
+            let taken = match program {
+                "foretune" => check::<foretune::cli::Arguments>(asked),
+                _ => check::<foretune_paper::cli::Arguments>(asked),
+            };
+            if let Err(error) = taken {
                 refused.push(format!("{}: {command}: {error}", file.display()));
             }
             checked += 1;

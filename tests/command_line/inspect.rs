@@ -19,13 +19,13 @@ fn example() -> Value {
 fn a_file_and_the_standard_input_give_the_same_json() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("case.json"), example().to_string()).unwrap();
-    let from_file = succeed(folder.path(), &["inspect", "case.json"]);
+    let from_file = succeed(folder.path(), &["foretune-paper", "inspect", "case.json"]);
     let found: Value = serde_json::from_str(&from_file).unwrap();
     // By hand, with numpy in double precision.
     let mean = found["mean"][0][1].as_f64().unwrap();
     let likelihood = found["lml"].as_f64().unwrap();
     assert!((mean + 0.591_037).abs() < 1e-5 && (likelihood + 2.460_017).abs() < 1e-5, "{from_file}");
-    let mut child = command(folder.path(), &["inspect", "-"])
+    let mut child = command(folder.path(), &["foretune-paper", "inspect", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -40,21 +40,35 @@ fn a_bad_file_gets_one_line_that_names_it_and_the_field() {
     let mut input = example();
     input["y"][1] = json!("low");
     fs::write(folder.path().join("case.json"), input.to_string()).unwrap();
-    let said = fail(folder.path(), &["inspect", "case.json"], 2);
-    assert_eq!(said, "foretune: case.json: field `y[1]` must be a finite number, found a string\n");
-    assert!(fail(folder.path(), &["inspect", "none.json"], 2).contains("cannot read none.json"));
+    let said = fail(folder.path(), &["foretune-paper", "inspect", "case.json"], 2);
+    assert_eq!(said, "foretune-paper: case.json: field `y[1]` must be a finite number, found a string\n");
+    assert!(
+        fail(folder.path(), &["foretune-paper", "inspect", "none.json"], 2).contains("cannot read none.json")
+    );
 }
 
 #[test]
 fn the_theory_leaves_text_and_charts_and_repeats_itself() {
     let folder = tempfile::tempdir().unwrap();
     let size = ["--functions", "2", "--rounds", "4", "--experiments", "2", "--tasks", "2", "--queries", "4"];
-    let told = succeed(folder.path(), &[&["theory", "--out", "a", "--noise", "0.1"], &size[..]].concat());
+    let told = succeed(
+        folder.path(),
+        &[&["foretune-paper", "theory", "--out", "a", "--noise", "0.1"], &size[..]].concat(),
+    );
     assert!(told.contains("Where it holds") && told.contains("a/theory.txt"), "{told}");
-    succeed(folder.path(), &[&["theory", "--out", "b", "--noise", "0.1"], &size[..]].concat());
+    succeed(
+        folder.path(),
+        &[&["foretune-paper", "theory", "--out", "b", "--noise", "0.1"], &size[..]].concat(),
+    );
     let left = files(&folder.path().join("a"));
     assert_eq!(left.len(), 6, "{:?}", left.keys());
     assert_eq!(left, files(&folder.path().join("b")));
-    assert!(fail(folder.path(), &["theory", "--rounds", "100"], 2).contains("rounds must be 1 to 64"));
-    assert!(fail(folder.path(), &["theory", "--out", "/proc/nowhere"], 1).contains("/proc/nowhere"));
+    assert!(
+        fail(folder.path(), &["foretune-paper", "theory", "--rounds", "100"], 2)
+            .contains("rounds must be 1 to 64")
+    );
+    assert!(
+        fail(folder.path(), &["foretune-paper", "theory", "--out", "/proc/nowhere"], 1)
+            .contains("/proc/nowhere")
+    );
 }

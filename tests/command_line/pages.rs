@@ -65,7 +65,7 @@ fn pages_of_studies_and_of_tuning_draw_all_their_pictures() {
     assert_eq!(look_at(browser, &path.join("own.html")), 2);
     let paper = ["run", "hartmann6", "--method", "mf-mes,mft-mes", "--name", "fig3", "--out", "paper"];
     succeed(path, &[&paper, &tiny[..]].concat());
-    succeed(path, &["report", "paper", "own", "--out", "both.html"]);
+    succeed(path, &["foretune-paper", "report", "paper", "own", "--out", "both.html"]);
     assert_eq!(look_at(browser, &path.join("both.html")), 3);
     let problem = "goal = \"maximise\"\nbudget = 6\n[[parameter]]\nname = \"x\"\nlow = 0\nhigh = 1\n\
         [[fidelity]]\nname = \"only\"\ncost = 1\nnoise = 0.01\n";

@@ -5,9 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// What the command line of the paper's program begins with here; that of `foretune` begins with its command.
+const PAPER: &str = "foretune-paper";
+
 /// The program in a folder.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretune-tested"));
+    let (program, arguments) = match arguments {
+        [PAPER, arguments @ ..] => (env!("CARGO_BIN_EXE_foretune-paper-tested"), arguments),
+        _ => (env!("CARGO_BIN_EXE_foretune-tested"), arguments),
+    };
+    let mut command = Command::new(program);
     command.current_dir(folder).args(arguments);
     command
 }
@@ -23,9 +30,10 @@ pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
 pub fn fail(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = command(folder, arguments).output().unwrap();
     let error = stderr(&output);
+    let name = if arguments[0] == PAPER { PAPER } else { "foretune" };
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
     assert!(
-        error.starts_with("foretune: ") && error.trim_end().lines().count() == 1,
+        error.starts_with(&format!("{name}: ")) && error.trim_end().lines().count() == 1,
         "{arguments:?}: {error}"
     );
     assert!(!error.contains("panicked"), "{error}");

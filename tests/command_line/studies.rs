@@ -44,9 +44,9 @@ fn threads_and_shards_change_nothing() {
     for shard in ["1/3", "2/3", "3/3"] {
         run(path, &format!("shard-{}", &shard[..1]), &["--shard", shard]);
     }
-    succeed(path, &["merge", "shard-3", "shard-1", "shard-2", "--out", "merged"]);
+    succeed(path, &["foretune-paper", "merge", "shard-3", "shard-1", "shard-2", "--out", "merged"]);
     assert_eq!(files(&path.join("merged")), whole);
-    let error = fail(path, &["merge", "shard-1", "shard-2", "--out", "partial"], 1);
+    let error = fail(path, &["foretune-paper", "merge", "shard-1", "shard-2", "--out", "partial"], 1);
     assert!(error.contains("lack"), "{error}");
     succeed(path, &["report", "merged", "--out", "page.html"]);
     assert!(fs::read_to_string(path.join("page.html")).unwrap().contains("</html>"));

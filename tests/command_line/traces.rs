@@ -2,7 +2,8 @@
 
 use super::program::succeed;
 
-const TRACE: &[&str] = &["trace", "gas", "--budget", "60", "--set", "candidates=32", "--set", "particles=4"];
+const TRACE: &[&str] =
+    &["foretune-paper", "trace", "gas", "--budget", "60", "--set", "candidates=32", "--set", "particles=4"];
 
 #[test]
 fn a_trace_repeats_itself_and_follows_its_seed() {
@@ -27,7 +28,8 @@ fn capacity_matters_only_when_it_is_scarce() {
         let budget = ["--budget", "750", "--tasks", "1"];
         succeed(
             folder.path(),
-            &[&["trace", "gas", "--set", capacity, "--set", "particles=2"], &budget[..]].concat(),
+            &[&["foretune-paper", "trace", "gas", "--set", capacity, "--set", "particles=2"], &budget[..]]
+                .concat(),
         )
     };
     let small = scarce("capacity=32");

@@ -101,6 +101,12 @@ fn addresses() -> Result<(), Error> {
         "foretune-firmware",
         "--package",
         "host-sim",
+        "--package",
+        "foretune-report",
+        "--package",
+        "foretune",
+        "--package",
+        "foretune-paper",
     ]))
 }
 

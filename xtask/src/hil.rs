@@ -114,7 +114,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
 
 /// Builds the base station.
 pub fn station() -> Result<PathBuf, Error> {
-    run(cargo().args(["build", "--package", "host-sim", "--bin", "foretune"]))?;
+    run(cargo().args(["build", "--package", "foretune", "--bin", "foretune"]))?;
     Ok(target_dir().join("debug/foretune"))
 }
 

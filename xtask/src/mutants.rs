@@ -23,7 +23,15 @@ const STAGES: [Stage; 2] = [
     Stage { name: "core", packages: &["foretune-core"], timeout: "120" },
     Stage {
         name: "all",
-        packages: &["foretune-core", "foretune-tests", "foretune-link", "foretune-firmware", "host-sim"],
+        packages: &[
+            "foretune-core",
+            "foretune-tests",
+            "foretune-link",
+            "foretune-firmware",
+            "host-sim",
+            "foretune",
+            "foretune-paper",
+        ],
         timeout: "1800",
     },
 ];

@@ -113,7 +113,7 @@ fn host(_: &Tools) -> Verdict {
 
 fn bench(_: &Tools) -> Verdict {
     run(cargo().args(["bench", "--package", "foretune-core", "--", "--test"]))?;
-    run(cargo().args(["run", "--release", "--package", "host-sim", "--", "bench", "--patience", "0"]))?;
+    run(cargo().args(["run", "--release", "--package", "foretune-paper", "--", "bench", "--patience", "0"]))?;
     Ok(String::new())
 }
 

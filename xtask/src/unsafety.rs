@@ -9,7 +9,8 @@ use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// Packages, by their folders.
-const PACKAGES: [&str; 7] = ["core", "link", "capi", "firmware", "host-sim", "xtask", "fuzz"];
+const PACKAGES: [&str; 10] =
+    ["core", "link", "capi", "firmware", "host-sim", "report", "foretune", "paper", "xtask", "fuzz"];
 
 /// Where it is allowed.
 const ALLOWED: [&str; 2] = ["firmware/src/boards/", "capi/"];

@@ -11,7 +11,7 @@ mod classic;
 mod gas;
 mod hartmann6;
 mod name;
-pub(crate) mod random;
+pub mod random;
 mod rrm;
 mod service;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub use hartmann6::{Hartmann6, Order};
 pub use name::{NAMES, Named, ProblemError, help};
 pub use rrm::Rrm;
 pub use service::{Deployed, Service};
-pub(crate) use service::{level, level_words};
+pub use service::{level, level_words};
 
 use crate::words::shortest;
 
@@ -65,7 +65,7 @@ pub enum DimensionSpec {
 
 impl DimensionSpec {
     /// The value as the parameter has it, or why it has no such value.
-    pub(crate) fn admissible(&self, value: f64) -> Result<f64, String> {
+    pub fn admissible(&self, value: f64) -> Result<f64, String> {
         let (low, high) = self.range();
         match self {
             Self::Interval { .. } if (low..=high).contains(&value) => Ok(value),

@@ -11,7 +11,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What a stream of random numbers is for; part of its key, so never renumber.
 #[derive(Clone, Copy)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// Hartmann-6: the factors Δ of a task.
     HartmannFactors = 1,
     /// RRM: where the users stand at the first task, and the state of their links.
@@ -48,11 +48,11 @@ pub(crate) enum Purpose {
 }
 
 /// One stream of random numbers.
-pub(crate) struct Random(ChaCha8Rng);
+pub struct Random(ChaCha8Rng);
 
 impl Random {
     /// The stream of one purpose in one task.
-    pub(crate) fn new(seed: u64, purpose: Purpose, task: usize) -> Self {
+    pub fn new(seed: u64, purpose: Purpose, task: usize) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&(purpose as u64).to_le_bytes());
@@ -66,36 +66,36 @@ impl Random {
     }
 
     /// 64 random bits.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Uniform in [low, high).
-    pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// Uniform in 0..bound.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         (self.unit() * bound as f64) as usize
     }
 
     /// Uniform in the disc of this radius around the origin.
-    pub(crate) fn in_disc(&mut self, radius: f64) -> [f64; 2] {
+    pub fn in_disc(&mut self, radius: f64) -> [f64; 2] {
         let (distance, angle) = (radius * self.unit().sqrt(), TAU * self.unit());
         let (sine, cosine) = libm::sincos(angle);
         [distance * cosine, distance * sine]
     }
 
     /// Circularly symmetric complex normal of mean square 1, as (real, imaginary): Box and Muller.
-    pub(crate) fn complex_normal(&mut self) -> (f64, f64) {
+    pub fn complex_normal(&mut self) -> (f64, f64) {
         let radius = (-libm::log(1.0 - self.unit())).sqrt();
         let (sine, cosine) = libm::sincos(TAU * self.unit());
         (radius * cosine, radius * sine)
     }
 
     /// Normal of mean 0 and variance 1.
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         core::f64::consts::SQRT_2 * self.complex_normal().0
     }
 }

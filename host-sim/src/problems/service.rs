@@ -22,7 +22,7 @@ pub struct Service {
 
 impl Service {
     /// The limits in the core's terms.
-    pub(crate) fn limits(&self) -> Vec<Limit<'_>> {
+    pub fn limits(&self) -> Vec<Limit<'_>> {
         let limit = |(coefficients, at_most)| Limit { coefficients, at_most };
         self.limits.iter().map(|(coefficients, at_most)| (&coefficients[..], *at_most)).map(limit).collect()
     }

@@ -80,6 +80,7 @@ pub fn whole_study(folder: &Path) -> Study {
 }
 
 /// The bytes of a finished unit.
+#[cfg(test)]
 pub fn unit_bytes() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let study = Study::create(&folder.path().join("study"), manifest()).unwrap();

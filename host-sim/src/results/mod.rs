@@ -31,12 +31,12 @@ pub use merge::merge;
 pub use row::{Kind, Row, Terms};
 pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;
-pub(crate) use snapshot::write_atomically;
+pub use snapshot::write_atomically;
 pub use study::{Loaded, Resumed, Study};
 pub use summary::TaskSummary;
 pub use timing::Timing;
 pub use unit::{Task, Unit};
 pub use writer::{TaskWriter, UnitWriter};
 
-#[cfg(test)]
-pub(crate) mod fixture;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;

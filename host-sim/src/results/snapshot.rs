@@ -8,7 +8,7 @@ use super::Error;
 use crate::checksum::Crc;
 
 /// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = temporary(path);
     let written = File::create(&beside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))

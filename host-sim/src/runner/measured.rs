@@ -1,22 +1,65 @@
-//! Tasks whose values come from a command: nothing is known but what is measured, and no optimum at all.
+//! Tasks whose values are measured: nothing else is known, and no optimum at all.
 //!
-//! Maximised like every problem of the simulator: the values of a problem that is to be minimised have their sign turned.
 //! A row has a truth only where it was measured at the last fidelity; the recommended point is measured there once,
 //! without being charged. A measurement that failed is told to the optimizer, and leaves no row.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use serde_json::Value;
 
 use super::plan::Plan;
 use super::session::kind;
 use super::tuner::{Next, Tuner};
 use super::watcher::Watcher;
 use crate::error::Error;
-use crate::own::{Ask, Bench, Why};
 use crate::results::{self, Row, TaskSummary, Terms, UnitId, UnitWriter};
 use crate::words::shortest;
+
+/// Attempts at measuring a recommendation.
+const ATTEMPTS: u32 = 3;
+
+/// What measures a problem that is not built in; maximised, like every problem of the simulator.
+pub trait Bench: Debug + Send + Sync {
+    /// What `study.json` says about the problem, with this budget of a task.
+    fn options(&self, budget: f64) -> BTreeMap<String, Value>;
+
+    /// A measurement; none if it failed.
+    ///
+    /// # Errors
+    /// Why no measurement is possible; [`Error::Interrupted`] if `go_on` says no meanwhile.
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<f64>, Error>;
+}
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The seed of the experiment's tasks.
+    pub seed: u64,
+    /// The experiment, from 1.
+    pub experiment: u32,
+    /// The task, from 1.
+    pub task: u32,
+    /// The point, in natural units.
+    pub point: &'a [f64],
+    /// Index of the fidelity.
+    pub fidelity: usize,
+}
+
+/// A measurement that has to succeed, in a few attempts.
+fn judge(bench: &dyn Bench, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
+    for _ in 0..ATTEMPTS {
+        if let Some(value) = bench.measure(trial, go_on)? {
+            return Ok(value);
+        }
+    }
+    Err(Error::Device(format!("the recommended point could not be measured in {ATTEMPTS} attempts")))
+}
 
 /// Plays one task and writes its rows.
 pub(super) fn task(
     plan: &Plan,
-    bench: &Bench,
+    bench: &dyn Bench,
     unit: UnitId,
     number: u32,
     tuner: &mut dyn Tuner,
@@ -25,16 +68,9 @@ pub(super) fn task(
 ) -> Result<TaskSummary, Error> {
     let (spec, space) = (plan.benchmark().spec(), plan.benchmark().space());
     let seed = plan.seeds(unit.experiment).tasks;
-    let bench = Bench { command: bench.command.for_experiment(seed, unit.experiment), ..bench.clone() };
     let go_on = || watcher.go_on();
     let truth = spec.fidelities.len() - 1;
-    let ask = |point: &[f64], fidelity| Ask {
-        id: 0,
-        task: number,
-        point: point.to_vec(),
-        fidelity,
-        why: Why::Search,
-    };
+    let (experiment, task) = (unit.experiment, number);
     let mut rows = writer.begin_task(Terms::default())?;
     let mut spent = 0.0;
     loop {
@@ -46,7 +82,9 @@ pub(super) fn task(
         let (point, fidelity) = (space.natural(&proposal.unit), proposal.fidelity);
         let cost = if space.is_free(proposal.kind) { 0.0 } else { spec.fidelities[fidelity].cost };
         spent += cost;
-        let Some(value) = bench.measure(&ask(&point, fidelity), &go_on)? else {
+        let Some(value) =
+            bench.measure(&Trial { seed, experiment, task, point: &point, fidelity }, &go_on)?
+        else {
             tuner.fail()?;
             continue;
         };
@@ -65,7 +103,7 @@ pub(super) fn task(
     }
     let nothing = || Error::Device("every measurement of a task failed".into());
     let point = space.natural(&tuner.advice().ok_or_else(nothing)?.unit);
-    let value = bench.judge(&ask(&point, truth), &go_on)?;
+    let value = judge(bench, &Trial { seed, experiment, task, point: &point, fidelity: truth }, &go_on)?;
     let kind = results::Kind::Recommend;
     let fidelity = truth as u32 + 1;
     rows.push(Row { kind, fidelity, cost: 0.0, time: None, x: point, y: None, truth: Some(value) })?;

@@ -20,6 +20,7 @@ mod unit;
 mod watcher;
 
 pub use estimate::estimate;
+pub use measured::{Bench, Trial};
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run, run_with};
 pub use seeds::{Noise, Seeds};

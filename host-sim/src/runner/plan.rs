@@ -1,19 +1,19 @@
 //! What a study runs: a problem and the variants that are compared on it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use foretune_core::{Goal, Settings};
+use foretune_core::Settings;
 use serde_json::Value;
 
 use super::baseline::Baseline;
 use super::from_deployed::FromDeployed;
+use super::measured::Bench;
 use super::seeds::Seeds;
 use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
 use crate::method::Method;
-use crate::own::Bench;
 use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, level_words};
 use crate::results::{self, Manifest};
 use crate::settings::Setup;
@@ -38,31 +38,26 @@ pub struct Benchmark {
 enum Source {
     /// A problem that is built in.
     Known(Problem),
-    /// A command.
-    Measured(Box<Bench>),
+    /// A problem that is not.
+    Measured(Arc<dyn Bench>),
 }
 
 impl Benchmark {
-    /// A problem that a command measures, with its fidelities' noise.
-    pub fn measured(bench: Bench, noise: &[f64]) -> Self {
-        let spec = bench.target.spec(noise, bench.target.budget);
+    /// A problem that is measured; its tasks start from a point in use if they keep to what a service asks.
+    pub fn measured(bench: Arc<dyn Bench>, spec: ProblemSpec, service: Option<Service>) -> Self {
         let mut space = Space::new(&spec);
-        let deployed = bench.target.deployed.as_ref().map(|_| Deployed::Default);
-        if deployed.is_some() {
-            // Values of a problem that is to be minimised have their sign turned.
-            let service = bench.target.service();
-            let minimised = bench.target.goal == Goal::Minimise;
-            space = space.in_service(if minimised { service.turned() } else { service });
+        let deployed = service.as_ref().map(|_| Deployed::Default);
+        if let Some(service) = service {
+            space = space.in_service(service);
         }
-        let source = Source::Measured(Box::new(bench));
-        Self { source, spec, space, unlike: None, budget_set: false, deployed }
+        Self { source: Source::Measured(bench), spec, space, unlike: None, budget_set: false, deployed }
     }
 
-    /// What measures, if it is a command.
-    pub fn bench(&self) -> Option<&Bench> {
+    /// What measures, if the problem is not built in.
+    pub fn bench(&self) -> Option<&dyn Bench> {
         match &self.source {
             Source::Known(_) => None,
-            Source::Measured(bench) => Some(bench),
+            Source::Measured(bench) => Some(&**bench),
         }
     }
 
@@ -184,10 +179,9 @@ impl Benchmark {
         let problem = match &self.source {
             Source::Known(problem) => problem,
             Source::Measured(bench) => {
-                let mut options = bench.target.options(self.spec.budget);
-                options.insert("command".into(), bench.command.text().into());
+                let mut options = bench.options(self.spec.budget);
                 self.describe_service(&mut options);
-                return (bench.target.name.clone(), options);
+                return (self.spec.name.clone(), options);
             }
         };
         let name = problem.to_string();

@@ -1,0 +1,95 @@
+//! What programs have in common: a command line that is read, and failures that are told in one line.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::thread;
+
+use clap::{CommandFactory, FromArgMatches};
+use host_sim::error::Error;
+use host_sim::shapes::STACK;
+use host_sim::words::say;
+
+/// What a program does with its arguments.
+pub type Dispatch<A> = fn(A, &mut dyn Write) -> Result<(), Error>;
+
+/// Runs a program.
+pub fn main<A: CommandFactory + FromArgMatches + 'static>(dispatch: Dispatch<A>) -> ExitCode {
+    // On a stack that has room for an optimizer's memory.
+    let thread = thread::Builder::new().stack_size(STACK).spawn(move || work(dispatch));
+    let result = match thread.map(thread::JoinHandle::join) {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(Error::Defect),
+        Err(error) => Err(Error::Output(error)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough: `foretune … | head`.
+        Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => failed::<A>(&error),
+    }
+}
+
+/// Tells why a program ends, and with what.
+pub fn failed<A: CommandFactory>(error: &Error) -> ExitCode {
+    say(&format!("{}: {error}", A::command().get_name()));
+    ExitCode::from(error.exit_code())
+}
+
+fn work<A: CommandFactory + FromArgMatches>(dispatch: Dispatch<A>) -> Result<(), Error> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if let Some(arguments) = parse()? {
+        dispatch(arguments, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The definition of a command line, where `--budget -5` is a bad budget and not an unknown option `-5`.
+pub fn command<A: CommandFactory>() -> clap::Command {
+    let negative = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    A::command().mut_subcommands(|command| command.mut_args(negative))
+}
+
+/// Whether a program would take this command line, whose first word is its own name; else what is wrong with it.
+///
+/// # Errors
+/// What the program would say.
+pub fn check<'a, A: CommandFactory + FromArgMatches>(
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<(), String> {
+    match command::<A>().try_get_matches_from(words).and_then(|found| A::from_arg_matches(&found)) {
+        Err(error) if error.use_stderr() => Err(one_line(&error.to_string())),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the command line; `None` when it asked for help or the version, which has been printed.
+fn parse<A: CommandFactory + FromArgMatches>() -> Result<Option<A>, Error> {
+    match command::<A>().try_get_matches().and_then(|found| A::from_arg_matches(&found)) {
+        Ok(arguments) => Ok(Some(arguments)),
+        Err(error) if !error.use_stderr() => {
+            error.print()?;
+            Ok(None)
+        }
+        Err(error) => Err(Error::usage(one_line(&error.to_string()))),
+    }
+}
+
+/// The first paragraph of a message in one line, without its prefix.
+fn one_line(message: &str) -> String {
+    let paragraph: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let text = paragraph.join(" ");
+    format!("{} (see --help)", text.strip_prefix("error: ").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_become_one_line() {
+        assert_eq!(one_line("error: a b\n  c\n\nUsage: x"), "a b c (see --help)");
+    }
+}

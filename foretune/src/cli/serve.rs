@@ -1,0 +1,28 @@
+//! `foretune serve`: ask and tell as lines of JSON.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::tune::KeepArguments;
+use crate::{own, tune};
+use host_sim::error::Error;
+
+/// Ask and tell for any language: one JSON object a line on standard input and output.
+///
+/// The lines are described in docs/serve.md; python/foretune.py is a client. Without --state nothing is kept.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The problem: parameters, fidelities, budget (docs/guide/tune.md).
+    #[arg(value_name = "PROBLEM.TOML")]
+    problem: PathBuf,
+    #[command(flatten)]
+    keep: KeepArguments,
+}
+
+pub(super) fn run(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let target = own::read(&arguments.problem)?;
+    let mut tuning = arguments.keep.open(target, arguments.keep.state.as_deref())?;
+    tune::serve(&mut tuning, &mut io::stdin().lock(), out)
+}

@@ -1,0 +1,288 @@
+//! `foretune tune`: one task of a problem of one's own, measured by a command.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::Args;
+use foretune_core::Goal;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::arguments::{PresetName, setup};
+use super::{SettingArguments, shown, stop_flag};
+use crate::own::{self, Ask, Command, Measured, Target, Why};
+use crate::tune::{self, Answer, Ended, Outcome, Source, Standing, Store, Told, Tuning, Wire};
+use foretune_report::plot::short_number;
+use host_sim::error::Error;
+use host_sim::settings::Setup;
+use host_sim::words::{counted, say};
+
+/// Tune what a command measures: one task of a problem that is described in a file.
+///
+/// For every query the command is started; the last line that it prints which is a number, or a JSON object with
+/// "value" (and "cost", where it differs), is the answer. Interrupt or kill it at any moment: the same command goes on
+/// where it was. Started again after the end, it runs the next task with what was learnt.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TuneArguments {
+    /// The problem: parameters, fidelities, budget (docs/guide/tune.md).
+    #[arg(value_name = "PROBLEM.TOML")]
+    problem: PathBuf,
+    /// What measures. {name} stands for a parameter's value, {fidelity}, {samples} and {task} for those; all are also
+    /// in variables FORETUNE_NAME. Split into words as a shell would, without starting one.
+    #[arg(long, short, value_name = "COMMAND")]
+    command: String,
+    /// A measurement that takes longer has failed.
+    #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds)]
+    timeout: Option<Duration>,
+    #[command(flatten)]
+    keep: KeepArguments,
+    /// One JSON object per event, those of `foretune serve`, instead of lines for people.
+    #[arg(long)]
+    json: bool,
+    /// Write a page with pictures when the task has ended.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+/// Where what was learnt is kept, and how tuning goes.
+#[derive(Debug, Args)]
+pub(crate) struct KeepArguments {
+    /// File that keeps answers and what was learnt [tune: PROBLEM.state; serve: none].
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Root of all randomness [default: 1].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub settings: SettingArguments,
+}
+
+impl KeepArguments {
+    /// Opens the tuning of a target, kept in `state`.
+    pub fn open(&self, target: Target, state: Option<&Path>) -> Result<Tuning, Error> {
+        let setup = self.setup(&target)?;
+        let store = state.map(Store::open).transpose()?;
+        Tuning::open(target, setup, self.seed, store)
+    }
+
+    fn setup(&self, target: &Target) -> Result<Setup, Error> {
+        let noise = vec![0.0; target.fidelities.len()];
+        let spec = target.spec(&noise, target.budget);
+        let preset = if target.floor.is_some() { PresetName::Live } else { PresetName::Default };
+        setup(preset.into(), &spec, &self.settings.assignments()?)
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  foretune tune problem.toml --command './measure.sh {p0} {alpha} --samples {samples}'
+  foretune tune problem.toml --command 'python3 simulate.py' --timeout 60 --report page.html";
+
+pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let target = own::read(&arguments.problem)?;
+    let command = Command::new(&arguments.command, &target, arguments.timeout)?;
+    let beside = arguments.problem.with_extension("state");
+    let state = arguments.keep.state.as_deref().unwrap_or(&beside);
+    let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
+    if tuning.ended().is_some() && tuning.reported() {
+        tuning.next_task(None)?;
+    }
+    let mut bench = Bench::new(&target, &command, arguments.json, out);
+    bench.begin(&tuning)?;
+    let played = tuning.play(&mut bench);
+    bench.bar.finish_and_clear();
+    played.inspect_err(|error| {
+        if matches!(error, Error::Interrupted) {
+            say("the same command goes on from here");
+        }
+    })?;
+    if let Some(path) = &arguments.report {
+        std::fs::write(path, tune::page(&target, tuning.state()))
+            .map_err(|error| Error::usage(format!("cannot write {}: {error}", shown(path))))?;
+    }
+    if let Some(ended) = tuning.ended() {
+        if arguments.json {
+            writeln!(out, "{}", Wire(&target).recommendation(ended))?;
+        } else {
+            summary(&target, &tuning, ended, state, out)?;
+        }
+    }
+    out.flush()?;
+    tuning.report()
+}
+
+/// Starts the command for every query, and tells what comes of it.
+struct Bench<'a> {
+    target: &'a Target,
+    command: &'a Command,
+    json: bool,
+    out: &'a mut dyn Write,
+    bar: ProgressBar,
+    /// Why the last measurement failed.
+    failure: String,
+}
+
+impl<'a> Bench<'a> {
+    fn new(target: &'a Target, command: &'a Command, json: bool, out: &'a mut dyn Write) -> Self {
+        // The bar is on the error output; lines on the output do not disturb it there.
+        let visible = !json && std::io::stderr().is_terminal();
+        let bar = if visible { ProgressBar::new(1000) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}") {
+            bar.set_style(style);
+        }
+        Self { target, command, json, out, bar, failure: String::new() }
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Error> {
+        let written = self.bar.suspend(|| writeln!(self.out, "{line}").and_then(|()| self.out.flush()));
+        Ok(written?)
+    }
+
+    fn begin(&mut self, tuning: &Tuning) -> Result<(), Error> {
+        let (task, answered) =
+            (tuning.state().task(), tuning.state().current().map_or(0, |task| task.answers.len()));
+        if self.json {
+            let hello = Wire(self.target).hello(task, answered);
+            return self.line(&hello);
+        }
+        match answered {
+            0 => self.line(&format!("Task {task} of {}.", self.target.name)),
+            _ => {
+                self.line(&format!("Task {task} of {}, going on after {answered} answers.", self.target.name))
+            }
+        }
+    }
+}
+
+impl Source for Bench<'_> {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+        if self.json {
+            let line = Wire(self.target).ask(ask);
+            self.line(&line)?;
+        }
+        Ok(match self.command.measure(self.target, ask, &go_on)? {
+            Measured::Value(value, cost) => Answer::Value(value, cost),
+            Measured::Failed(why) => {
+                self.failure = why;
+                Answer::Failed
+            }
+        })
+    }
+
+    fn refused(&mut self, _: &Ask, why: &str) -> Result<Answer, Error> {
+        self.failure = why.into();
+        Ok(Answer::Failed)
+    }
+
+    fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error> {
+        self.bar.set_position((1000.0 * standing.spent / standing.budget.max(1e-12)).min(1000.0) as u64);
+        if self.json {
+            let line = Wire(self.target).told(ask, told);
+            return self.line(&line);
+        }
+        let answer = match told.outcome {
+            Outcome::Value(value) => short_number(value.into()),
+            Outcome::Failed => format!("failed: {}", self.failure),
+        };
+        let kind = match told.why {
+            Why::Noise => ", to learn the noise",
+            Why::Initial => ", initial",
+            Why::Carried => ", carried",
+            Why::Search => "",
+        };
+        let expected =
+            standing.expected.map(|best| format!(", {} expected of the best", short_number(best.into())));
+        let best = standing.best.map(|best| format!(", best so far {}", short_number(best.into())));
+        let best = expected.or(best);
+        let outliers = match standing.outliers {
+            0 => String::new(),
+            count => format!(", {}", counted(count, "outlier")),
+        };
+        let line = format!(
+            "{:>4}  {}  ({}{kind})  →  {answer}   [spent {} of {}{}{outliers}]",
+            ask.id,
+            self.target.words(&told.point),
+            self.target.fidelities[told.fidelity].name,
+            short_number(standing.spent),
+            short_number(standing.budget),
+            best.unwrap_or_default(),
+        );
+        self.line(&line)
+    }
+
+    fn go_on(&self) -> bool {
+        go_on()
+    }
+}
+
+fn go_on() -> bool {
+    !stop_flag().load(Ordering::Relaxed)
+}
+
+/// The recommendation, beside the point in use, and why the task ended.
+fn summary(
+    target: &Target,
+    tuning: &Tuning,
+    ended: &Ended,
+    state: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let Some(task) = tuning.state().current() else { return Ok(()) };
+    let Some(point) = &ended.point else {
+        writeln!(out, "\nNothing was measured, so nothing is recommended: {}.", ended.reason)?;
+        return Ok(());
+    };
+    writeln!(out, "\nRecommended: {}", target.words(point))?;
+    writeln!(
+        out,
+        "Expected of it: {} ± {}",
+        short_number(ended.mean.into()),
+        short_number(ended.deviation.into())
+    )?;
+    let used = task.begun.deployed.as_ref();
+    let at_use = |told: &&Told| used == Some(&told.point) && told.fidelity == target.truth();
+    let values: Vec<f64> =
+        task.answers.iter().filter(at_use).filter_map(|t| t.value().map(f64::from)).collect();
+    match (used, values.is_empty()) {
+        (Some(used), false) => {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let gain = match target.goal {
+                Goal::Maximise => f64::from(ended.mean) - mean,
+                Goal::Minimise => mean - f64::from(ended.mean),
+            };
+            let (word, size) = if gain >= 0.0 { ("better", gain) } else { ("worse", -gain) };
+            writeln!(
+                out,
+                "In use: {}, measured {}; the recommendation is {word} by {}",
+                target.words(used),
+                short_number(mean),
+                short_number(size)
+            )?;
+        }
+        (Some(used), true) => {
+            writeln!(out, "In use: {}, not measured in this task", target.words(used))?;
+        }
+        (None, _) => {}
+    }
+    let free = task.answers.iter().filter(|told| task.charged(told) == 0.0).count();
+    let free = if free == 0 { String::new() } else { format!(", {free} initial ones not charged") };
+    writeln!(
+        out,
+        "Spent {} of {} in {} measurements{free}; ended because {}.",
+        short_number(ended.spent),
+        short_number(task.begun.budget),
+        task.answers.len(),
+        ended.reason
+    )?;
+    if ended.outliers > 0 {
+        let outliers = ended.outliers;
+        writeln!(
+            out,
+            "Outliers: {outliers} of the answers, too far from all others and not confirmed by a second."
+        )?;
+    }
+    writeln!(out, "What was learnt is in {}; the same command again runs the next task.", shown(state))?;
+    Ok(())
+}

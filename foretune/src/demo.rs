@@ -1,0 +1,228 @@
+//! The demonstration: a cellular system in service, hour by hour, never tuned and tuned, told to someone who never saw
+//! the paper.
+
+use std::io::Write;
+
+use foretune_core::{Floor, Level};
+
+use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme, fixed_number};
+use foretune_report::table::Table;
+use host_sim::error::Error;
+use host_sim::method::Method;
+use host_sim::problems::{Deployed, Service};
+use host_sim::problems::{Problem, Rrm};
+use host_sim::results::stats::mean;
+use host_sim::results::{Kind, Study, Task, UnitId};
+use host_sim::runner::{Benchmark, Identity, Plan, Variant};
+use host_sim::settings::{Preset, Setup};
+
+/// The ways to run the system, in the order of tables and legends.
+pub const METHODS: [Method; 3] = [Method::Never, Method::HillClimbing, Method::MftMes];
+/// What they are called in the story.
+const NAMES: [&str; 3] = ["never tuned", "tuned by hand", "Foretune"];
+/// Room for observations: that of the device's compact profile.
+const CAPACITY: &str = "64";
+/// Samples in an hour; tuning takes at most half of it, then what was found is used.
+const HOUR: f64 = 4000.0;
+/// What trials should keep above, as a share of what the point in use gives, and how often they may not.
+const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
+/// When tuning ends: no more than this share is to be gained.
+const TOLERANCE: f32 = 0.01;
+
+/// The demonstration's study.
+///
+/// # Errors
+/// [`Error::Usage`] if a number is zero.
+pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
+    let service = Service { floor: Some(FLOOR), tolerance: TOLERANCE, limits: Vec::new() };
+    let benchmark = Benchmark::new(Problem::Rrm(Rrm::default())).in_service(Deployed::Default, service)?;
+    let mut setup = Setup::new(Preset::Live, benchmark.spec());
+    setup.set("capacity", CAPACITY)?;
+    let methods: Vec<&str> = METHODS.iter().map(|method| method.name()).collect();
+    let command = format!(
+        "foretune run rrm --floor share:0.9 --risk {} --tolerance {TOLERANCE} --method {} --set capacity={CAPACITY} \
+         --experiments {systems} --tasks {tasks} --seed {seed}",
+        FLOOR.risk,
+        methods.join(",")
+    );
+    let identity = Identity {
+        study: "demo".into(),
+        preset: Preset::Live.name().into(),
+        command,
+        seed,
+        experiments: systems,
+        tasks,
+    };
+    Plan::new(identity, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
+}
+
+/// Said before the work begins.
+pub const INTRODUCTION: &str = "\
+Foretune: tuning a network in service
+-------------------------------------
+Two base stations share a piece of town. Each has two numbers to set, a target power P0 and a share α of the
+path loss to make up for, that tell its ten phones how loud to talk: too soft, and nobody is heard; too loud, and all
+drown each other. There are 831 744 combinations, and the good ones lie on a narrow ridge. Every hour people have
+walked a few metres, and the best setting has moved.
+
+A setting can only be tried on the air, and users live with it meanwhile. A trial of 10 channel samples is quick and
+rough, one of 100 is exact; an hour has 4000 samples, and tuning may take at most 2000 of them. Three ways to run it:
+
+  never tuned    the setting it came with stays: P0 = -80 dBm, α = 0.8
+  tuned by hand  one number at a time, a step up or down, kept if it looks better, for the whole 2000 samples
+  Foretune       starts from the setting in use, tries nothing that it does not expect to give at least 90 % of what
+                 that gives (one trial in twenty may be wrong), carries what it learnt into the next hour, and stops
+                 when no more than 1 % is to be gained";
+
+/// Said at the end.
+pub const NEXT: &str = "\
+What to try next:
+  foretune run rrm --floor share:0.9 --method hill-climbing,mft-mes --tasks 10   the same as a study, all trials kept
+  foretune tune problem.toml --command './measure.sh {p0} {alpha}'               something of your own
+  foretune run rrm --method random,mf-mes,mft-mes --tasks 10                     without a floor, against other methods
+  foretune --help                                                                everything else";
+
+/// What became of one hour.
+#[derive(Clone, Copy)]
+struct Hour {
+    /// What users got, tuning included, as a share of the best possible.
+    share: f64,
+    /// Samples that tuning took.
+    tuning: f64,
+    trials: f64,
+    below: f64,
+    /// The worst trial, as a share of what the point in use gave.
+    worst: f64,
+}
+
+impl Hour {
+    fn of(task: &Task) -> Self {
+        let trials = || task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)));
+        let (tuning, sum) = trials().fold((0.0, 0.0), |(time, sum), (t, truth)| (time + t, sum + t * truth));
+        let after = recommended(task) * (HOUR - tuning);
+        let (floor, deployed) =
+            (task.terms.floor.unwrap_or(f64::NEG_INFINITY), task.terms.deployed.unwrap_or(f64::NAN));
+        Self {
+            share: (sum + after) / HOUR / task.terms.optimum,
+            tuning,
+            trials: trials().count() as f64,
+            below: trials().filter(|(_, truth)| *truth < floor).count() as f64,
+            worst: trials().map(|(_, truth)| truth).fold(f64::INFINITY, f64::min) / deployed,
+        }
+    }
+}
+
+fn recommended(task: &Task) -> f64 {
+    task.rows.iter().find(|row| row.kind == Kind::Recommend).and_then(|row| row.truth).unwrap_or(f64::NAN)
+}
+
+/// All hours of a way to run the system: by task, then by town.
+fn hours(study: &Study, variant: usize) -> Result<Vec<Vec<Hour>>, Error> {
+    let manifest = study.manifest();
+    let mut hours = vec![Vec::new(); manifest.tasks as usize];
+    for experiment in 1..=manifest.experiments {
+        let Some(unit) = study.read_unit(UnitId { variant, experiment })? else { continue };
+        for (hours, task) in hours.iter_mut().zip(&unit.tasks) {
+            hours.push(Hour::of(task));
+        }
+    }
+    Ok(hours)
+}
+
+fn average(hours: &[Hour], value: impl Fn(&Hour) -> f64) -> f64 {
+    mean(&hours.iter().map(value).collect::<Vec<_>>())
+}
+
+/// Tells what came out.
+///
+/// # Errors
+/// [`Error::Results`] if the study cannot be read, [`Error::Output`] if `out` cannot be written.
+pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let hours: Vec<Vec<Vec<Hour>>> =
+        (0..METHODS.len()).map(|variant| hours(study, variant)).collect::<Result<_, _>>()?;
+    let percent = |share: f64| format!("{} %", fixed_number(100.0 * share, 1));
+    writeln!(
+        out,
+        "\nWhat users got in each hour, tuning included, as a share of the best possible (mean of {} towns):\n",
+        study.manifest().experiments
+    )?;
+    let titles = ["hour".to_string()].into_iter().chain(NAMES.map(String::from));
+    let mut table = Table::new(titles.chain(["samples Foretune took".into()]));
+    for task in 0..study.manifest().tasks as usize {
+        let shares = hours.iter().map(|of| percent(average(&of[task], |hour| hour.share)));
+        let took = fixed_number(average(&hours[2][task], |hour| hour.tuning), 0);
+        table.push([(task + 1).to_string()].into_iter().chain(shares).chain([took]).collect());
+    }
+    table.write(out)?;
+    let all: Vec<Vec<Hour>> = hours.into_iter().map(|of| of.concat()).collect();
+    writeln!(out, "\nWhile it was tuned:\n")?;
+    let titles = ["", "trials", "below the floor", "worst trial of an hour, of what was in use"];
+    let mut table = Table::new(titles.map(String::from));
+    for (name, hours) in NAMES.iter().zip(&all).skip(1) {
+        let (trials, below) = (average(hours, |hour| hour.trials), average(hours, |hour| hour.below));
+        let worst = percent(average(hours, |hour| hour.worst));
+        table.push(vec![(*name).into(), fixed_number(trials, 0), percent(below / trials), worst]);
+    }
+    table.write(out)?;
+    let share = |variant: usize| average(&all[variant], |hour| hour.share);
+    writeln!(
+        out,
+        "\nAll in all users got {} with Foretune, {} tuned by hand, {} with the setting it came with.",
+        percent(share(2)),
+        percent(share(1)),
+        percent(share(0))
+    )?;
+    Ok(())
+}
+
+/// What users of the first town get, moment by moment. As an SVG file.
+///
+/// # Errors
+/// [`Error::Results`] if the study cannot be read.
+pub fn picture(study: &Study) -> Result<String, Error> {
+    let town = |variant| study.read_unit(UnitId { variant, experiment: 1 });
+    let (Some(never), Some(tuned)) = (town(0)?, town(2)?) else { return Err(Error::Defect) };
+    let plain = |ink: usize, dash: Dash| Style { ink, dash, plain: true, ..Style::default() };
+    let curves = vec![
+        curve("best possible", plain(3, Dash::Dotted), &tuned.tasks, |task| vec![(0.0, task.terms.optimum)]),
+        curve("Foretune", plain(0, Dash::Solid), &tuned.tasks, moments),
+        curve("never tuned", plain(1, Dash::Long), &never.tasks, |task| vec![(0.0, recommended(task))]),
+        curve("Foretune's floor", plain(2, Dash::Short), &tuned.tasks, |task| {
+            task.terms.floor.map(|floor| (0.0, floor)).into_iter().collect()
+        }),
+    ];
+    let chart = LineChart {
+        name: "What the users of one town get, hour by hour, while it is tuned".into(),
+        x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
+        y: Axis { title: "bit/s/Hz over all users".into(), ..Axis::default() },
+        panels: vec![Panel { title: "What users get while the network is tuned".into(), curves }],
+    };
+    Ok(chart.svg(960.0, Theme::Standalone))
+}
+
+/// When something else begins, in samples, and what users get from then on: the trials, then what was found.
+fn moments(task: &Task) -> Vec<(f64, f64)> {
+    let mut time = 0.0;
+    let mut moments = Vec::new();
+    for (takes, truth) in task.rows.iter().filter_map(|row| Some((row.time?, row.truth?))) {
+        moments.push((time, truth));
+        time += takes;
+    }
+    moments.push((time, recommended(task)));
+    moments
+}
+
+/// A curve of steps over all hours.
+fn curve(label: &str, style: Style, tasks: &[Task], values: impl Fn(&Task) -> Vec<(f64, f64)>) -> Curve {
+    let mut points = Vec::new();
+    let mut push = |x: f64, mean: f64| points.push(Sample { x, mean, low: mean, high: mean });
+    for (hour, task) in tasks.iter().enumerate() {
+        let values = values(task);
+        let ends = values.iter().skip(1).map(|(time, _)| *time).chain([HOUR]);
+        for ((time, value), end) in values.iter().zip(ends) {
+            push(hour as f64 + time / HOUR, *value);
+            push(hour as f64 + end / HOUR, *value);
+        }
+    }
+    Curve { label: label.into(), style, points }
+}

@@ -1,0 +1,199 @@
+//! The station at work: from task to task, measuring what is asked.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use foretune_link::{Outcome, Phase, Query, Recommendation, Response, Station, StationEvent, Status};
+
+use super::Plan;
+use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
+use super::notes::Notes;
+use super::profile::Profile;
+use super::world::{Result as Measured, World};
+use host_sim::error::Error;
+
+/// What came over the line, kept beyond the answer's bytes.
+enum Heard {
+    Greeted { phase: Phase, task: u32 },
+    Measure(Query),
+    Finished(Recommendation),
+    Status(Status),
+    Working { step: u32 },
+    Refused(foretune_link::Refusal),
+}
+
+/// Goes through the tasks of the notes that have not ended, to the last.
+pub fn play(
+    dialogue: &mut Dialogue,
+    notes: &mut Notes,
+    world: &mut World,
+    plan: &Plan,
+    profile: &Profile,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let patience = Duration::from_secs(plan.patience);
+    let sent = world.problem().map(<[u8]>::to_vec);
+    let mut station = dialogue.station();
+    let mut alive = Instant::now();
+    let mut told = Instant::now();
+    station.greet();
+    loop {
+        for heard in exchange(dialogue, &mut station) {
+            alive = Instant::now();
+            match heard {
+                Heard::Greeted { phase, task } => {
+                    let Some(begin) = go_on(&mut station, phase, task, notes)? else { continue };
+                    let Some(place) = begin else { return Ok(()) };
+                    let begin = notes.begin(place, plan, profile, world);
+                    match &sent {
+                        Some(bytes) => station.begin_with(begin, bytes),
+                        None => station.begin(begin),
+                    }
+                }
+                Heard::Measure(query) => {
+                    let (outcome, cost) = measure(notes, world, &query, out)?;
+                    notes.save(plan.notes.as_deref())?;
+                    station.report(outcome, cost);
+                }
+                Heard::Finished(end) => {
+                    finished(notes, world, &end, out)?;
+                    notes.save(plan.notes.as_deref())?;
+                    station.greet();
+                    station.ask_status();
+                }
+                Heard::Status(status) => show_status(&status, out)?,
+                Heard::Working { step } if told.elapsed() > SIGN_OF_LIFE => {
+                    told = Instant::now();
+                    writeln!(out, "device: thinking about query {step}")?;
+                    out.flush()?;
+                }
+                Heard::Working { .. } => {}
+                // Where things stand may have changed: after a power failure, say. Look again.
+                Heard::Refused(foretune_link::Refusal::WrongTask { .. }) => station.greet(),
+                Heard::Refused(refusal) => return Err(refused(&refusal)),
+            }
+        }
+        if alive.elapsed() > patience {
+            return Err(dialogue.silent());
+        }
+    }
+}
+
+/// Sends what is due and hears what has come.
+fn exchange(dialogue: &mut Dialogue, station: &mut Station<'_>) -> Vec<Heard> {
+    let now = dialogue.now();
+    if let Some((tag, request)) = station.transmit(now) {
+        dialogue.send(tag, &request);
+    }
+    let mut heard = Vec::new();
+    dialogue.listen(|tag, response: &Response<'_>| {
+        heard.extend(match station.receive(now, tag, response) {
+            StationEvent::Greeted(greeting) => {
+                Some(Heard::Greeted { phase: greeting.phase, task: greeting.task })
+            }
+            StationEvent::Measure(query) => Some(Heard::Measure(query)),
+            StationEvent::Finished(end) => Some(Heard::Finished(end)),
+            StationEvent::Status(status) => Some(Heard::Status(status)),
+            StationEvent::Working { ticket, .. } => Some(Heard::Working { step: ticket.step }),
+            StationEvent::Refused(refusal) => Some(Heard::Refused(refusal)),
+            StationEvent::Nothing
+            | StationEvent::Begun { .. }
+            | StationEvent::Settled { .. }
+            | StationEvent::Aborted { .. } => None,
+        });
+    });
+    heard
+}
+
+/// Resumes the task that runs, or fetches an end that was missed. Else the place of the next task to begin, if there is one.
+fn go_on(
+    station: &mut Station<'_>,
+    phase: Phase,
+    task: u32,
+    notes: &Notes,
+) -> Result<Option<Option<usize>>, Error> {
+    let place = notes.place(task);
+    let ended = place.is_none_or(|place| notes.traces[place].recommendation.is_some());
+    let next = (task + 1).checked_sub(notes.first_task).map(|place| place as usize);
+    match (phase, next) {
+        (Phase::Fault, _) => {
+            return Err(Error::Device(
+                "the device is out of order: its log says why, a restart may help".into(),
+            ));
+        }
+        (Phase::Thinking | Phase::Waiting, _) if place.is_some() => station.resume(task),
+        (Phase::Finished, _) if !ended => station.resume(task),
+        (Phase::Idle | Phase::Finished, Some(next)) if next < notes.traces.len() => {
+            return Ok(Some(Some(next)));
+        }
+        (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(Some(None)),
+        _ => return Err(Error::Device(not_ours(task))),
+    }
+    Ok(None)
+}
+
+fn not_ours(task: u32) -> String {
+    format!("the device is at task {task}, which this run did not begin: has another station begun it?")
+}
+
+fn measure(
+    notes: &mut Notes,
+    world: &mut World,
+    query: &Query,
+    out: &mut dyn Write,
+) -> Result<Measured, Error> {
+    let task = query.ticket.task;
+    let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
+    notes.note_query(place, query)?;
+    let (outcome, cost) = world.measure(place, query)?;
+    notes.note_answer(place, query, (outcome, cost));
+    let setting = world.show(&query.point);
+    let result = match outcome {
+        Outcome::Value(value) => world.value(value),
+        Outcome::Failed => "failed".into(),
+    };
+    writeln!(
+        out,
+        "task {task} query {:2}: {setting}, {:3} samples: {result}",
+        query.ticket.step, query.samples
+    )?;
+    out.flush()?;
+    Ok((outcome, cost))
+}
+
+fn finished(
+    notes: &mut Notes,
+    world: &mut World,
+    end: &Recommendation,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let task = end.task;
+    let place = notes.place(task).ok_or_else(|| Error::Device(not_ours(task)))?;
+    notes.note_end(place, end)?;
+    let worth = world.judge(place, &end.point, end.mean);
+    let setting = world.show(&end.point);
+    writeln!(
+        out,
+        "task {task} ended ({:?}) after {} queries for {}: {setting}, {worth}",
+        end.reason, end.queries, end.spent
+    )?;
+    Ok(out.flush()?)
+}
+
+fn show_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
+    let Status { line, reports, health, .. } = status;
+    writeln!(
+        out,
+        "device: {} reports counted, {} repeated, {} failed, {} given up; frames {} good, {} bad; stack {} free; fault {}; {} below the floor",
+        reports.counted,
+        reports.repeated,
+        reports.failed,
+        reports.given_up,
+        line.good,
+        line.broken + line.oversize + line.unknown,
+        health.stack_free,
+        health.fault,
+        health.below
+    )?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,202 @@
+//! What is measured: the radio environment, or whatever a command measures for a problem from a file.
+
+use foretune_core::Dimension;
+use foretune_link::problem::Bytes;
+use foretune_link::{Coordinate, Outcome, Point, Query};
+
+use super::radio::Radio;
+use crate::own::{Ask, Command, Measured, Target, Why};
+use host_sim::error::Error;
+use host_sim::runner::Space;
+
+/// A result, and what it cost where that is not what the query said.
+pub type Result = (Outcome, Option<f32>);
+
+/// Where measurements come from.
+pub enum World {
+    /// The problem that the firmware is built for, simulated.
+    Radio(Box<Radio>),
+    /// A problem from a file.
+    Own(Box<Own>),
+}
+
+impl World {
+    /// Seed of the optimizer in a task, counted from 0.
+    pub fn optimizer_seed(&self, place: usize) -> u64 {
+        match self {
+            World::Radio(radio) => radio.optimizer_seed(place),
+            World::Own(own) => own.seed.wrapping_add(place as u64),
+        }
+    }
+
+    /// The bytes of the problem to send; none for the one that the firmware is built for.
+    pub fn problem(&self) -> Option<&[u8]> {
+        match self {
+            World::Radio(_) => None,
+            World::Own(own) => Some(&own.bytes),
+        }
+    }
+
+    /// Measures a query of a task.
+    pub fn measure(&mut self, place: usize, query: &Query) -> std::result::Result<Result, Error> {
+        match self {
+            World::Radio(radio) => Ok((radio.measure(place, query), None)),
+            World::Own(own) => own.measure(query),
+        }
+    }
+
+    /// A point in words.
+    pub fn show(&self, point: &Point) -> String {
+        match self {
+            World::Radio(radio) => radio.show(point),
+            World::Own(own) => own.target.words(&own.natural(point)),
+        }
+    }
+
+    /// A value in words.
+    pub fn value(&self, value: f32) -> String {
+        match self {
+            World::Radio(_) => format!("{value:.2} bit/s/Hz"),
+            World::Own(_) => value.to_string(),
+        }
+    }
+
+    /// What a recommendation is worth, in words.
+    pub fn judge(&mut self, place: usize, point: &Point, mean: f32) -> String {
+        match self {
+            World::Radio(radio) => {
+                let (value, optimum) = radio.judge(place, point);
+                format!("{value:.1} of {optimum:.1} bit/s/Hz")
+            }
+            World::Own(_) => format!("{mean} expected"),
+        }
+    }
+}
+
+/// A problem from a file, measured by a command.
+pub struct Own {
+    target: Target,
+    command: Command,
+    space: Space,
+    bytes: Vec<u8>,
+    seed: u64,
+}
+
+impl Own {
+    /// Reads the problem.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the command, and what the core has against the problem.
+    pub fn new(target: Target, command: Command, seed: u64) -> std::result::Result<Self, Error> {
+        let noise = target.fidelities.iter().map(|rung| {
+            rung.noise.ok_or_else(|| {
+                Error::usage(format!(
+                    "fidelity `{}` has no noise (a variance): a device does not estimate it",
+                    rung.name
+                ))
+            })
+        });
+        let noise = noise.collect::<std::result::Result<Vec<f64>, Error>>()?;
+        let space =
+            Space::of_goal(&target.spec(&noise, target.budget), target.goal).in_service(target.service());
+        let bytes = describe(&target, &space)?;
+        Ok(Own { target, command, space, bytes, seed })
+    }
+
+    /// What the measurements of a task may cost.
+    pub fn budget(&self) -> f32 {
+        self.target.budget as f32
+    }
+
+    fn natural(&self, point: &Point) -> Vec<f64> {
+        let unit = |(coordinate, dimension): (&Coordinate, &Dimension<'_>)| match *coordinate {
+            Coordinate::Level(level) => dimension.unit_of_level(usize::from(level)),
+            Coordinate::Unit(unit) => unit,
+        };
+        let units: Vec<f32> = point.iter().zip(&self.space.dimensions()).map(unit).collect();
+        self.space.natural(&units)
+    }
+
+    fn measure(&self, query: &Query) -> std::result::Result<Result, Error> {
+        let ask = Ask {
+            id: u64::from(query.ticket.step) + 1,
+            task: query.ticket.task,
+            point: self.natural(&query.point),
+            fidelity: usize::from(query.fidelity),
+            why: Why::Search,
+        };
+        if ask.point.len() != self.target.parameters.len() || ask.fidelity >= self.target.fidelities.len() {
+            return Err(Error::Device("the device asks for a point of another problem".into()));
+        }
+        Ok(match self.command.measure(&self.target, &ask, &|| true)? {
+            Measured::Value(value, cost) => (Outcome::Value(value as f32), cost.map(|cost| cost as f32)),
+            Measured::Failed(why) => {
+                host_sim::words::say(&format!("the measurement failed: {why}"));
+                (Outcome::Failed, None)
+            }
+        })
+    }
+}
+
+/// The problem as it goes over the line.
+fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Error> {
+    let floats = |numbers: &[f64]| numbers.iter().map(|number| *number as f32).collect::<Vec<f32>>();
+    let (parts, deployed) = (space.parts(), target.deployed.as_deref().map(floats));
+    let described = space.problem(&parts, deployed.as_deref()).checked()?;
+    let bytes = Bytes::of(&described).ok_or_else(|| {
+        Error::usage(format!("{}: it has more levels or limits than fit a device", target.name))
+    })?;
+    Ok(bytes.as_slice().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own::{self, fixture::FILE};
+    use foretune_core::{Floor, Level, Limit};
+    use foretune_link::problem::{Numbers, Parts};
+    use std::fs;
+
+    /// To be minimised, and all noise known.
+    fn file() -> String {
+        FILE.replace("maximise", "minimise").replace("cost = 5.0\n", "cost = 5.0\nnoise = 0.25\n")
+    }
+
+    fn own(text: &str, command: &str) -> std::result::Result<Own, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.toml");
+        fs::write(&path, text).unwrap();
+        let target = own::read(&path)?;
+        let command = Command::new(command, &target, None)?;
+        Own::new(target, command, 1)
+    }
+
+    #[test]
+    fn a_problem_file_becomes_bytes_with_all_that_it_says() {
+        let own = own(&file(), "echo 1").unwrap();
+        let mut numbers = Numbers::new();
+        let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
+        let problem = parts.problem(own.budget());
+        assert_eq!(problem.dimensions[0], Dimension::Grid { low: -100.0, high: 24.0, levels: 63 });
+        assert_eq!(problem.dimensions[1], Dimension::Levels(&[0.0, 0.4, 0.7, 1.0]));
+        assert_eq!(problem.goal, foretune_core::Goal::Minimise);
+        assert_eq!(problem.deployed, Some(&[-80.0, 0.7][..]));
+        assert_eq!(problem.floor, Some(Floor { level: Level::Share(0.9), risk: 0.05 }));
+        assert_eq!(problem.limits, [Limit { coefficients: &[1.0, 2.0], at_most: 20.0 }]);
+    }
+
+    #[test]
+    fn a_query_is_measured_by_the_command_in_natural_units() {
+        let own = own(&file(), "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
+        let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
+    }
+
+    #[test]
+    fn noise_that_nobody_knows_is_asked_for() {
+        let error = own(FILE, "echo 1").err().unwrap().to_string();
+        assert!(error.contains("`long` has no noise"), "{error}");
+    }
+}

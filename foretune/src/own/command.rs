@@ -1,0 +1,352 @@
+//! Measuring by starting a program: its last line that is a number, or an object with a `value`, is the answer.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::ask::Ask;
+use super::target::Target;
+use host_sim::error::Error;
+
+/// Kept of what the program prints: the end.
+const KEPT: usize = 1 << 20;
+/// How long output may follow after the program has ended.
+const AFTERWARDS: Duration = Duration::from_secs(1);
+/// Between two looks at whether it has ended.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A part of a word of the command.
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    Parameter(usize),
+    Fidelity,
+    Samples,
+    Task,
+    Seed,
+    Experiment,
+}
+
+/// What came of starting the program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// A value, and what it cost if the program said so.
+    Value(f64, Option<f64>),
+    /// No value, and why.
+    Failed(String),
+}
+
+/// A command with placeholders.
+#[derive(Clone, Debug)]
+pub struct Command {
+    text: String,
+    words: Vec<Vec<Piece>>,
+    timeout: Option<Duration>,
+    /// For `{seed}` and `{experiment}`: 1 and 1 outside studies.
+    run: (u64, u32),
+}
+
+impl Command {
+    /// Splits a command into words as a POSIX shell would, and finds its placeholders.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what is wrong and which placeholders there are.
+    pub fn new(text: &str, target: &Target, timeout: Option<Duration>) -> Result<Self, Error> {
+        let split = shlex::split(text).ok_or_else(|| {
+            Error::usage(format!("the command has an open quote or a lone backslash: {text}"))
+        })?;
+        if split.is_empty() {
+            return Err(Error::usage("the command is empty"));
+        }
+        let words = split.iter().map(|word| pieces(word, target)).collect::<Result<Vec<_>, _>>()?;
+        let wants_samples = words.iter().flatten().any(|piece| *piece == Piece::Samples);
+        match target.fidelities.iter().find(|rung| wants_samples && rung.samples.is_none()) {
+            Some(rung) => Err(Error::usage(format!(
+                "the command has {{samples}}, but fidelity `{}` has no samples",
+                rung.name
+            ))),
+            None => Ok(Self { text: text.into(), words, timeout, run: (1, 1) }),
+        }
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same for an experiment of a study.
+    #[must_use]
+    pub fn for_experiment(&self, seed: u64, experiment: u32) -> Self {
+        Self { run: (seed, experiment), ..self.clone() }
+    }
+
+    /// Starts the program for a query and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be started, [`Error::Interrupted`] if `go_on` says no meanwhile.
+    pub fn measure(&self, target: &Target, ask: &Ask, go_on: &dyn Fn() -> bool) -> Result<Measured, Error> {
+        let words: Vec<String> = self.words.iter().map(|word| self.filled(word, target, ask)).collect();
+        let mut command = std::process::Command::new(Path::new(&words[0]));
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped());
+        for (name, value) in self.variables(target, ask) {
+            command.env(name, value);
+        }
+        own_group(&mut command);
+        let child =
+            command.spawn().map_err(|error| Error::usage(format!("cannot start `{}`: {error}", words[0])))?;
+        self.wait(child, go_on)
+    }
+
+    fn filled(&self, word: &[Piece], target: &Target, ask: &Ask) -> String {
+        let rung = &target.fidelities[ask.fidelity];
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Parameter(index) => number(ask.point[*index]),
+            Piece::Fidelity => rung.name.clone(),
+            Piece::Samples => rung.samples.map(|samples| samples.to_string()).unwrap_or_default(),
+            Piece::Task => ask.task.to_string(),
+            Piece::Seed => self.run.0.to_string(),
+            Piece::Experiment => self.run.1.to_string(),
+        };
+        word.iter().map(text).collect()
+    }
+
+    fn variables(&self, target: &Target, ask: &Ask) -> Vec<(String, String)> {
+        let parameters = target.names().enumerate().map(|(i, name)| (name.to_string(), Piece::Parameter(i)));
+        let others = [
+            ("fidelity", Piece::Fidelity),
+            ("samples", Piece::Samples),
+            ("task", Piece::Task),
+            ("seed", Piece::Seed),
+            ("experiment", Piece::Experiment),
+        ];
+        let others = others.into_iter().map(|(name, piece)| (name.to_string(), piece));
+        let variable = |(name, piece): (String, Piece)| {
+            (format!("FORETUNE_{}", name.to_ascii_uppercase()), self.filled(&[piece], target, ask))
+        };
+        parameters.chain(others).map(variable).filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    fn wait(&self, mut child: Child, go_on: &dyn Fn() -> bool) -> Result<Measured, Error> {
+        let (started, output) = (Instant::now(), Output::of(&mut child));
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if self.timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
+                end(&mut child);
+                let seconds = self.timeout.unwrap_or_default().as_secs_f64();
+                return Ok(Measured::Failed(format!("no answer within {seconds} s")));
+            }
+            if !go_on() {
+                end(&mut child);
+                return Err(Error::Interrupted);
+            }
+            thread::sleep(PAUSE);
+        };
+        let text = output.text();
+        if !status.success() {
+            return Ok(Measured::Failed(status.to_string()));
+        }
+        Ok(answer(&text))
+    }
+}
+
+/// What the program prints, read beside waiting for it.
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<thread::JoinHandle<()>>,
+}
+
+impl Output {
+    fn of(child: &mut Child) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&bytes);
+        let reader = child.stdout.take().map(|mut from| {
+            thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(count @ 1..) = from.read(&mut piece) {
+                    let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.extend_from_slice(&piece[..count]);
+                    let surplus = kept.len().saturating_sub(KEPT);
+                    kept.drain(..surplus);
+                }
+            })
+        });
+        Self { bytes, reader }
+    }
+
+    /// All of it; a child of the program that keeps the output open is not waited for.
+    fn text(self) -> String {
+        let since = Instant::now();
+        while self.reader.as_ref().is_some_and(|reader| !reader.is_finished()) && since.elapsed() < AFTERWARDS
+        {
+            thread::sleep(PAUSE);
+        }
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+/// In a group of its own, so that it can be ended with all that it started.
+#[cfg(unix)]
+fn own_group(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_: &mut std::process::Command) {}
+
+/// Ends the program and all that it started.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The last line that is a number, or an object with a value.
+fn answer(text: &str) -> Measured {
+    let of_object = |line: &str| {
+        let object: Value = serde_json::from_str(line).ok()?;
+        Some((object.get("value")?.as_f64()?, object.get("cost").and_then(Value::as_f64)))
+    };
+    let of_line = |line: &str| line.parse().ok().map(|value| (value, None)).or_else(|| of_object(line));
+    match text.lines().rev().map(str::trim).find_map(of_line) {
+        Some((value, _)) if !(value as f32).is_finite() => {
+            Measured::Failed(format!("it printed {value}, which is not a finite number"))
+        }
+        Some((_, Some(cost))) if !(cost >= 0.0 && cost.is_finite()) => {
+            Measured::Failed(format!("it printed a cost of {cost}"))
+        }
+        Some((value, cost)) => Measured::Value(value, cost),
+        None => Measured::Failed("it printed no line that is a number or an object with a value".into()),
+    }
+}
+
+/// The shortest number that reads back the same, whole ones without a point.
+fn number(value: f64) -> String {
+    format!("{value}")
+}
+
+fn pieces(word: &str, target: &Target) -> Result<Vec<Piece>, Error> {
+    let (mut found, mut text, mut rest) = (Vec::new(), String::new(), word.chars().peekable());
+    while let Some(c) = rest.next() {
+        match c {
+            '{' | '}' if rest.peek() == Some(&c) => {
+                rest.next();
+                text.push(c);
+            }
+            '{' => {
+                let name: String = rest.by_ref().take_while(|&c| c != '}').collect();
+                found.push(Piece::Text(std::mem::take(&mut text)));
+                found.push(placeholder(&name, target)?);
+            }
+            _ => text.push(c),
+        }
+    }
+    found.push(Piece::Text(text));
+    Ok(found)
+}
+
+fn placeholder(name: &str, target: &Target) -> Result<Piece, Error> {
+    if let Some(index) = target.names().position(|known| known == name) {
+        return Ok(Piece::Parameter(index));
+    }
+    Ok(match name {
+        "fidelity" => Piece::Fidelity,
+        "samples" => Piece::Samples,
+        "task" => Piece::Task,
+        "seed" => Piece::Seed,
+        "experiment" => Piece::Experiment,
+        _ => {
+            let names: Vec<String> = target
+                .names()
+                .chain(["fidelity", "samples", "task", "seed", "experiment"])
+                .map(|name| format!("{{{name}}}"))
+                .collect();
+            return Err(Error::usage(format!(
+                "unknown placeholder {{{name}}} in the command: known are {}; a brace is written twice",
+                names.join(", ")
+            )));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Why;
+    use super::super::fixture::target;
+    use super::*;
+
+    fn ask() -> Ask {
+        Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search }
+    }
+
+    fn measure(text: &str, timeout: Option<Duration>) -> Measured {
+        Command::new(text, &target(), timeout).unwrap().measure(&target(), &ask(), &|| true).unwrap()
+    }
+
+    #[test]
+    fn the_last_number_counts() {
+        let cases = [
+            ("1\n2.5\nbye\n", Measured::Value(2.5, None)),
+            ("1\n{\"value\": -3, \"cost\": 2}\n\n", Measured::Value(-3.0, Some(2.0))),
+            ("7\n{\"cost\": 2}\n", Measured::Value(7.0, None)),
+            ("  -1e-3  ", Measured::Value(-1e-3, None)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(answer(text), expected, "{text}");
+        }
+        for text in ["", "no\n", "3\nnan\n", "1e60", "{\"value\": \"x\"}", "{\"value\": 1, \"cost\": -1}"] {
+            assert!(matches!(answer(text), Measured::Failed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn placeholders_and_variables_reach_the_program() {
+        let words = "sh -c 'echo $0 $1 $FORETUNE_P0 $FORETUNE_TASK $FORETUNE_FIDELITY >&2; echo \"$0\"' {p0}";
+        assert_eq!(measure(words, None), Measured::Value(-80.0, None));
+        let variables =
+            "sh -c 'test $FORETUNE_ALPHA = 0.7 && test $FORETUNE_SAMPLES = 10 && echo $FORETUNE_TASK'";
+        assert_eq!(measure(variables, None), Measured::Value(3.0, None));
+        assert_eq!(measure("printf '%s\\n' '{{\"value\": {alpha}}}'", None), Measured::Value(0.7, None));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn failures_are_told_apart() {
+        assert!(
+            matches!(measure("sh -c 'echo 1; exit 3'", None), Measured::Failed(why) if why.contains('3'))
+        );
+        let started = Instant::now();
+        let hung = measure("sh -c 'sleep 30; echo 1'", Some(Duration::from_millis(100)));
+        assert!(matches!(hung, Measured::Failed(why) if why.contains("0.1 s")));
+        assert!(started.elapsed() < Duration::from_secs(10));
+        let command = Command::new("sleep 30", &target(), None).unwrap();
+        assert!(matches!(command.measure(&target(), &ask(), &|| false), Err(Error::Interrupted)));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let refusal = |text: &str| Command::new(text, &target(), None).unwrap_err().to_string();
+        assert!(refusal("x {p1}").contains("{p0}, {alpha}, {fidelity}"));
+        assert!(refusal("x 'a").contains("quote"));
+        assert!(refusal(" ").contains("empty"));
+        let mut bare = target();
+        bare.fidelities[1].samples = None;
+        let error = Command::new("x {samples}", &bare, None).unwrap_err().to_string();
+        assert!(error.contains("`long` has no samples"), "{error}");
+        let missing = Command::new("/no/such/program", &target(), None).unwrap();
+        let error = missing.measure(&target(), &ask(), &|| true).unwrap_err().to_string();
+        assert!(error.contains("/no/such/program"), "{error}");
+    }
+}

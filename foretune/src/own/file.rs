@@ -1,0 +1,428 @@
+//! `problem.toml`: every error with the file, the line and what is allowed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use foretune_core::{Floor, Goal, Level};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::target::{Limit, Rung, Target};
+use host_sim::error::Error;
+use host_sim::problems::DimensionSpec;
+
+/// Most parameters, as the core has it.
+const MOST_PARAMETERS: usize = 16;
+/// Most fidelities; one of the core's eight is kept for remembered values.
+const MOST_FIDELITIES: usize = 7;
+/// Words that stand for something else in a command.
+const RESERVED: [&str; 5] = ["fidelity", "samples", "task", "seed", "experiment"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    goal: Aim,
+    budget: Spanned<f64>,
+    #[serde(default)]
+    parameter: Vec<Spanned<Parameter>>,
+    #[serde(default)]
+    fidelity: Vec<Spanned<Fidelity>>,
+    deployed: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
+    floor: Option<Spanned<FloorTable>>,
+    #[serde(default)]
+    limit: Vec<Spanned<LimitTable>>,
+    tolerance: Option<Spanned<f64>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Aim {
+    Maximise,
+    Minimise,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameter {
+    name: Spanned<String>,
+    #[serde(default)]
+    unit: String,
+    low: Option<Spanned<f64>>,
+    high: Option<Spanned<f64>>,
+    levels: Option<Spanned<i64>>,
+    values: Option<Spanned<Vec<f64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fidelity {
+    name: Spanned<String>,
+    cost: Spanned<f64>,
+    noise: Option<Spanned<f64>>,
+    samples: Option<Spanned<i64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FloorTable {
+    value: Option<Spanned<f64>>,
+    drop: Option<Spanned<f64>>,
+    share: Option<Spanned<f64>>,
+    risk: Spanned<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitTable {
+    sum: Spanned<BTreeMap<String, Spanned<f64>>>,
+    at_most: Spanned<f64>,
+}
+
+/// What is wrong, and where in the text.
+struct Fault {
+    at: Range<usize>,
+    what: String,
+}
+
+fn fault<T>(at: Range<usize>, what: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault { at, what: what.into() })
+}
+
+/// Reads a problem.
+///
+/// # Errors
+/// [`Error::Usage`] with the file, the line, what is wrong and what is allowed.
+pub fn read(path: &Path) -> Result<Target, Error> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    parse(&name, &text).map_err(|fault| {
+        let start = fault.at.start.min(text.len());
+        let line = text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Error::usage(format!("{}, line {line}: {}", path.display(), fault.what))
+    })
+}
+
+fn parse(name: &str, text: &str) -> Result<Target, Fault> {
+    let contents: Contents = toml::from_str(text).map_err(|error| Fault {
+        at: error.span().unwrap_or(0..0),
+        what: error.message().replace('\n', " "),
+    })?;
+    let end = text.len()..text.len();
+    let mut target = Target {
+        name: name.into(),
+        goal: match contents.goal {
+            Aim::Maximise => Goal::Maximise,
+            Aim::Minimise => Goal::Minimise,
+        },
+        budget: number(&contents.budget, "budget", 0.0, 1e12)?,
+        parameters: parameters(&contents.parameter, &end)?,
+        fidelities: fidelities(&contents.fidelity, &end)?,
+        deployed: None,
+        floor: None,
+        limits: Vec::new(),
+        tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
+    };
+    target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
+    if let (Some(unknown), None) = (unknown_noise(&contents), &target.deployed) {
+        return fault(
+            unknown.name.span(),
+            format!(
+                "fidelity `{}` has no noise, and without [deployed] it cannot be estimated: give noise (a variance), or \
+                 a [deployed] point to measure several times",
+                unknown.name.get_ref()
+            ),
+        );
+    }
+    target.floor = contents.floor.as_ref().map(|table| floor(table, &target)).transpose()?;
+    target.limits = contents.limit.iter().map(|table| limit(table, &target)).collect::<Result<_, _>>()?;
+    Ok(target)
+}
+
+fn unknown_noise(contents: &Contents) -> Option<&Fidelity> {
+    contents.fidelity.iter().map(Spanned::get_ref).find(|fidelity| fidelity.noise.is_none())
+}
+
+/// A finite number within bounds.
+fn number(value: &Spanned<f64>, name: &str, low: f64, high: f64) -> Result<f64, Fault> {
+    let found = *value.get_ref();
+    if (low..=high).contains(&found) {
+        return Ok(found);
+    }
+    fault(value.span(), format!("{name} takes a number from {low} to {high}, not {found}"))
+}
+
+fn word(name: &Spanned<String>, of: &str, seen: &mut HashSet<String>) -> Result<String, Fault> {
+    let text = name.get_ref();
+    let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !letters || !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return fault(
+            name.span(),
+            format!("the name of a {of} has letters a-z, digits and _, a letter first: not `{text}`"),
+        );
+    }
+    if of == "parameter" && RESERVED.contains(&text.to_ascii_lowercase().as_str()) {
+        return fault(
+            name.span(),
+            format!(
+                "`{text}` cannot be a parameter: {} stand for something else in a command",
+                RESERVED.join(", ")
+            ),
+        );
+    }
+    if !seen.insert(text.to_ascii_lowercase()) {
+        return fault(
+            name.span(),
+            format!("two of the {of} names are `{text}`, small and capital letters alike"),
+        );
+    }
+    Ok(text.clone())
+}
+
+fn parameters(tables: &[Spanned<Parameter>], end: &Range<usize>) -> Result<Vec<DimensionSpec>, Fault> {
+    if tables.is_empty() {
+        return fault(end.clone(), "there is no [[parameter]]: a problem has 1 to 16");
+    }
+    if let Some(extra) = tables.get(MOST_PARAMETERS) {
+        return fault(extra.span(), format!("a problem has at most {MOST_PARAMETERS} parameters"));
+    }
+    let mut seen = HashSet::new();
+    tables.iter().map(|table| parameter(table, &mut seen)).collect()
+}
+
+fn parameter(table: &Spanned<Parameter>, seen: &mut HashSet<String>) -> Result<DimensionSpec, Fault> {
+    let Parameter { name, unit, low, high, levels, values } = table.get_ref();
+    let name = word(name, "parameter", seen)?;
+    let unit = unit.clone();
+    let (low, high) = match (low, high, values) {
+        (None, None, Some(_)) if levels.is_none() => return list(name, unit, values),
+        (Some(low), Some(high), None) => (
+            number(low, "low", -1e30, 1e30)?,
+            number(high, "high", -1e30, 1e30).map(|value| (value, high.span()))?,
+        ),
+        _ => {
+            return fault(
+                table.span(),
+                format!("parameter `{name}` takes low and high (and levels), or values, and nothing else"),
+            );
+        }
+    };
+    let (high, at) = high;
+    if low as f32 >= high as f32 {
+        return fault(at, format!("high of parameter `{name}` must be above low, {low}, and is {high}"));
+    }
+    let Some(levels) = levels else { return Ok(DimensionSpec::Interval { name, unit, low, high }) };
+    let count = *levels.get_ref();
+    if !(2..=10_000).contains(&count) {
+        return fault(levels.span(), format!("levels takes a whole number from 2 to 10000, not {count}"));
+    }
+    let gap = (high - low) / (count - 1) as f64;
+    let mut values: Vec<f64> = (0..count).map(|i| low + gap * i as f64).collect();
+    values[count as usize - 1] = high;
+    distinct(DimensionSpec::Levels { name, unit, values }, levels.span())
+}
+
+fn list(name: String, unit: String, values: &Option<Spanned<Vec<f64>>>) -> Result<DimensionSpec, Fault> {
+    let Some(values) = values else { return fault(0..0, "values are missing") };
+    let found = values.get_ref();
+    let finite = found.iter().all(|value| value.abs() <= 1e30);
+    if found.len() < 2 || !finite || !found.is_sorted_by(|a, b| a < b) {
+        return fault(
+            values.span(),
+            format!(
+                "values of parameter `{name}` takes two finite numbers or more, each above the one before"
+            ),
+        );
+    }
+    distinct(DimensionSpec::Levels { name, unit, values: found.clone() }, values.span())
+}
+
+/// Levels that single precision can tell apart within their range.
+fn distinct(levels: DimensionSpec, at: Range<usize>) -> Result<DimensionSpec, Fault> {
+    let (low, high) = levels.range();
+    let DimensionSpec::Levels { name, values, .. } = &levels else { return Ok(levels) };
+    let unit = |value: f64| ((value as f32) - (low as f32)) / ((high as f32) - (low as f32));
+    let rounding = 4.0 * f32::EPSILON * (low.abs().max(high.abs()) / (high - low)) as f32;
+    if values.windows(2).all(|pair| unit(pair[1]) - unit(pair[0]) > rounding.max(f32::EPSILON)) {
+        return Ok(levels);
+    }
+    fault(at, format!("levels of parameter `{name}` are too close together for single precision"))
+}
+
+fn fidelities(tables: &[Spanned<Fidelity>], end: &Range<usize>) -> Result<Vec<Rung>, Fault> {
+    if tables.is_empty() {
+        return fault(
+            end.clone(),
+            "there is no [[fidelity]]: a problem has 1 to 7, the last is the one that counts",
+        );
+    }
+    if let Some(extra) = tables.get(MOST_FIDELITIES) {
+        return fault(extra.span(), format!("a problem has at most {MOST_FIDELITIES} fidelities"));
+    }
+    let (mut seen, mut rungs) = (HashSet::new(), Vec::<Rung>::new());
+    for table in tables {
+        let Fidelity { name, cost, noise, samples } = table.get_ref();
+        let rung = Rung {
+            name: word(name, "fidelity", &mut seen)?,
+            cost: number(cost, "cost", 1e-12, 1e12)?,
+            noise: noise.as_ref().map(|noise| number(noise, "noise", 0.0, 1e30)).transpose()?,
+            samples: samples.as_ref().map(count).transpose()?,
+        };
+        if let Some(before) = rungs.last().filter(|before| before.cost > rung.cost) {
+            return fault(
+                cost.span(),
+                format!(
+                    "fidelities go from cheap to expensive: `{}` costs {}, `{}` before it {}",
+                    rung.name, rung.cost, before.name, before.cost
+                ),
+            );
+        }
+        rungs.push(rung);
+    }
+    Ok(rungs)
+}
+
+fn count(samples: &Spanned<i64>) -> Result<u32, Fault> {
+    match u32::try_from(*samples.get_ref()) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => fault(
+            samples.span(),
+            format!("samples takes a whole number of at least 1, not {}", samples.get_ref()),
+        ),
+    }
+}
+
+fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<f64>>>) -> Result<Vec<f64>, Fault> {
+    let values = table.get_ref();
+    let pairs = values.iter().map(|(name, value)| (name.as_str(), *value.get_ref()));
+    target.point(pairs).map_err(|(name, what)| {
+        let at = name.and_then(|name| values.get(&name)).map_or(table.span(), Spanned::span);
+        Fault { at, what: format!("[deployed]: {what}") }
+    })
+}
+
+fn floor(table: &Spanned<FloorTable>, target: &Target) -> Result<Floor, Fault> {
+    let FloorTable { value, drop, share, risk } = table.get_ref();
+    let level = match (value, drop, share) {
+        (Some(value), None, None) => Level::Value(number(value, "value", -1e30, 1e30)? as f32),
+        (None, Some(drop), None) => Level::Drop(number(drop, "drop", 1e-30, 1e30)? as f32),
+        (None, None, Some(share)) => Level::Share(number(share, "share", 0.0, 0.999_999)? as f32),
+        _ => return fault(table.span(), "[floor] takes one of value, drop and share, and a risk"),
+    };
+    if target.deployed.is_none() {
+        return fault(table.span(), "[floor] needs a [deployed] point: tuning begins there");
+    }
+    Ok(Floor { level, risk: number(risk, "risk", 0.001, 0.5)? as f32 })
+}
+
+fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
+    let LimitTable { sum, at_most } = table.get_ref();
+    let mut coefficients = vec![0.0; target.parameters.len()];
+    for (name, value) in sum.get_ref() {
+        let Some(known) = target.names().position(|known| known == name) else {
+            let names: Vec<&str> = target.names().collect();
+            return fault(
+                value.span(),
+                format!("sum: no parameter is called `{name}`: there are {}", names.join(", ")),
+            );
+        };
+        coefficients[known] = number(value, "a coefficient of sum", -1e30, 1e30)?;
+    }
+    if coefficients.iter().all(|&coefficient| coefficient == 0.0) {
+        return fault(sum.span(), "sum takes at least one parameter with a coefficient that is not 0");
+    }
+    let limit = Limit { coefficients, at_most: number(at_most, "at_most", -1e30, 1e30)? };
+    let total = |point: &Vec<f64>| limit.coefficients.iter().zip(point).map(|(a, x)| a * x).sum::<f64>();
+    match target.deployed.as_ref().map(total) {
+        Some(total) if total > limit.at_most => fault(
+            table.span(),
+            format!(
+                "the [deployed] point breaks this limit: its sum is {total}, at most {} is allowed",
+                limit.at_most
+            ),
+        ),
+        _ => Ok(limit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::FILE;
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.toml");
+        fs::write(&path, text).unwrap();
+        read(&path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_whole_file_is_read() {
+        let target = parse("radio", FILE).map_err(|fault| fault.what).unwrap();
+        assert_eq!(target.names().collect::<Vec<_>>(), ["p0", "alpha"]);
+        let DimensionSpec::Levels { values, .. } = &target.parameters[0] else { panic!() };
+        assert_eq!((values.len(), values[1], values[62]), (63, -98.0, 24.0));
+        assert_eq!(target.deployed, Some(vec![-80.0, 0.7]));
+        assert_eq!(target.fidelities[0].samples, Some(10));
+        assert_eq!(target.fidelities[1].noise, None);
+        assert_eq!(target.floor, Some(Floor { level: Level::Share(0.9), risk: 0.05 }));
+        assert_eq!(target.limits[0].coefficients, [1.0, 2.0]);
+        assert_eq!(target.service().limits, [(vec![1.0, 2.0], 20.0)]);
+    }
+
+    /// Each replacement breaks the file in one place: the error names that line and what is allowed.
+    #[test]
+    fn every_mistake_is_told_with_its_line_and_what_is_allowed() {
+        let cases = [
+            ("\"maximise\"", "\"max\"", 1, "`maximise`"),
+            ("budget = 100\n", "budget = -1\n", 2, "from 0"),
+            ("budget = 100\n", "budget = 1\nspeed = 3\n", 3, "`budget`"),
+            ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
+            ("name = \"p0\"", "name = \"task\"", 4, "something else"),
+            ("unit = \"dBm\"", "step = 2", 5, "`levels`"),
+            ("low = -100", "low = \"-100\"", 6, "f64"),
+            ("high = 24.0", "high = -100", 7, "above low"),
+            ("levels = 63", "levels = 1", 8, "from 2"),
+            ("levels = 63", "values = [1.0, 2.0]", 3, "nothing else"),
+            ("name = \"alpha\"", "name = \"P0\"", 10, "alike"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 0.4, 0.4]", 11, "above the one before"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[1e8, 100000001.0]", 11, "single precision"),
+            ("cost = 1.0", "cost = 0", 14, "cost takes"),
+            ("cost = 1.0", "cost = 6", 19, "from cheap to expensive"),
+            ("noise = 0.04", "noise = -0.04", 15, "noise takes"),
+            ("samples = 10", "samples = 0", 16, "at least 1"),
+            ("p0 = -80.0", "p0 = -81.0", 21, "nearest is -82"),
+            ("p0 = -80.0", "p1 = -80.0", 21, "p0, alpha"),
+            ("alpha = 0.7", "", 20, "`alpha` has no value"),
+            ("share = 0.9", "share = 1.9", 24, "from 0 to 0.999"),
+            ("share = 0.9", "drop = 1.0\nvalue = 1.0", 23, "one of"),
+            ("risk = 0.05", "risk = 0", 25, "risk takes"),
+            ("alpha = 2.0 }", "beta = 2.0 }", 27, "p0, alpha"),
+            ("at_most = 20.0", "at_most = -90.0", 26, "breaks this limit"),
+            ("p0 = 1.0, alpha = 2.0", "p0 = 0", 27, "not 0"),
+        ];
+        for (from, to, line, words) in cases {
+            assert!(FILE.contains(from), "{from}");
+            let error = refusal(&FILE.replacen(from, to, 1));
+            assert!(error.contains(&format!("p.toml, line {line}: ")), "{to}: {error}");
+            assert!(error.contains(words) && !error.contains('\n'), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let without = |from: &str, to: &str| {
+            let (start, end) = (FILE.find(from).unwrap(), FILE.find(to).unwrap());
+            refusal(&[&FILE[..start], &FILE[end..]].concat())
+        };
+        assert!(without("goal", "budget").contains("missing field `goal`"));
+        assert!(without("[[fidelity]]", "[deployed]").contains("no [[fidelity]]"));
+        assert!(without("[[parameter]]", "[[fidelity]]").contains("no [[parameter]]"));
+        let error = without("[deployed]", "[floor]");
+        assert!(error.contains("line 18") && error.contains("noise"), "{error}");
+        assert!(read(Path::new("/nowhere/p.toml")).unwrap_err().to_string().contains("nowhere"));
+    }
+}

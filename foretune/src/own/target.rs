@@ -1,0 +1,217 @@
+//! What is tuned: parameters, fidelities, goal and budget, and what a system in service asks for.
+
+use std::collections::BTreeMap;
+
+use foretune_core::{Floor, Goal};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use host_sim::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Service};
+
+/// One way to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// What it is called.
+    pub name: String,
+    /// What one measurement costs, in the unit of the budget.
+    pub cost: f64,
+    /// Variance of its noise; if left out it is estimated.
+    pub noise: Option<f64>,
+    /// What the measurement is told, if anything.
+    pub samples: Option<u32>,
+}
+
+/// A hard limit: `Σ coefficient · parameter ≤ at_most`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// One per parameter, 0 where it plays no part.
+    pub coefficients: Vec<f64>,
+    /// What the sum may be at most.
+    pub at_most: f64,
+}
+
+/// A problem of one's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Name of the problem: that of its file.
+    pub name: String,
+    /// Which values are better.
+    pub goal: Goal,
+    /// What the measurements of a task may cost.
+    pub budget: f64,
+    /// The parameters.
+    pub parameters: Vec<DimensionSpec>,
+    /// From the cheapest to the one that counts.
+    pub fidelities: Vec<Rung>,
+    /// The point in use, in natural units.
+    pub deployed: Option<Vec<f64>>,
+    /// What a trial may not fall below.
+    pub floor: Option<Floor>,
+    /// Hard limits.
+    pub limits: Vec<Limit>,
+    /// A task ends early when no more than this is to be gained; 0 never.
+    pub tolerance: f64,
+}
+
+impl Target {
+    /// Index of the fidelity that counts.
+    pub fn truth(&self) -> usize {
+        self.fidelities.len() - 1
+    }
+
+    /// Names of the parameters.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().map(DimensionSpec::name)
+    }
+
+    /// As the simulator describes problems, with this noise of every fidelity and this budget.
+    pub fn spec(&self, noise: &[f64], budget: f64) -> ProblemSpec {
+        let fidelity = |(rung, noise): (&Rung, &f64)| FidelitySpec {
+            cost: rung.cost,
+            samples: rung.samples.unwrap_or(1),
+            noise_variance: *noise,
+        };
+        ProblemSpec {
+            name: self.name.clone(),
+            dimensions: self.parameters.clone(),
+            fidelities: self.fidelities.iter().zip(noise).map(fidelity).collect(),
+            budget,
+            initial: 2 * self.parameters.len() + 2,
+            scale_mean: 0.0,
+            scale_deviation: 1.0,
+            measure: Measure::SimpleRegret,
+            tasks: 1,
+            deployed: self.deployed.clone().unwrap_or_default(),
+        }
+    }
+
+    /// What `study.json` says about it, beside its name and command.
+    pub fn options(&self, budget: f64) -> BTreeMap<String, Value> {
+        let identity = serde_json::to_value(Identity::of(self)).unwrap_or_default();
+        let mut options: BTreeMap<String, Value> =
+            identity.as_object().map(|fields| fields.clone().into_iter().collect()).unwrap_or_default();
+        options.insert("budget".into(), budget.into());
+        options
+    }
+
+    /// What it asks for as a system in service.
+    pub fn service(&self) -> Service {
+        let limit =
+            |limit: &Limit| (limit.coefficients.iter().map(|a| *a as f32).collect(), limit.at_most as f32);
+        Service {
+            floor: self.floor,
+            tolerance: self.tolerance as f32,
+            limits: self.limits.iter().map(limit).collect(),
+        }
+    }
+
+    /// A point in words: `p0 = -80 dBm, alpha = 0.7`.
+    pub fn words(&self, point: &[f64]) -> String {
+        let one = |(parameter, value): (&DimensionSpec, &f64)| {
+            let unit = parameter.unit();
+            let gap = if unit.is_empty() { "" } else { " " };
+            format!("{} = {value}{gap}{unit}", parameter.name())
+        };
+        self.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The point that a table of values stands for: every parameter once, each admissible.
+    ///
+    /// # Errors
+    /// What is wrong, with the name of the parameter if it is one's.
+    pub fn point<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<Vec<f64>, (Option<String>, String)> {
+        let mut point = vec![None; self.parameters.len()];
+        for (name, value) in values {
+            let known = self.names().position(|known| known == name).ok_or_else(|| {
+                let names: Vec<&str> = self.names().collect();
+                (
+                    Some(name.to_string()),
+                    format!("no parameter is called `{name}`: there are {}", names.join(", ")),
+                )
+            })?;
+            let fits = self.parameters[known].admissible(value);
+            point[known] = Some(fits.map_err(|why| (Some(name.to_string()), why))?);
+        }
+        let lacks = |(value, parameter): (&Option<f64>, &DimensionSpec)| {
+            value.ok_or_else(|| (None, format!("parameter `{}` has no value", parameter.name())))
+        };
+        point.iter().zip(&self.parameters).map(lacks).collect()
+    }
+}
+
+/// Everything of a target that what was learnt depends on, as the state keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Identity {
+    goal: String,
+    parameters: Vec<Axis>,
+    fidelities: Vec<Rung>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Axis {
+    name: String,
+    /// Lowest and highest value of an interval, or all levels.
+    values: Vec<f64>,
+    levels: bool,
+}
+
+impl Identity {
+    pub fn of(target: &Target) -> Self {
+        let axis = |d: &DimensionSpec| match d {
+            DimensionSpec::Interval { name, low, high, .. } => {
+                Axis { name: name.clone(), values: vec![*low, *high], levels: false }
+            }
+            DimensionSpec::Levels { name, values, .. } => {
+                Axis { name: name.clone(), values: values.clone(), levels: true }
+            }
+        };
+        let goal = match target.goal {
+            Goal::Maximise => "maximise",
+            Goal::Minimise => "minimise",
+        };
+        Self {
+            goal: goal.into(),
+            parameters: target.parameters.iter().map(axis).collect(),
+            fidelities: target.fidelities.clone(),
+        }
+    }
+
+    /// What is different now, if anything is.
+    pub fn change(&self, now: &Self) -> Option<String> {
+        if self.goal != now.goal {
+            return Some(format!("the goal was {}, and is {}", self.goal, now.goal));
+        }
+        let named = |names: Vec<&str>| names.join(", ");
+        let names = |identity: &Self| named(identity.parameters.iter().map(|p| p.name.as_str()).collect());
+        if names(self) != names(now) {
+            return Some(format!("the parameters were {}, and are {}", names(self), names(now)));
+        }
+        let moved = self.parameters.iter().zip(&now.parameters).find(|(was, is)| was != is);
+        if let Some((was, is)) = moved {
+            return Some(format!("parameter `{}` was {}, and is {}", is.name, range(was), range(is)));
+        }
+        let names = |identity: &Self| named(identity.fidelities.iter().map(|f| f.name.as_str()).collect());
+        if names(self) != names(now) {
+            return Some(format!("the fidelities were {}, and are {}", names(self), names(now)));
+        }
+        let moved = self.fidelities.iter().zip(&now.fidelities).find(|(was, is)| was != is);
+        moved.map(|(was, is)| format!("fidelity `{}` had {}, and has {}", is.name, rung(was), rung(is)))
+    }
+}
+
+fn range(axis: &Axis) -> String {
+    let (first, last) = (axis.values.first(), axis.values.last());
+    let ends = format!("from {} to {}", first.unwrap_or(&0.0), last.unwrap_or(&0.0));
+    if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends }
+}
+
+fn rung(rung: &Rung) -> String {
+    let noise = rung.noise.map_or("no noise given".into(), |noise| format!("noise {noise}"));
+    let samples = rung.samples.map_or("no samples".into(), |samples| format!("samples {samples}"));
+    format!("cost {}, {noise}, {samples}", rung.cost)
+}

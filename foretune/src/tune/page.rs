@@ -1,0 +1,135 @@
+//! A page with pictures about what was tuned: how the best answer grew with what was spent, task by task.
+
+use foretune_core::Goal;
+
+use super::state::{State, TaskState, Told};
+use crate::own::{Target, Why};
+use foretune_report::html::{chart, document, table, text};
+use foretune_report::plot::{Axis, Curve, LineChart, Panel, Sample, Style, Theme, short_number};
+
+const WIDE: f64 = 1080.0;
+const NARROW: f64 = 360.0;
+/// Tasks that are drawn: the last ones.
+const DRAWN: usize = 8;
+
+/// The page on a target and all its tasks.
+pub fn page(target: &Target, state: &State) -> String {
+    let goal = match target.goal {
+        Goal::Maximise => "higher is better",
+        Goal::Minimise => "lower is better",
+    };
+    let names: Vec<&str> = target.names().collect();
+    let tasks = match state.tasks.len() {
+        1 => "one task".into(),
+        count => format!("{count} tasks"),
+    };
+    let picture = growth(target, state);
+    let content = format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"lead\">{} tuned over {tasks}; {goal}.</p>\n</header>\n<main>\n\
+         <section class=\"figure\" id=\"growth\"><h2>The best answer against what was spent</h2>\n{}</section>\n\
+         <section id=\"tasks\"><h2>Tasks</h2>\n{}</section>\n\
+         <section id=\"answers\"><h2>Answers of task {}</h2>\n{}</section>\n</main>\n<footer>Foretune {}</footer>\n",
+        text(&target.name),
+        text(&names.join(", ")),
+        chart(|width| picture.svg(width, Theme::Page), WIDE, NARROW),
+        task_table(target, state),
+        state.task(),
+        answer_table(target, state.tasks.last()),
+        env!("CARGO_PKG_VERSION"),
+    );
+    document(&format!("{}: what was tuned", target.name), &content)
+}
+
+/// The best answer at the fidelity that counts, against what was spent; a curve for each of the last tasks.
+fn growth(target: &Target, state: &State) -> LineChart {
+    let first = state.tasks.len().saturating_sub(DRAWN);
+    let curve = |(i, task): (usize, &TaskState)| Curve {
+        label: format!("task {}", first + i + 1),
+        style: Style { ink: i, plain: true, ..Style::default() },
+        points: best_so_far(target, task),
+    };
+    let curves: Vec<Curve> = state.tasks[first..].iter().enumerate().map(curve).collect();
+    let name = &target.fidelities[target.truth()].name;
+    LineChart {
+        name: "Best answer so far against what was spent, one curve per task".into(),
+        x: Axis { title: "spent".into(), ..Axis::default() },
+        y: Axis { title: format!("best answer at fidelity “{name}”"), ..Axis::default() },
+        panels: vec![Panel { title: String::new(), curves }],
+    }
+}
+
+/// A step at every better answer.
+fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
+    let (mut spent, mut best, mut points) = (0.0, None::<f64>, Vec::<Sample>::new());
+    let flat = |x: f64, mean: f64| Sample { x, mean, low: mean, high: mean };
+    for told in &task.answers {
+        spent += task.charged(told);
+        let value = told.value().map(f64::from).filter(|_| told.fidelity == target.truth());
+        let better = value.filter(|&value| match (target.goal, best) {
+            (_, None) => true,
+            (Goal::Maximise, Some(best)) => value > best,
+            (Goal::Minimise, Some(best)) => value < best,
+        });
+        if let Some(value) = better {
+            points.extend(best.map(|best| flat(spent, best)));
+            points.push(flat(spent, value));
+            best = Some(value);
+        }
+    }
+    points.extend(best.map(|best| flat(spent, best)));
+    points
+}
+
+/// What each task came to.
+fn task_table(target: &Target, state: &State) -> String {
+    let mut headings: Vec<String> =
+        ["Task", "Measurements", "Failed", "Outliers", "Spent"].map(String::from).to_vec();
+    headings.extend(target.fidelities.iter().map(|rung| format!("Of these “{}”", rung.name)));
+    headings.extend(["Recommended", "Expected of it", "Why it ended"].map(String::from));
+    let row = |(i, task): (usize, &TaskState)| {
+        let count = |keep: &dyn Fn(&&Told) -> bool| task.answers.iter().filter(keep).count().to_string();
+        let mut cells = vec![
+            (i + 1).to_string(),
+            task.answers.len().to_string(),
+            count(&|told| told.value().is_none()),
+            task.ended.as_ref().map_or("–".into(), |ended| ended.outliers.to_string()),
+            short_number(task.spent()),
+        ];
+        cells.extend((0..target.fidelities.len()).map(|m| count(&|told| told.fidelity == m)));
+        cells.extend(match &task.ended {
+            None => ["–".into(), "–".into(), "still running".to_string()],
+            Some(ended) => [
+                ended.point.as_ref().map_or("–".into(), |point| text(&target.words(point))),
+                ended.point.as_ref().map_or("–".into(), |_| {
+                    format!("{} ± {}", short_number(ended.mean.into()), short_number(ended.deviation.into()))
+                }),
+                text(&ended.reason.to_string()),
+            ],
+        });
+        cells
+    };
+    let rows: Vec<Vec<String>> = state.tasks.iter().enumerate().map(row).collect();
+    table("numbers", &headings, &rows)
+}
+
+fn answer_table(target: &Target, task: Option<&TaskState>) -> String {
+    let headings = ["", "Why", "Setting", "Fidelity", "Cost", "Answer"].map(String::from);
+    let row = |(i, told): (usize, &Told)| {
+        let why = match told.why {
+            Why::Noise => "to learn the noise",
+            Why::Initial => "initial",
+            Why::Carried => "carried from an earlier task",
+            Why::Search => "search",
+        };
+        vec![
+            (i + 1).to_string(),
+            why.into(),
+            text(&target.words(&told.point)),
+            text(&target.fidelities[told.fidelity].name),
+            short_number(task.map_or(told.cost, |task| task.charged(told))),
+            told.value().map_or("failed".into(), |value| short_number(value.into())),
+        ]
+    };
+    let answers = task.map_or(&[][..], |task| &task.answers);
+    table("numbers", &headings, &answers.iter().enumerate().map(row).collect::<Vec<_>>())
+}

@@ -1,0 +1,151 @@
+//! Ask and tell as lines of JSON, for programs in any language; see `docs/serve.md`.
+
+use std::io::{BufRead, Write};
+
+use super::session::{Answer, Source, Standing, Tuning};
+use super::state::Told;
+use super::wire::{NextTask, Request, Wire};
+use crate::own::{Ask, Target};
+use host_sim::error::Error;
+
+/// Longest line that a client may send.
+const LONGEST: usize = 1 << 16;
+
+/// Serves tasks until the input ends.
+///
+/// # Errors
+/// If the state or the output cannot be written.
+pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
+    let target = tuning.target().clone();
+    let answered = tuning.state().current().map_or(0, |task| task.answers.len());
+    let mut lines = Lines { target: &target, input, output, closed: false };
+    lines.write(&Wire(&target).hello(tuning.state().task(), answered))?;
+    loop {
+        match tuning.play(&mut lines) {
+            Err(Error::Interrupted) if lines.closed => return Ok(()),
+            other => other?,
+        }
+        if let Some(ended) = tuning.ended() {
+            lines.write(&Wire(&target).recommendation(ended))?;
+        }
+        tuning.report()?;
+        let Some(deployed) = lines.next_task()? else { return Ok(()) };
+        tuning.next_task(deployed)?;
+    }
+}
+
+struct Lines<'a> {
+    target: &'a Target,
+    input: &'a mut dyn BufRead,
+    output: &'a mut dyn Write,
+    /// Whether the input has ended.
+    closed: bool,
+}
+
+impl Lines<'_> {
+    fn write(&mut self, line: &str) -> Result<(), Error> {
+        writeln!(self.output, "{line}")?;
+        Ok(self.output.flush()?)
+    }
+
+    fn error(&mut self, text: &str) -> Result<(), Error> {
+        let line = Wire(self.target).error(text);
+        self.write(&line)
+    }
+
+    /// The next request that can be read; `None` at the end of the input. Others are answered by an error.
+    fn request(&mut self) -> Result<Option<Request>, Error> {
+        loop {
+            let Some(line) = self.line()? else {
+                self.closed = true;
+                return Ok(None);
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
+            match serde_json::from_str(&line) {
+                Ok(request) => return Ok(Some(request)),
+                Err(error) => self.error(&format!("this line is not understood: {error}"))?,
+            }
+        }
+    }
+
+    /// A line, whatever its bytes; of one that is too long, the beginning.
+    fn line(&mut self) -> Result<Option<String>, Error> {
+        let mut bytes = Vec::new();
+        loop {
+            let (used, whole) = {
+                let part = self.input.fill_buf()?;
+                let end = part.iter().position(|&byte| byte == b'\n');
+                let used = end.map_or(part.len(), |end| end + 1);
+                bytes.extend(part[..end.unwrap_or(used)].iter().take(LONGEST.saturating_sub(bytes.len())));
+                (used, end.is_some())
+            };
+            self.input.consume(used);
+            if whole || (used == 0 && !bytes.is_empty()) {
+                return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+            }
+            if used == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads until a request answers the query.
+    fn read_answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+        loop {
+            let Some(request) = self.request()? else { return Err(Error::Interrupted) };
+            let wrong = match request {
+                Request::Tell(tell) if tell.id == ask.id => match tell.cost {
+                    Some(cost) if !(0.0..=1e12).contains(&cost) => {
+                        format!("a cost of {cost} is out of range")
+                    }
+                    cost => return Ok(Answer::Value(tell.value, cost)),
+                },
+                Request::Fail(fail) if fail.id == ask.id => return Ok(Answer::Failed),
+                Request::Stop(_) => return Ok(Answer::Stop),
+                Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
+                    format!("query {} is outstanding, not {id}", ask.id)
+                }
+                Request::NextTask(_) => format!("query {} is outstanding: the task has not ended", ask.id),
+            };
+            self.error(&wrong)?;
+        }
+    }
+
+    /// Waits for the next task: its deployed point, if one is given; `None` at the end of the input.
+    #[allow(clippy::option_option, reason = "the end of the input, and no point given, are two things")]
+    fn next_task(&mut self) -> Result<Option<Option<Vec<f64>>>, Error> {
+        loop {
+            let wrong = match self.request()? {
+                None => return Ok(None),
+                Some(Request::NextTask(NextTask { deployed: None })) => return Ok(Some(None)),
+                Some(Request::NextTask(NextTask { deployed: Some(values) })) => {
+                    match self.target.point(values.iter().map(|(name, value)| (name.as_str(), *value))) {
+                        Ok(point) => return Ok(Some(Some(point))),
+                        Err((_, why)) => why,
+                    }
+                }
+                Some(_) => "the task has ended: next_task begins another".into(),
+            };
+            self.error(&wrong)?;
+        }
+    }
+}
+
+impl Source for Lines<'_> {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+        let line = Wire(self.target).ask(ask);
+        self.write(&line)?;
+        self.read_answer(ask)
+    }
+
+    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error> {
+        self.error(why)?;
+        self.read_answer(ask)
+    }
+
+    fn told(&mut self, _: &Ask, _: &Told, _: &Standing) -> Result<(), Error> {
+        Ok(())
+    }
+}

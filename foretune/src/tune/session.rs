@@ -1,0 +1,441 @@
+//! Tasks of a target, one after the other: the optimizer asks, a source answers, the state follows.
+//!
+//! A task: where a fidelity's noise is unknown, the deployed point is measured [`REPEATS`] times there, charged to the
+//! budget; then the optimizer's own queries. Every answer is on the disk before the next query is asked. After a restart
+//! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
+
+use std::collections::BTreeMap;
+
+use foretune_core::{Goal, Kind, Stop};
+
+use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, from_hex, to_hex};
+use crate::own::{Ask, Target, Why};
+use host_sim::error::Error;
+use host_sim::method::Method;
+use host_sim::runner::{Next, Proposal, Space, Tuner};
+use host_sim::settings::Setup;
+use host_sim::shapes::room;
+use host_sim::words::shortest;
+
+/// Measurements of the deployed point from which the noise of a fidelity is estimated.
+pub const REPEATS: usize = 5;
+/// Attempts at that which may fail.
+const MOST_FAILURES: usize = 8;
+
+/// What whoever measures says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    /// A value, and what it cost if not what the fidelity costs.
+    Value(f64, Option<f64>),
+    /// The measurement failed.
+    Failed,
+    /// The task is to end here.
+    Stop,
+}
+
+/// Where a task stands after an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// What was spent of the budget.
+    pub spent: f64,
+    /// The budget.
+    pub budget: f64,
+    /// The best answer at the fidelity that counts, so far.
+    pub best: Option<f32>,
+    /// What the model expected of the best point so far when it asked, if it had one by then.
+    pub expected: Option<f32>,
+    /// Answers that lie too far from all others, and were not confirmed by a second.
+    pub outliers: usize,
+}
+
+/// Where answers come from, and who hears what becomes of them.
+pub trait Source {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// Whatever keeps the whole task from going on; the state is kept.
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error>;
+
+    /// The answer was not accepted: another one is wanted.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error>;
+
+    /// The answer is taken and on the disk.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error>;
+
+    /// Whether to go on while the optimizer computes.
+    fn go_on(&self) -> bool {
+        true
+    }
+}
+
+/// A target with its state.
+pub struct Tuning {
+    target: Target,
+    setup: Setup,
+    state: State,
+    store: Option<Store>,
+}
+
+impl Tuning {
+    /// Goes on from what the store has, or begins with this seed.
+    ///
+    /// # Errors
+    /// What the optimizer cannot do with the target; what is wrong with the stored state.
+    pub fn open(
+        target: Target,
+        setup: Setup,
+        seed: Option<u64>,
+        store: Option<Store>,
+    ) -> Result<Self, Error> {
+        let stored = store.as_ref().map(|store| store.load(&target)).transpose()?.flatten();
+        let fresh = stored.is_none();
+        let state = stored.unwrap_or_else(|| State::new(&target, seed.unwrap_or(1)));
+        if let Some(seed) = seed.filter(|&seed| seed != state.seed) {
+            return Err(Error::usage(format!(
+                "the stored state began with seed {}, not {seed}: leave --seed out, or give another --state",
+                state.seed
+            )));
+        }
+        let mut tuning = Self { target, setup, state, store };
+        tuning.setup.for_method(Method::MftMes)?;
+        if fresh {
+            tuning.begin(None)?;
+        }
+        tuning.unchanged()?;
+        Ok(tuning)
+    }
+
+    /// The target.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The state.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How the current task ended, if it has.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.state.current()?.ended.as_ref()
+    }
+
+    /// Whether the end of the current task was told to anyone.
+    pub fn reported(&self) -> bool {
+        self.state.reported
+    }
+
+    /// Notes that it was.
+    ///
+    /// # Errors
+    /// If the state cannot be written.
+    pub fn report(&mut self) -> Result<(), Error> {
+        self.state.reported = true;
+        self.save()
+    }
+
+    /// Begins the next task, with another deployed point if one is given; after the current one has ended.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has not.
+    pub fn next_task(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
+        if self.ended().is_none() {
+            return Err(Error::usage("the current task has not ended"));
+        }
+        self.begin(deployed)
+    }
+
+    fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
+        let begun = self.begun(deployed);
+        self.state.knowledge = std::mem::take(&mut self.state.learnt);
+        self.state.reported = false;
+        self.state.tasks.push(TaskState { begun, answers: Vec::new(), ended: None });
+        self.save()
+    }
+
+    /// What a task begins with now: the point in use is the one given, the last recommendation, or the target's.
+    fn begun(&self, deployed: Option<Vec<f64>>) -> Begun {
+        let recommended = || self.ended().and_then(|ended| ended.point.clone());
+        let target = self.target.deployed.as_ref();
+        let deployed = deployed.or_else(|| target.map(|point| recommended().unwrap_or(point.clone())));
+        let settings = self.setup.describe(Method::MftMes);
+        Begun { budget: self.target.budget, deployed, settings, service: self.target.service().words() }
+    }
+
+    /// Budget, settings, floor, tolerance and limits may change between tasks, not within one.
+    fn unchanged(&self) -> Result<(), Error> {
+        let Some(task) = self.state.current().filter(|task| task.ended.is_none()) else { return Ok(()) };
+        let number = self.state.task();
+        let now = self.begun(None);
+        let change = if task.begun.budget != now.budget {
+            format!("the budget was {}, and is {}", task.begun.budget, now.budget)
+        } else if let Some((key, was)) =
+            task.begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v))
+        {
+            let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
+            format!("setting `{key}` was {was}, and is {is}")
+        } else if let Some(key) = changed(&task.begun.service, &now.service) {
+            let word =
+                |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
+            format!("the {key} was {}, and is {}", word(&task.begun.service), word(&now.service))
+        } else {
+            return Ok(());
+        };
+        Err(Error::usage(format!("{change}: it may change between tasks, but task {number} has not ended")))
+    }
+
+    fn save(&self) -> Result<(), Error> {
+        self.store.as_ref().map_or(Ok(()), |store| store.save(&self.state))
+    }
+
+    fn task(&self) -> Result<&TaskState, Error> {
+        self.state.current().ok_or(Error::Defect)
+    }
+
+    /// Plays the current task to its end.
+    ///
+    /// # Errors
+    /// What the source returns; [`Error::Interrupted`] if it does not want to go on. The state is kept.
+    pub fn play(&mut self, source: &mut dyn Source) -> Result<(), Error> {
+        if self.ended().is_some() {
+            return Ok(());
+        }
+        if !self.estimate_noise(source)? {
+            return self.end(None, Reason::Stopped, 0, String::new());
+        }
+        let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
+        let estimating: f64 = self.estimates().map(|told| told.cost).sum();
+        let budget = (self.task()?.begun.budget - estimating).max(0.0);
+        let deployed = self.task()?.begun.deployed.clone();
+        let mut space = Space::of_goal(&self.target.spec(&noise, budget), self.target.goal);
+        if deployed.is_some() {
+            space = space.in_service(self.target.service());
+        }
+        let settings = self.setup.for_method(Method::MftMes)?;
+        let (capacity, seed) = (self.setup.capacity, self.state.seed);
+        let parts = space.parts();
+        let point: Option<Vec<f32>> = deployed.map(|point| point.iter().map(|x| *x as f32).collect());
+        let mut room = room(settings.model.map, capacity);
+        let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
+        if !self.state.knowledge.is_empty() {
+            Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;
+        }
+        if let Some(point) = &point {
+            optimizer.deploy(point)?;
+        }
+        self.run(&space, &mut optimizer, source)
+    }
+
+    fn estimates(&self) -> impl Iterator<Item = &Told> {
+        let answers = self.state.current().map_or(&[][..], |task| &task.answers);
+        answers.iter().filter(|told| told.why == Why::Noise)
+    }
+
+    /// Measures the deployed point where a noise is not known; false when it was stopped meanwhile.
+    fn estimate_noise(&mut self, source: &mut dyn Source) -> Result<bool, Error> {
+        for fidelity in 0..self.target.fidelities.len() {
+            while self.state.noise[fidelity].is_none() {
+                let values: Vec<f64> = self
+                    .estimates()
+                    .filter(|told| told.fidelity == fidelity)
+                    .filter_map(|told| told.value().map(f64::from))
+                    .collect();
+                if values.len() == REPEATS {
+                    self.state.noise[fidelity] = Some(variance(&values));
+                    self.save()?;
+                } else if !self.estimate_once(fidelity, source)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn estimate_once(&mut self, fidelity: usize, source: &mut dyn Source) -> Result<bool, Error> {
+        if self.estimates().filter(|told| told.value().is_none()).count() == MOST_FAILURES {
+            return Err(Error::Device(
+                "the deployed point cannot be measured: too many attempts failed, so the noise is not known"
+                    .into(),
+            ));
+        }
+        let point = self.task()?.begun.deployed.clone().ok_or(Error::Defect)?;
+        let ask = self.ask(point, fidelity, Why::Noise);
+        let mut answer = source.answer(&ask)?;
+        loop {
+            match answer {
+                Answer::Stop => return Ok(false),
+                Answer::Failed => break,
+                Answer::Value(value, _) if (value as f32).is_finite() => break,
+                Answer::Value(..) => answer = source.refused(&ask, NOT_FINITE)?,
+            }
+        }
+        self.record(&ask, answer, (None, 0), source)?;
+        Ok(true)
+    }
+
+    fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
+        Ask { id: self.state.answered() + 1, task: self.state.task(), point, fidelity, why }
+    }
+
+    /// Keeps an answer that the optimizer took.
+    fn record(
+        &mut self,
+        ask: &Ask,
+        answer: Answer,
+        (expected, outliers): (Option<f32>, usize),
+        source: &mut dyn Source,
+    ) -> Result<(), Error> {
+        let usual = self.target.fidelities[ask.fidelity].cost;
+        let (outcome, cost) = match answer {
+            Answer::Value(value, cost) => (Outcome::Value(value as f32), cost.unwrap_or(usual)),
+            Answer::Failed | Answer::Stop => (Outcome::Failed, usual),
+        };
+        let Ask { point, fidelity, why, .. } = ask.clone();
+        let told = Told { point, fidelity, why, outcome, cost };
+        self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
+        self.save()?;
+        source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
+    }
+
+    fn standing(&self) -> Result<Standing, Error> {
+        let (task, truth) = (self.task()?, self.target.truth());
+        let better = |a: f32, b: f32| match self.target.goal {
+            Goal::Maximise => a.max(b),
+            Goal::Minimise => a.min(b),
+        };
+        let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(Told::value);
+        let (spent, budget) = (task.spent(), task.begun.budget);
+        Ok(Standing { spent, budget, best: values.reduce(better), expected: None, outliers: 0 })
+    }
+
+    fn run(&mut self, space: &Space, tuner: &mut dyn Tuner, source: &mut dyn Source) -> Result<(), Error> {
+        let earlier: Vec<Told> =
+            self.task()?.answers.iter().filter(|told| told.why != Why::Noise).cloned().collect();
+        for told in earlier {
+            self.replay(space, tuner, &told)?;
+        }
+        loop {
+            let proposal = match tuner.next(&|| source.go_on()) {
+                Next::Query(proposal) => proposal,
+                Next::Interrupted => return Err(Error::Interrupted),
+                Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
+            };
+            let ask = self.ask(natural(space, &proposal), proposal.fidelity, why(proposal.kind));
+            let expected = tuner.expected();
+            let Some(answer) = answered(tuner, &ask, source)? else {
+                return self.finish(space, tuner, Reason::Stopped);
+            };
+            self.record(&ask, answer, (expected, tuner.outliers()), source)?;
+        }
+    }
+
+    /// Tells an answer from before a restart again.
+    fn replay(&self, space: &Space, tuner: &mut dyn Tuner, told: &Told) -> Result<(), Error> {
+        let other = || {
+            Error::usage(
+                "the stored answers are not those to the queries that this version of foretune asks: finish the task \
+                 with the version that began it, or give another --state",
+            )
+        };
+        let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
+        if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
+            return Err(other());
+        }
+        let usual = self.target.fidelities[told.fidelity].cost;
+        let cost = (told.cost != usual).then_some(told.cost as f32);
+        Ok(tuner.answer(told.value(), cost)?)
+    }
+
+    fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
+        tuner.finish();
+        let advice = tuner.advice().map(|advice| {
+            let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
+            (point, advice.mean, advice.deviation)
+        });
+        self.end(advice, reason, tuner.outliers(), to_hex(&tuner.knowledge()?))
+    }
+
+    fn end(
+        &mut self,
+        advice: Option<(Vec<f64>, f32, f32)>,
+        reason: Reason,
+        outliers: usize,
+        learnt: String,
+    ) -> Result<(), Error> {
+        let spent = self.task()?.spent();
+        let (point, mean, deviation) = match advice {
+            Some((point, mean, deviation)) => (Some(point), mean, deviation),
+            None => (None, 0.0, 0.0),
+        };
+        // Nothing learnt in this task leaves what was known before it.
+        self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
+        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
+        task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers });
+        self.save()
+    }
+}
+
+const NOT_FINITE: &str = "the value is not a finite number";
+
+/// Asks until the optimizer takes an answer; `None` to stop.
+fn answered(tuner: &mut dyn Tuner, ask: &Ask, source: &mut dyn Source) -> Result<Option<Answer>, Error> {
+    let mut answer = source.answer(ask)?;
+    loop {
+        let taken = match answer {
+            Answer::Stop => return Ok(None),
+            Answer::Failed => tuner.fail(),
+            Answer::Value(value, cost) => tuner.answer(Some(value as f32), cost.map(|cost| cost as f32)),
+        };
+        match taken {
+            Ok(()) => return Ok(Some(answer)),
+            Err(error) => answer = source.refused(ask, &error.to_string())?,
+        }
+    }
+}
+
+/// The first thing of two that differs.
+fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {
+    was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key)).map(String::as_str)
+}
+
+/// The point of a query with the digits that single precision has.
+fn natural(space: &Space, proposal: &Proposal) -> Vec<f64> {
+    space.natural(&proposal.unit).iter().map(|x| shortest(*x as f32)).collect()
+}
+
+fn why(kind: Kind) -> Why {
+    match kind {
+        // Past measurements are never asked for.
+        Kind::Initial | Kind::Past => Why::Initial,
+        Kind::Carried => Why::Carried,
+        Kind::Search => Why::Search,
+    }
+}
+
+fn reason(stop: Stop) -> Reason {
+    match stop {
+        Stop::Budget => Reason::Budget,
+        Stop::Capacity => Reason::Capacity,
+        Stop::Exhausted => Reason::Exhausted,
+        Stop::Tolerance => Reason::Tolerance,
+        _ => Reason::Stopped,
+    }
+}
+
+/// The unbiased estimate.
+fn variance(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)
+}
+
+#[cfg(test)]
+pub(super) mod fixture;
+#[cfg(test)]
+mod tests;

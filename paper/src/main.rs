@@ -1,0 +1,12 @@
+//! The program `foretune-paper`. Everything is in the library; see [`foretune_paper::cli`].
+
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(advice) = foretune::processor::missing() {
+        std::io::stderr().write_all(advice.as_bytes()).ok();
+        return ExitCode::FAILURE;
+    }
+    foretune_paper::cli::main()
+}

@@ -1,0 +1,168 @@
+//! `foretune-paper theory`: the paper's regret bound, as far as it can be checked.
+//!
+//! **Known θ**, Eq. (64) of the supplement. Functions are drawn from a Gaussian process on a grid and maximised by the
+//! rule of Eq. (62), (63): the least `(m̂ − μ(x))/σ(x)`, `m̂` the expected maximum. Measured is the cumulative expected
+//! regret of Eq. (40), (41), `R_T = Σ_t [m̂_t − μ_t(x_t)]`; the bound is `ν* √(ζ T ρ_T)` with `ζ = 2/ln(1 + σ⁻²)`,
+//! `ν*` the greatest over rounds of the least normalised regret, and the maximum information gain `ρ_T` of
+//! Eq. (65), (66). Regret and bound come from the same posterior, so that the one is below the other even if the posterior
+//! is wrong; what can be wrong is held against the truth: `Σ_t [f* − f(x_t)]`, what the queries lost in truth, is `R_T` on
+//! average over functions, so its mean must be below the mean of the bound. [`Fault`] shows that it is not when
+//! something is wrong. The greatest information gain is found greedily: it is at least `1 − 1/e` of the true one, so the bound
+//! shown is at most the true one, and the true one at most `1/√(1 − 1/e) = 1.26` times the bound shown.
+//!
+//! **Unknown θ**, Eq. (51). Its constants ε, L, ξ, α are not known and cannot be measured, so what is measured is what they
+//! bound: by how much Two-phase MFT-MES does worse than the same optimizer told θ, on sequences of tasks whose functions
+//! share an unknown lengthscale, against the number of the task `n` and the share `c` of queries for the current task.
+//!
+//! Posteriors come from the core. Functions and joint samples of the posterior (for `m̂`) are drawn in `f64` here: a
+//! sample path of the prior becomes one of the posterior by moving it, observation by observation, towards what was
+//! observed (Matheron's rule), so that every path costs one pass over the grid per observation.
+
+mod bound;
+mod charts;
+mod fault;
+mod known;
+mod law;
+mod text;
+mod tuner;
+mod two_phase;
+mod watch;
+
+pub use bound::{Bound, LOOSENESS, greedy_gain, zeta};
+pub use charts::charts;
+pub use fault::{Fault, GAIN_FACTOR, LENGTH_FACTOR};
+pub use known::{KnownRow, Rule};
+pub use text::write;
+pub use two_phase::PhaseRow;
+
+/// Most rounds of one run.
+pub const MAX_ROUNDS: usize = 64;
+/// Most points of the grid.
+pub const MAX_POINTS: usize = 256;
+/// Most particles.
+pub const MAX_PARTICLES: usize = 16;
+
+/// What is measured, and how much of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Root of all randomness.
+    pub seed: u64,
+    /// Joint samples of the posterior behind every expected maximum.
+    pub samples: usize,
+    /// Known θ: functions drawn per number of dimensions and noise.
+    pub functions: usize,
+    /// Known θ: rounds, up to [`MAX_ROUNDS`].
+    pub rounds: usize,
+    /// Known θ: noise variances; the functions have variance 1.
+    pub noises: Vec<f64>,
+    /// Two-phase: sequences of tasks per share.
+    pub experiments: usize,
+    /// Two-phase: tasks in a sequence.
+    pub tasks: usize,
+    /// Two-phase: queries per task `T`, up to [`MAX_ROUNDS`].
+    pub queries: usize,
+    /// Two-phase: shares `c` of queries for the current task.
+    pub shares: Vec<f64>,
+    /// Two-phase: noise variance.
+    pub noise: f64,
+    /// Two-phase: deviation of the density estimate around each carried particle.
+    pub bandwidth: f64,
+    /// Two-phase: particles, up to [`MAX_PARTICLES`].
+    pub particles: usize,
+}
+
+impl Default for Options {
+    /// Some twenty seconds on one core.
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            samples: 400,
+            functions: 20,
+            rounds: 40,
+            noises: vec![0.001, 0.01, 0.1, 1.0],
+            experiments: 30,
+            tasks: 8,
+            queries: 12,
+            shares: vec![0.25, 0.5, 0.75, 1.0],
+            noise: 0.01,
+            bandwidth: 0.2,
+            particles: 10,
+        }
+    }
+}
+
+impl Options {
+    /// The options, if they make sense.
+    ///
+    /// # Errors
+    /// A sentence about the first that does not.
+    pub fn checked(self) -> Result<Self, String> {
+        let positive = |noise: &f64| (3e-4..=1e3).contains(noise);
+        let share = |c: &f64| *c > 0.0 && *c <= 1.0;
+        let rounds = 1..=MAX_ROUNDS;
+        for (good, problem) in [
+            (self.samples >= 2, "samples must be 2 or more"),
+            (self.functions >= 1, "functions must be 1 or more"),
+            (rounds.contains(&self.rounds), "rounds must be 1 to 64"),
+            (!self.noises.is_empty() && self.noises.iter().all(positive), "noise must be 0.0003 to 1000"),
+            (self.experiments >= 1, "experiments must be 1 or more"),
+            (self.tasks >= 1, "tasks must be 1 or more"),
+            (rounds.contains(&self.queries), "queries must be 1 to 64"),
+            (!self.shares.is_empty() && self.shares.iter().all(share), "c must be above 0 and at most 1"),
+            (positive(&self.noise), "task noise must be 0.0003 to 1000"),
+            ((0.001..=10.0).contains(&self.bandwidth), "bandwidth must be 0.001 to 10"),
+            ((1..=MAX_PARTICLES).contains(&self.particles), "particles must be 1 to 16"),
+        ] {
+            if !good {
+                return Err(problem.to_string());
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Everything measured.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was asked for.
+    pub options: Options,
+    /// Known θ.
+    pub known: Vec<KnownRow>,
+    /// Known θ, with something wrong on purpose.
+    pub faults: Vec<(Fault, KnownRow)>,
+    /// Two-phase.
+    pub phases: Vec<PhaseRow>,
+    /// Largest difference of the core's posterior means from those in `f64`, anywhere.
+    pub rounding: f64,
+}
+
+/// Measures everything; `progress` is told what comes next.
+///
+/// # Errors
+/// If the optimizer refuses the problem.
+pub fn measure(options: Options, progress: &mut dyn FnMut(&str)) -> Result<Report, foretune_core::Error> {
+    let (known, rounding) = known::measure(&options, progress)?;
+    let faults = fault::measure(&options, progress)?;
+    let phases = two_phase::measure(&options, progress)?;
+    Ok(Report { options, known, faults, phases, rounding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_out_of_range_are_named() {
+        let wrong = |change: fn(&mut Options)| {
+            let mut options = Options::default();
+            change(&mut options);
+            options.checked().unwrap_err()
+        };
+        assert_eq!(wrong(|o| o.rounds = 65), "rounds must be 1 to 64");
+        assert_eq!(wrong(|o| o.noises = vec![]), "noise must be 0.0003 to 1000");
+        assert_eq!(wrong(|o| o.shares = vec![0.0]), "c must be above 0 and at most 1");
+        assert_eq!(wrong(|o| o.noise = f64::NAN), "task noise must be 0.0003 to 1000");
+        assert_eq!(wrong(|o| o.particles = 17), "particles must be 1 to 16");
+        assert!(Options::default().checked().is_ok());
+    }
+}
