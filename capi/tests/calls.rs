@@ -90,6 +90,35 @@ fn knowledge_starts_the_next_task_elsewhere() {
 }
 
 #[test]
+fn whatever_is_told_can_be_restored_and_what_was_learnt_of_it_loaded() {
+    for (seed, largest) in [(1, 1e30), (2, 3e29), (3, 1e-40)] {
+        let (mut one, mut other) = (Tuner::started(seed), Tuner::started(seed));
+        while let (FORETUNE_QUERY, query) = one.ask() {
+            let small = [0.0, 1e-45][query.round as usize % 2];
+            let value = if query.unit[0] > 0.5 { largest } else { small };
+            let cost = [None, Some(1e-40), Some(0.0), None][query.round as usize / 4 % 4];
+            assert_eq!(one.answer(&query, Some(value), cost), FORETUNE_OK);
+            assert_eq!(other.restore(&one.snapshot()), FORETUNE_OK);
+        }
+        assert!(one.recommendation().unwrap().mean.abs() <= 1e30);
+        assert_eq!(other.load(&one.knowledge().unwrap()), FORETUNE_OK);
+    }
+}
+
+#[test]
+fn where_every_measurement_fails_nothing_is_recommended_or_expected() {
+    let point = [1.0, 0.5];
+    let in_use = foretune_problem { deployed: point.as_ptr(), ..problem() };
+    let mut tuner = Tuner::start(&in_use, &settings(), 1).unwrap();
+    while let (FORETUNE_QUERY, query) = tuner.ask() {
+        assert_eq!(tuner.fail(&query), FORETUNE_OK);
+        assert!(tuner.status().expected.is_nan());
+    }
+    assert_eq!(tuner.recommendation(), Err(FORETUNE_NOTHING_OBSERVED));
+    assert!(tuner.status().spent <= in_use.budget);
+}
+
+#[test]
 fn null_and_misaligned_pointers_and_memory_that_is_too_small_are_refused() {
     let (problem, settings, mut tuner) = (problem(), settings(), null_mut());
     let mut words = vec![0u64; FORETUNE_COMPACT_SIZE / 8];

@@ -6,7 +6,7 @@ use nalgebra::SMatrix;
 use crate::error::Error;
 use crate::gp::Observations;
 use crate::linalg::{MatrixMut, column_mut, view, zeros};
-use crate::math;
+use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
 use crate::space::MAX_DIMENSIONS;
 
@@ -128,8 +128,6 @@ pub struct Record {
 
 /// Observations beyond this many deviations from the mean are refused.
 pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
-/// Observations beyond this are refused while there is no scale to judge them by.
-pub(crate) const LARGEST_VALUE: f32 = 1e30;
 
 /// Memory for `N` observations in `D` dimensions.
 pub(crate) struct DataMemory<const D: usize, const N: usize> {

@@ -109,6 +109,7 @@ pub use features::Map;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
 pub use live::{Floor, Level, Limit, Predicate};
+pub use math::LARGEST_VALUE;
 pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
     Activity, AnyMemory, Arena, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query,

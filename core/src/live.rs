@@ -12,7 +12,7 @@
 //! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
 //! best mean by more than the tolerance's share of it.
 
-use crate::math;
+use crate::math::{self, LARGEST_VALUE};
 
 /// Step of the margin's control, in standard deviations.
 const ETA: f32 = 0.5;
@@ -26,9 +26,9 @@ const AT_FIRST: f32 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Level {
-    /// This value.
+    /// This value; within ±10³⁰.
     Value(f32),
-    /// So much less than v when maximising, more when minimising; above 0.
+    /// So much less than v when maximising, more when minimising; above 0, 10³⁰ at most.
     Drop(f32),
     /// This share of v, from 0 to below 1: `v − (1−s)|v|` when maximising, `v + (1−s)|v|` when minimising.
     Share(f32),
@@ -58,8 +58,8 @@ pub struct Floor {
 impl Floor {
     pub(crate) const fn is_valid(&self) -> bool {
         let level = match self.level {
-            Level::Value(value) => value.is_finite(),
-            Level::Drop(drop) => drop > 0.0 && drop.is_finite(),
+            Level::Value(value) => value.abs() <= LARGEST_VALUE,
+            Level::Drop(drop) => drop > 0.0 && drop <= LARGEST_VALUE,
             Level::Share(share) => share >= 0.0 && share < 1.0,
         };
         level && self.risk >= 0.001 && self.risk <= 0.5

@@ -4,10 +4,11 @@
 use core::f32::consts::FRAC_1_SQRT_2;
 
 use crate::acquisition::Information;
-use crate::data::{LARGEST_VALUE, Scaling};
+use crate::data::Scaling;
 use crate::error::Error;
 use crate::features::Map;
 use crate::kernel::Model;
+use crate::math::LARGEST_VALUE;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 use crate::svgd::{Bandwidth, Step};

@@ -30,10 +30,11 @@
 //! 2 search, 3 past), failed, whether the cost is its own (else 0 is written) |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
-use crate::data::{Kind, LARGEST_VALUE, Point, Record};
+use crate::data::{Kind, Point, Record};
 use crate::error::{ProblemPart, SnapshotError};
 use crate::features::Map;
 use crate::kernel::Model;
+use crate::math::LARGEST_VALUE;
 use crate::prior::LARGEST_PARAMETER;
 use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::Problem;

@@ -307,7 +307,7 @@ impl<'a> Problem<'a> {
             && !floor.is_valid()
         {
             return Some(
-                "`floor` must be finite, a drop above 0, a share from 0 to below 1, its risk 0.001 to 0.5",
+                "`floor` must be within ±1e30, a drop above 0, a share from 0 to below 1, its risk 0.001 to 0.5",
             );
         }
         let mut index = 0;

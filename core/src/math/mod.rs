@@ -33,6 +33,9 @@ pub(crate) use normal::either;
 pub use normal::{hazard, normal_cdf, normal_pdf};
 pub use normal::{ln_normal_cdf, ln_normal_cdf_slice, truncation};
 
+/// No observation is larger, nor is what a measurement cost: squares of what is standardised, and sums, stay finite.
+pub const LARGEST_VALUE: f32 = 1e30;
+
 /// `x` above which [`exp`] would overflow: the largest `f32` below `ln(f32::MAX)`.
 const EXP_HIGH: f32 = 88.722_83;
 /// `x` below which [`exp`] would be subnormal: the smallest `f32` above `ln(f32::MIN_POSITIVE)`.

@@ -42,7 +42,7 @@ impl State<'_> {
         } else if self.memory.data.room() == 0 {
             Next::Finish(Stop::Capacity)
         } else if let Some(query) = self.deployed_query() {
-            Next::Hand(query)
+            if self.can_start() { Next::Hand(query) } else { Next::Finish(Stop::Budget) }
         } else if let Some(query) = self.outlier_query() {
             Next::Hand(query)
         } else if !self.initial_done() && self.can_start() {

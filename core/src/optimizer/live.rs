@@ -227,20 +227,20 @@ impl State<'_> {
         gain <= self.problem.tolerance * value
     }
 
-    /// What the model expects of the best point that the last search looked at.
+    /// What the model expects of the best point that the last search looked at; nothing before anything was told.
     pub fn expected_best(&self) -> Option<f32> {
-        self.task.trials.best.map(|z| self.task.scale.undo(self.problem.goal.sign() * z))
+        self.task.trials.best.filter(|_| self.has_told()).map(|z| self.in_units(z))
     }
 
     pub fn live_status(&self) -> Option<LiveStatus> {
         let Trials { margin, below, worst, sum, time, expected, .. } = self.task.trials;
-        let natural = |z: f32| self.task.scale.undo(self.problem.goal.sign() * z);
+        let natural = |z: f32| self.in_units(z);
         self.judges().then(|| LiveStatus {
             margin,
             below,
             worst: worst.is_finite().then(|| natural(worst)),
             meanwhile: (time > 0.0).then(|| natural(sum / time)),
-            expected: expected.map(natural),
+            expected: expected.filter(|_| self.has_told()).map(natural),
         })
     }
 }

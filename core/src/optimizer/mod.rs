@@ -52,10 +52,10 @@ pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refu
 
 use core::ops::RangeInclusive;
 
-use crate::data::{Kind, LARGEST_DEVIATION, LARGEST_VALUE, Point, Scale, Scaling};
+use crate::data::{Kind, LARGEST_DEVIATION, Point, Scale, Scaling};
 use crate::error::Error;
 use crate::kernel::Model;
-use crate::math;
+use crate::math::{self, LARGEST_VALUE};
 use crate::settings::Settings;
 use crate::space::Problem;
 
@@ -254,8 +254,8 @@ impl<'a> Optimizer<'a> {
             }
             Next::Finish(stop) => {
                 state.task.stop = Some(stop);
-                let (data, steps) = (&state.memory.data, state.settings.learning.steps_per_task);
-                if data.told(state.task.remembered).next().is_none() {
+                let steps = state.settings.learning.steps_per_task;
+                if !state.has_told() {
                     Phase::Done
                 } else if state.settings.carries_particles() && steps > 0 {
                     Phase::Learning(Learning::new(steps))
@@ -361,13 +361,12 @@ impl<'a> Optimizer<'a> {
         let state = &mut self.state;
         let best = state.memory.candidates.best.first().cloned().or_else(|| best_known(state));
         state.task.recommendation = best.map(|best| {
-            let scale = state.task.scale;
             Recommendation {
                 point: state.natural(&best.x),
                 unit: best.x,
-                mean: scale.undo(state.problem.goal.sign() * best.mean),
+                mean: state.in_units(best.mean),
                 // Observations near the largest allowed, times a large signal, would be infinite.
-                deviation: (scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
+                deviation: (state.task.scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
             }
         });
         state.carry_best();

@@ -2,8 +2,9 @@
 
 use super::live::Start;
 use super::{Optimizer, check_cost};
-use crate::data::{Kind, LARGEST_VALUE, Point, Record};
+use crate::data::{Kind, Point, Record};
 use crate::error::{Error, SnapshotError};
+use crate::math::LARGEST_VALUE;
 use crate::snapshot::{
     Header, ProblemSums, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
     same_problem,

@@ -9,7 +9,7 @@ use crate::features::Maps;
 use crate::gp::{Fallbacks, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::column;
-use crate::math;
+use crate::math::{self, LARGEST_VALUE};
 use crate::random::{Purpose, Random};
 use crate::settings::Settings;
 use crate::space::Problem;
@@ -227,10 +227,20 @@ impl State<'_> {
             let (noise, own) = (math::sqrt(least), self.task.remembered);
             let scale = Scale::of(data.told(own), noise);
             self.task.settled = scale.deviation > Scale::least(data.told(own), noise);
-            let answered = data.told(own).next().is_some();
-            self.task.scale = if answered { scale } else { Scale::of(data.told(0), noise) };
+            self.task.scale = if self.has_told() { scale } else { Scale::of(data.told(0), noise) };
         }
         self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+    }
+
+    /// Whether the task has an answer that is believed.
+    pub fn has_told(&self) -> bool {
+        self.memory.data.told(self.task.remembered).next().is_some()
+    }
+
+    /// A standardised value in units of the observations; no larger than these may be, so that it can be kept like one.
+    pub fn in_units(&self, z: f32) -> f32 {
+        let value = self.task.scale.undo(self.problem.goal.sign() * z);
+        math::clamp(value, -LARGEST_VALUE, LARGEST_VALUE)
     }
 
     /// Standardised noise variance per fidelity.

@@ -140,6 +140,8 @@ fn what_makes_no_sense_is_refused() {
         (Problem { tolerance: -0.1, ..PROBLEM }, "tolerance"),
         (Problem { tolerance: f32::NAN, ..PROBLEM }, "tolerance"),
         (floor(Level::Value(f32::NAN), 0.1), "`floor`"),
+        (floor(Level::Value(-1e31), 0.1), "`floor`"),
+        (floor(Level::Drop(1e31), 0.1), "`floor`"),
         (floor(Level::Drop(0.0), 0.1), "`floor`"),
         (floor(Level::Share(1.0), 0.1), "`floor`"),
         (floor(Level::Share(0.9), 0.0), "`floor`"),
@@ -442,8 +444,9 @@ fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
     assert_ne!((query.point(), query.fidelity()), (DEPLOYED, 2));
     let mut hopeless = Box::new(Toy::new());
     let mut hopeless = hopeless.start(LIVE, SETTINGS, 15).unwrap();
-    assert!(hopeless.run_task(|_| None).is_ok(), "the budget ends it");
-    assert!(hopeless.recommendation().is_none());
+    assert_eq!(hopeless.run_task(|_| None), Ok(Stop::Budget));
+    assert_eq!((hopeless.status().observations, hopeless.status().spent), (6, PROBLEM.budget));
+    assert!(hopeless.recommendation().is_none() && hopeless.status().best.is_none());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
-//! space or beyond the budget, and refusals that change nothing.
+//! space or beyond the budget, refusals that change nothing, and nothing saved that cannot be loaded.
 
 use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, bits, finish_task, objective, snapshot};
 use foretune_core::{
-    Ask, Bandwidth, Dimension, Error, Fallbacks, Fidelity, Goal, Information, Kind, LearningSettings,
-    LogNormal, Map, ModelSettings, Optimizer, Prior, Problem, Query, Recommend, Scaling, SearchSettings,
-    Settings, Step, Stop, TransferSettings, Weights,
+    Activity, Ask, Bandwidth, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Information, Kind,
+    LearningSettings, Level, LogNormal, Map, Method, ModelSettings, Optimizer, Prior, Problem, Query,
+    Recommend, Record, Scaling, SearchSettings, Settings, Step, Stop, TransferSettings, Weights,
 };
 use proptest::prelude::*;
 
@@ -37,9 +37,21 @@ enum Mishap {
     None,
     NotFinite,
     Fails,
+    /// This answer in place of the objective's.
+    Value(f32),
+    /// The measurement costs this.
+    Costs(f32),
     Stop,
     Restart,
     Restore,
+}
+
+/// Whether there is a point in use, and a floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum InUse {
+    Nothing,
+    Point,
+    Floor(Level),
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +60,7 @@ struct Scene {
     fidelities: Vec<Fidelity>,
     budget: f32,
     goal: Goal,
+    in_use: InUse,
     settings: Settings,
     shape: Shape,
     size: f32,
@@ -172,11 +185,20 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
+fn in_use() -> impl Strategy<Value = InUse> {
+    let levels =
+        [Level::Value(0.0), Level::Value(1e30), Level::Drop(0.5), Level::Drop(1e30), Level::Share(0.9)];
+    let floors = prop::sample::select(levels.to_vec()).prop_map(InUse::Floor);
+    prop_oneof![2 => Just(InUse::Nothing), 1 => Just(InUse::Point), 1 => floors]
+}
+
 fn scenes() -> impl Strategy<Value = Scene> {
     let mishap = prop_oneof![
         20 => Just(Mishap::None),
         3 => Just(Mishap::NotFinite),
         2 => Just(Mishap::Fails),
+        3 => prop::sample::select(vec![1e30, -1e30, 1e-40, -1e-45, 0.0, 1.0, 3e15]).prop_map(Mishap::Value),
+        1 => prop::sample::select(vec![1e30, 1e12, 2.0, 1e-40, 0.0]).prop_map(Mishap::Costs),
         1 => Just(Mishap::Stop),
         1 => Just(Mishap::Restart),
         1 => Just(Mishap::Restore),
@@ -188,17 +210,32 @@ fn scenes() -> impl Strategy<Value = Scene> {
         fidelities(),
         prop::sample::select(vec![0.0, 0.05, 1.0, 12.0, 40.0, 1e6]),
         prop::bool::ANY,
+        in_use(),
     );
-    let size = prop::sample::select(vec![0.0, 1e-45, 1e-38, 1e-30, 1e-6, 1.0, 1e3, 1e12, 3e29]);
+    let size = prop::sample::select(vec![0.0, 1e-45, 1e-38, 1e-30, 1e-6, 1.0, 1e3, 1e12, 3e29, 1e30]);
     let offset = prop::sample::select(vec![0.0, 0.0, 1.0, -1e6, 5e29]);
-    let mishaps = prop::collection::vec(mishap, 60);
+    // In half of the scenes nothing can be measured for long.
+    let mishaps = (prop::collection::vec(mishap, 60), prop_oneof![Just(0usize), 0usize..60]);
+    let mishaps = mishaps.prop_map(|(mut mishaps, failing)| {
+        mishaps[..failing].fill(Mishap::Fails);
+        mishaps
+    });
     (problem, settings(), shape, (size, offset), mishaps, prop::num::u64::ANY).prop_map(
-        |((dimensions, fidelities, budget, minimise), settings, shape, (size, offset), mishaps, seed)| {
+        |(
+            (dimensions, fidelities, budget, minimise, in_use),
+            settings,
+            shape,
+            (size, offset),
+            mishaps,
+            seed,
+        )| {
+            let batch = matches!(settings.method, Method::Myopic { .. } | Method::TwoPhase { .. });
             Scene {
                 dimensions,
                 fidelities,
                 budget,
                 goal: if minimise { Goal::Minimise } else { Goal::Maximise },
+                in_use: if batch && in_use != InUse::Nothing { InUse::Point } else { in_use },
                 settings,
                 shape,
                 size,
@@ -234,12 +271,30 @@ impl Scene {
         assert!(query.fidelity() < self.fidelities.len());
     }
 
+    fn is_charged(&self, kind: Kind) -> bool {
+        self.in_use != InUse::Nothing || kind != Kind::Initial
+    }
+
+    /// What a query costs is there when it is asked. A measurement that then costs more is charged all the same.
+    fn check_payable(&self, tuner: &Optimizer<'_>, query: &Query) {
+        let (spent, cost) = (tuner.status().spent, self.fidelities[query.fidelity()].cost);
+        let payable = spent + cost <= self.budget * (1.0 + 1e-6);
+        assert!(payable || !self.is_charged(query.kind()), "{spent} + {cost} of {}", self.budget);
+    }
+
     /// What was spent, in the order of the records, exactly.
     fn check_budget(&self, tuner: &Optimizer<'_>) {
-        let charged = tuner.records().filter(|record| record.kind != Kind::Initial);
-        let spent: f64 = charged.map(|record| f64::from(self.fidelities[record.fidelity].cost)).sum();
-        assert!(spent <= f64::from(self.budget) * (1.0 + 1e-6), "{spent} of {}", self.budget);
+        let charged = tuner.records().filter(|record| self.is_charged(record.kind));
+        let cost = |record: Record| f64::from(record.cost.unwrap_or(self.fidelities[record.fidelity].cost));
+        let spent: f64 = charged.map(cost).sum();
         assert!((f64::from(tuner.status().spent) - spent).abs() <= 1e-6 * spent);
+    }
+
+    /// What is saved can be loaded, and is the same then.
+    fn check_saved(&self, tuner: &Optimizer<'_>, other: &mut Optimizer<'_>) {
+        let bytes = snapshot(tuner);
+        other.load(&bytes).unwrap();
+        assert!(snapshot(other) == bytes || tuner.status().activity == Activity::Done);
     }
 
     fn check_particles(&self, tuner: &Optimizer<'_>) {
@@ -247,8 +302,14 @@ impl Scene {
     }
 
     /// One task; false if it was begun anew.
-    fn task(&self, tuner: &mut Optimizer<'_>, mishaps: &mut impl Iterator<Item = Mishap>) -> bool {
+    fn task(
+        &self,
+        tuner: &mut Optimizer<'_>,
+        other: &mut Optimizer<'_>,
+        mishaps: &mut impl Iterator<Item = Mishap>,
+    ) -> bool {
         loop {
+            self.check_saved(tuner, other);
             let mut query = match tuner.ask() {
                 Ask::Query(query) => query,
                 Ask::Done(stop) => {
@@ -258,9 +319,12 @@ impl Scene {
                 other => panic!("no answer is outstanding: {other:?}"),
             };
             self.check_query(&query);
+            self.check_payable(tuner, &query);
             let mishap = mishaps.next().unwrap_or(Mishap::None);
-            let y = self.answer(&query);
+            let (mut y, mut cost) = (self.answer(&query), None);
             match mishap {
+                Mishap::Value(value) => y = value,
+                Mishap::Costs(own) => cost = Some(own),
                 Mishap::NotFinite => {
                     let before = snapshot(tuner);
                     let refused = tuner.tell(query, f32::NAN).unwrap_err();
@@ -291,7 +355,7 @@ impl Scene {
                 Mishap::None => {}
             }
             let plausible = tuner.plausible();
-            match tuner.tell(query, y) {
+            match tuner.answer(query, Some(y), cost) {
                 Ok(()) => assert!(plausible.contains(&y)),
                 Err(refused) => {
                     assert!(refused.error == Error::Outlier && !plausible.contains(&y), "{y}: {refused}");
@@ -305,7 +369,9 @@ impl Scene {
     fn check_end(&self, tuner: &Optimizer<'_>, stop: Stop) {
         self.check_particles(tuner);
         let status = tuner.status();
-        assert_eq!(tuner.recommendation().is_some(), status.observations > status.failures, "{stop:?}");
+        let measured = status.observations > status.failures;
+        assert_eq!(tuner.recommendation().is_some(), measured, "{stop:?}");
+        assert!(measured || status.best.is_none(), "nothing is expected where nothing was measured");
         if let Some(best) = tuner.recommendation() {
             assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
             for (x, dimension) in best.unit().iter().zip(&self.dimensions) {
@@ -333,18 +399,28 @@ proptest! {
 
     #[test]
     fn every_promise_is_kept_in_every_scene(scene in scenes()) {
+        let deployed: Vec<f32> = scene.dimensions.iter().map(|dimension| dimension.value(0.3)).collect();
         let problem = Problem {
             dimensions: &scene.dimensions,
             fidelities: &scene.fidelities,
             budget: scene.budget,
-            goal: scene.goal, ..Problem::PLAIN
+            goal: scene.goal,
+            deployed: (scene.in_use != InUse::Nothing).then_some(&deployed),
+            floor: match scene.in_use {
+                InUse::Floor(level) => Some(Floor { level, risk: 0.1 }),
+                InUse::Nothing | InUse::Point => None,
+            },
+            ..Problem::PLAIN
         };
-        let mut memory = Box::new(Toy::new());
+        let (mut memory, mut memory_of_other) = (Box::new(Toy::new()), Box::new(Toy::new()));
         let mut tuner = memory.start(problem, scene.settings, scene.seed).unwrap();
+        let mut other = memory_of_other.start(problem, scene.settings, scene.seed).unwrap();
         let mut mishaps = scene.mishaps.iter().copied();
         for _ in 0..2 {
-            while !scene.task(&mut tuner, &mut mishaps) {}
+            while !scene.task(&mut tuner, &mut other, &mut mishaps) {}
+            scene.check_saved(&tuner, &mut other);
             tuner.next_task().unwrap();
+            assert_eq!(snapshot(&tuner), snapshot(&other), "knowledge that was loaded starts the same task");
             scene.check_particles(&tuner);
         }
     }

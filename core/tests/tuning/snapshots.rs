@@ -6,7 +6,7 @@ use crate::support::{
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
     Activity, Dimension, Error, Fidelity, Goal, Map, Method, ModelSettings, Optimizer, Problem, ProblemPart,
-    Progress, Settings, SnapshotError, TransferSettings, memory,
+    Progress, Recommend, SearchSettings, Settings, SnapshotError, TransferSettings, memory,
 };
 
 const SEED: u64 = 77;
@@ -120,6 +120,25 @@ fn knowledge_starts_the_next_task() {
         let mut same = Vec::new();
         finish_task(&mut other, &[], &mut same);
         assert_eq!(same, events, "{settings:?}");
+    }
+}
+
+/// Found by a user: the model expects more of a point than was ever told, and 10³⁰ is the most that is read.
+#[test]
+fn what_was_learnt_from_the_largest_values_can_be_loaded() {
+    let search = SearchSettings { recommend: Recommend::Anywhere, ..SETTINGS.search };
+    for (goal, unit) in [(Goal::Maximise, 1e30), (Goal::Minimise, -1e30), (Goal::Maximise, 1e-45)] {
+        let problem = Problem { goal, ..PROBLEM };
+        for settings in variants(Settings { search, ..SETTINGS }) {
+            for seed in 0..4 {
+                let (mut memory, mut other) = (Box::new(Toy::new()), Box::new(Toy::new()));
+                let mut tuner = memory.start(problem, settings, seed).unwrap();
+                tuner.run_task(|query| Some([1.0, unit, 0.0, unit][query.round() as usize % 4])).unwrap();
+                let best = tuner.recommendation().unwrap();
+                assert!(best.mean.abs() <= 1e30 && best.deviation.is_finite(), "{best:?}");
+                other.start(problem, settings, seed).unwrap().load(&snapshot(&tuner)).unwrap();
+            }
+        }
     }
 }
 

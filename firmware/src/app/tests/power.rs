@@ -72,6 +72,33 @@ fn cuts_upon_cuts_change_nothing() {
     }
 }
 
+/// The largest value that is taken, beside the smallest.
+fn extreme(query: &Query) -> Outcome {
+    let small = [0.0, 1e-45][query.ticket.step as usize % 2];
+    let large = query.ticket.step > 0 && super::unit(&query.point[0], 114.0) > 0.5;
+    Outcome::Value(if large { 1e30 } else { small })
+}
+
+fn reset_after_every_answer<P: Profile>(measure: Measure) {
+    let mut bench = Bench::<P>::new(BUDGETS, measure);
+    while !bench.base.notes.finished {
+        let asked = bench.base.asked();
+        bench.run_until(|base| base.asked() > asked);
+    }
+    bench.check();
+    assert!(bench.base.notes.refused.is_empty(), "{:?}", bench.base.notes.refused);
+}
+
+#[test]
+fn extreme_values_are_read_back_too() {
+    reset_after_every_answer::<Small>(extreme);
+    // A scale that is given takes a million times its deviation.
+    reset_after_every_answer::<Network>(|query| match extreme(query) {
+        Outcome::Value(1e30) => Outcome::Value(1e7),
+        small => small,
+    });
+}
+
 #[test]
 fn a_reset_between_any_two_turns_changes_nothing() {
     let expected = undisturbed::<Small>(BUDGETS, measure).base.notes.traces;
