@@ -114,6 +114,25 @@ typedef uint32_t foretune_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How the floor is meant, with v what the point in use gives.
 enum foretune_floor
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -134,25 +153,6 @@ enum foretune_floor
 typedef enum foretune_floor foretune_floor;
 #else
 typedef uint32_t foretune_floor;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// Whether larger or smaller observations are better.
-enum foretune_goal
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Larger is better.
-  FORETUNE_MAXIMISE = 0,
-  // Smaller is better.
-  FORETUNE_MINIMISE = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_goal foretune_goal;
-#else
-typedef uint32_t foretune_goal;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -200,115 +200,22 @@ typedef uint32_t foretune_dimension_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Which queries are made, and what is carried from task to task.
-enum foretune_method
+// What settings start from; it decides what the fields of foretune_settings do not say.
+enum foretune_preset
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // MFT-MES: particles are carried on, and the information about them counts.
-  FORETUNE_MFT_MES = 0,
-  // The same without that term.
-  FORETUNE_CONTINUAL = 1,
-  // One particle, drawn anew for every task.
-  FORETUNE_MF_MES = 2,
-  // With probability `share` a query for this task, else for what is carried on.
-  FORETUNE_SEPARATION = 3,
-  // The same with a batch design.
-  FORETUNE_MYOPIC = 4,
-  // The first `share` of the queries for this task, the rest the batch design.
-  FORETUNE_TWO_PHASE = 5,
+  // The default.
+  FORETUNE_DEFAULT = 0,
+  // For a system in service, with a floor.
+  FORETUNE_LIVE = 1,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum foretune_method foretune_method;
+typedef enum foretune_preset foretune_preset;
 #else
-typedef uint32_t foretune_method;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// How observations are brought to zero mean and unit deviation.
-enum foretune_scaling
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // By the task's initial observations.
-  FORETUNE_SCALING_INITIAL = 0,
-  // By all observations so far.
-  FORETUNE_SCALING_RUNNING = 1,
-  // By fixed numbers.
-  FORETUNE_SCALING_FIXED = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_scaling foretune_scaling;
-#else
-typedef uint32_t foretune_scaling;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// How particles move.
-enum foretune_step
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Adam.
-  FORETUNE_ADAM = 0,
-  // The gradient times a rate.
-  FORETUNE_PLAIN = 1,
-  // The second moment shared by all particles.
-  FORETUNE_SHARED = 2,
-  // A step that samples: Langevin noise beside the gradient.
-  FORETUNE_LANGEVIN = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_step foretune_step;
-#else
-typedef uint32_t foretune_step;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// Which approximation of the information about the optimum.
-enum foretune_information
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Through the correlation of a fidelity with the truth.
-  FORETUNE_CORRELATED = 0,
-  // The paper's: as if every fidelity had the truth's maximum.
-  FORETUNE_PAPER = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_information foretune_information;
-#else
-typedef uint32_t foretune_information;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// Where the recommendation may lie.
-enum foretune_recommend
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Anywhere in the space.
-  FORETUNE_ANYWHERE = 0,
-  // At a point that was queried.
-  FORETUNE_QUERIED = 1,
-  // At a point that was measured at the truth's fidelity; anywhere if none but initial points was, or if there is no other
-  // fidelity.
-  FORETUNE_MEASURED = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_recommend foretune_recommend;
-#else
-typedef uint32_t foretune_recommend;
+typedef uint32_t foretune_preset;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -458,79 +365,33 @@ struct foretune_problem {
 // Nothing but what every problem must say for itself.
 #define foretune_problem_PLAIN (foretune_problem){ .dimensions = (null){  }, .dimension_count = 0, .fidelities = (null){  }, .fidelity_count = 0, .budget = 0.0, .goal = (uint32_t)FORETUNE_MAXIMISE, .deployed = (null){  }, .floor = (uint32_t)FORETUNE_NO_FLOOR, .floor_level = 0.0, .risk = 0.0, .tolerance = 0.0, .limits = (null){  }, .limit_count = 0 }
 
-// A log-normal prior: mean and standard deviation of the logarithm.
-struct foretune_log_normal {
-  // Mean, -20 to 20.
-  float mean;
-  // Standard deviation, 1e-6 to 10.
-  float deviation;
-};
-
 // How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
 // the fields. The feature map is ARD: one lengthscale per dimension.
 struct foretune_settings {
   // Slots for observations of a task, remembered and past ones included, up to 65535. They are a budget, too: with
   // fewer slots than the budget could pay, longer and better measurements win.
   uint32_t observations;
-  // A foretune_method.
-  uint32_t method;
-  // The method's share, 0 to 1, if it has one.
-  float share;
-  // Number of particles, 1 to 16; 1 for FORETUNE_MF_MES.
+  // A foretune_preset.
+  uint32_t preset;
+  // Number of particles, 1 to 16.
   uint32_t particles;
-  // Prior of the lengthscales.
-  struct foretune_log_normal length;
-  // Prior of the signal's variance.
-  struct foretune_log_normal signal;
-  // Prior of the distance between fidelities.
-  struct foretune_log_normal gamma;
-  // A foretune_scaling.
-  uint32_t scaling;
-  // Mean of FORETUNE_SCALING_FIXED.
-  float scaling_mean;
-  // Standard deviation of FORETUNE_SCALING_FIXED, 1e-20 to 1e20.
-  float scaling_deviation;
-  // A foretune_step.
-  uint32_t step;
-  // Its rate, above 0, at most 10.
-  float rate;
-  // Bandwidth of the kernel between particles, at most 1e9; 0: by the median heuristic.
-  float bandwidth;
-  // Steps after every observation, at most 1000000.
+  // Learning steps after every observation, at most 1000000.
   uint32_t steps_per_round;
-  // Steps at the end of a task, at most 1000000.
+  // Learning steps at the end of a task, at most 1000000.
   uint32_t steps_per_task;
   // Weight of the information about the particles, 0 to 1e6.
   float beta;
-  // 1: what is learnt of the model counts at most as much as what is learnt of the optimum; 0: no limit.
-  uint32_t limited;
   // Whether the next task starts from this one's particles: 0 or 1.
   uint32_t carry_particles;
-  // Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.
-  float kde_bandwidth;
-  // Share of the first task's prior in the later tasks' priors, 0 to 1.
-  float kde_mix;
   // How many of the last tasks' recommendations are carried on, 0 to 8.
   uint32_t carried;
-  // Whether carried points are measured again: 0 or 1.
-  uint32_t remeasure;
-  // How well values remembered of carried points are believed: their standard deviation, 0.001 to 1000; 0: not used.
-  float memory_deviation;
   // Share of the budget that is spent before carried points and values play a part, 0 to 1.
   float memory_after;
-  // Initial points, uniform at uniform fidelities, not charged to the budget.
+  // Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.
   uint32_t initial;
-  // A foretune_information.
-  uint32_t information;
-  // Samples of the optimum's value per particle, 1 to 16.
-  uint32_t max_values;
   // Candidates of the search, at least 16.
   uint32_t candidates;
-  // How often the search is refined around its best candidates, 0 to 8.
-  uint32_t refinements;
-  // A foretune_recommend.
-  uint32_t recommend;
-  // Share of the budget that is kept for the end, to measure at the truth's fidelity what would be recommended, 0 to 0.5.
+  // Share of the budget that is kept for the end, to measure at the target fidelity what would be recommended, 0 to 0.5.
   // With one fidelity, or if one such measurement takes more than half the budget, nothing is kept.
   float verify;
   // When an answer is an outlier and measured again: how many times farther from all others of the task it lies than these

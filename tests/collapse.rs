@@ -42,7 +42,7 @@ fn features(theta: &[f32], width: usize, x: &[f64]) -> Vec<f64> {
 /// Mean over particles and pairs of points of `exp(−‖ψ(x) − ψ(x')‖²)`.
 fn mean_kernel(tuner: &Optimizer<'_>, dimensions: usize) -> f64 {
     const PAIRS: usize = 100;
-    let Map::Deep { width } = tuner.settings().model.map else { panic!("a deep map") };
+    let Map::Deep { width } = tuner.settings().map else { panic!("a deep map") };
     let mut random = XorShiftRng::seed_from_u64(1);
     let mut sum = 0.0;
     for theta in tuner.particles() {
@@ -89,13 +89,13 @@ const PROBLEMS: [&str; 3] = ["hartmann6", "gas", "rrm"];
 #[test]
 fn the_deep_preset_keeps_a_kernel_that_tells_points_apart() {
     let mut settings = Settings::DEEP;
-    settings.model.map = Map::Deep { width: 16 };
-    settings.model.particles = 4;
-    settings.search.candidates = 64;
+    settings.map = Map::Deep { width: 16 };
+    settings.particles = 4;
+    settings.candidates = 64;
     let mut climbing = settings;
-    climbing.learning.step = Step::Plain { rate: 0.02 };
-    climbing.learning.steps_per_task = 2000;
-    climbing.transfer.kde_bandwidth = Settings::PAPER.transfer.kde_bandwidth;
+    climbing.details.step = Step::Plain { rate: 0.02 };
+    climbing.steps_per_task = 2000;
+    climbing.details.kde_bandwidth = Settings::PAPER.details.kde_bandwidth;
     for problem in PROBLEMS {
         let mean = after(problem, settings, 3, 0.25);
         assert!((0.05..0.9).contains(&mean), "{problem}: {mean}");

@@ -12,8 +12,7 @@ mod support;
 
 use foretune_core::snapshot::Crc;
 use foretune_core::{
-    Bandwidth, Goal, Information, LearningSettings, Map, ModelSettings, Prior, Problem, Recommend, Scaling,
-    SearchSettings, Settings, Step, TransferSettings, Weights,
+    Bandwidth, Details, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
 };
 use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 
@@ -21,49 +20,49 @@ use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
 fn runs() -> Vec<(String, Problem<'static>, Settings)> {
     let mut runs: Vec<_> = variants(SETTINGS)
         .map(unit_signal)
-        .map(|settings| (format!("{:?} {:?}", settings.model.map, settings.method), PROBLEM, settings))
+        .map(|settings| (format!("{:?} {:?}", settings.map, settings.details.method), PROBLEM, settings))
         .collect();
     let minimise = Problem { goal: Goal::Minimise, ..PROBLEM };
     let paper = Settings {
-        model: ModelSettings {
-            map: Map::Deep { width: 4 },
-            prior: Prior { weights: Weights::Fixed(0.5), ..SETTINGS.model.prior },
+        map: Map::Deep { width: 4 },
+        carried: 0,
+        steps_per_round: 0,
+        details: Details {
+            prior: Prior { weights: Weights::Fixed(0.5), ..SETTINGS.details.prior },
             scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 },
-            ..SETTINGS.model
-        },
-        search: SearchSettings { information: Information::Paper, ..SETTINGS.search },
-        transfer: TransferSettings { kde_mix: 0.0, carried: 0, ..SETTINGS.transfer },
-        learning: LearningSettings {
+            information: Information::Paper,
+            kde_mix: 0.0,
             bandwidth: Bandwidth::Fixed(1.0 / 1.326),
             step: Step::Plain { rate: 1e-3 },
-            steps_per_round: 0,
-            ..SETTINGS.learning
+            ..SETTINGS.details
         },
         ..SETTINGS
     };
     let other = Settings {
-        search: SearchSettings {
+        memory_after: 0.4,
+        details: Details {
             information: Information::Paper,
             recommend: Recommend::Anywhere,
-            ..SETTINGS.search
+            step: Step::Plain { rate: 0.02 },
+            scaling: Scaling::Initial,
+            remeasure: false,
+            ..SETTINGS.details
         },
-        learning: LearningSettings { step: Step::Shared { rate: 0.02 }, ..SETTINGS.learning },
-        model: ModelSettings { scaling: Scaling::Initial, ..SETTINGS.model },
-        transfer: TransferSettings { memory_after: 0.4, remeasure: false, ..SETTINGS.transfer },
         ..SETTINGS
     };
     runs.push(("minimise".into(), minimise, SETTINGS));
     runs.push(("as in the paper".into(), PROBLEM, unit_signal(paper)));
-    runs.push(("shared moment, initial scale, fresh look, anywhere".into(), PROBLEM, other));
-    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.3, ..SETTINGS.search };
-    runs.push(("measured before it is recommended".into(), PROBLEM, Settings { search, ..SETTINGS }));
+    runs.push(("plain steps, initial scale, fresh look, anywhere".into(), PROBLEM, other));
+    let details = Details { recommend: Recommend::Measured, ..SETTINGS.details };
+    let settings = Settings { verify: 0.3, details, ..SETTINGS };
+    runs.push(("measured before it is recommended".into(), PROBLEM, settings));
     runs
 }
 
 /// The paper's deep map has no signal variance of its own: it is 1.
 fn unit_signal(mut settings: Settings) -> Settings {
-    if settings.model.map != Map::Ard {
-        settings.model.prior.signal.mean = 0.0;
+    if settings.map != Map::Ard {
+        settings.details.prior.signal.mean = 0.0;
     }
     settings
 }

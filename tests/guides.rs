@@ -101,7 +101,7 @@ mod in_service {
 /// `docs/guide/settings.md`.
 mod settings {
     mod checked {
-        use foretune_core::{Settings, TransferSettings};
+        use foretune_core::Settings;
 
         include!(concat!(env!("OUT_DIR"), "/settings_1.rs"));
 

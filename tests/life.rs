@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use foretune_core::profile::{COMPACT, Compact};
 use foretune_core::{
-    Dimension, Fidelity, Goal, LearningSettings, LogNormal, ModelSettings, Optimizer, Problem, Progress,
-    Query, SearchSettings, Settings,
+    Details, Dimension, Fidelity, Goal, LogNormal, Optimizer, Problem, Progress, Query, Settings,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
@@ -105,7 +104,7 @@ fn spread(tuner: &Optimizer<'_>) -> f32 {
     for (i, a) in particles.iter().enumerate() {
         assert!(particles[..i].iter().all(|b| a != b), "two particles are alike");
     }
-    let prior = &tuner.settings().model.prior;
+    let prior = &tuner.settings().details.prior;
     let deviations = [prior.length, prior.length, prior.length, prior.length, prior.signal, prior.gamma];
     let shares = deviations.iter().enumerate().map(|(p, LogNormal { deviation, .. })| {
         let values: Vec<f32> = particles.iter().map(|theta| theta[p]).collect();
@@ -177,11 +176,13 @@ fn live(settings: Settings, tasks: usize, early: usize, width: usize) {
 fn a_life_of_sixty_quick_tasks_does_not_wear_out() {
     // Fewer candidates, refinements and steps of learning than the profile has: a task takes a tenth of the time.
     let quick = Settings {
-        search: SearchSettings { candidates: 32, refinements: 1, max_values: 4, ..COMPACT.search },
-        learning: LearningSettings { steps_per_round: 1, steps_per_task: 5, ..COMPACT.learning },
+        candidates: 32,
+        steps_per_round: 1,
+        steps_per_task: 5,
+        details: Details { refinements: 1, max_values: 4, ..COMPACT.details },
         ..COMPACT
     };
-    live(Settings { model: ModelSettings { particles: 5, ..quick.model }, ..quick }, 60, 20, 20);
+    live(Settings { particles: 5, ..quick }, 60, 20, 20);
 }
 
 #[test]

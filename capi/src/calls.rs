@@ -41,32 +41,36 @@ pub unsafe extern "C" fn foretune_plain_problem(problem: *mut foretune_problem) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_default_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, &Settings::DEFAULT) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_DEFAULT, &Settings::DEFAULT) }
 }
 
 /// Writes the same with 80 candidates, which fits FORETUNE_COMPACT_SIZE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_compact_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, &profile::COMPACT) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_DEFAULT, &profile::COMPACT) }
 }
 
 /// Writes the preset for a system in service, with a floor: it asks nearer to what is known to be good.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_live_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, &Settings::LIVE) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_LIVE, &Settings::LIVE) }
 }
 
 /// # Safety
 /// The caller's promise.
-unsafe fn preset(settings: *mut foretune_settings, preset: &Settings) -> foretune_error {
+unsafe fn preset(
+    settings: *mut foretune_settings,
+    number: foretune_preset,
+    preset: &Settings,
+) -> foretune_error {
     let write = || {
         // SAFETY: the caller's promise.
-        unsafe { output(settings) }?.write(convert::preset(preset, 64));
+        unsafe { output(settings) }?.write(convert::preset(number, preset, 64));
         Ok(())
     };
-    number(write())
+    self::number(write())
 }
 
 /// Says whether a problem and settings make sense, in words too, and how many bytes of memory they take (0 if they do not).

@@ -1,9 +1,8 @@
 //! Problems and settings from C as the core's, and the core's answers as C's.
 
 use foretune_core::{
-    Activity, Bandwidth, Dimension, Error, Fidelity, Floor, Goal, Information, Kind, LearningSettings, Level,
-    Limit, LiveStatus, LogNormal, Map, Method, ModelSettings, Prior, Problem, Query, Recommend,
-    Recommendation, Scaling, SearchSettings, Settings, Status, Step, Stop, TransferSettings,
+    Activity, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Map, Problem, Query,
+    Recommendation, Settings, Status, Stop,
 };
 
 use crate::error::foretune_error;
@@ -176,142 +175,48 @@ unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension
 
 /// Settings as the core's, and the number of slots.
 pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error> {
+    let preset = choose!(from.preset, setting("preset", "a foretune_preset"),
+        foretune_preset::FORETUNE_DEFAULT => Settings::DEFAULT,
+        foretune_preset::FORETUNE_LIVE => Settings::LIVE,
+    );
     let settings = Settings {
-        method: method(from)?,
-        model: ModelSettings {
-            map: Map::Ard,
-            particles: from.particles as usize,
-            prior: Prior {
-                length: log_normal(from.length),
-                signal: log_normal(from.signal),
-                gamma: log_normal(from.gamma),
-                ..Settings::DEFAULT.model.prior
-            },
-            scaling: choose!(from.scaling, setting("scaling", "a foretune_scaling"),
-                foretune_scaling::FORETUNE_SCALING_INITIAL => Scaling::Initial,
-                foretune_scaling::FORETUNE_SCALING_RUNNING => Scaling::Running,
-                foretune_scaling::FORETUNE_SCALING_FIXED => {
-                    Scaling::Fixed { mean: from.scaling_mean, deviation: from.scaling_deviation }
-                },
-            ),
+        map: Map::Ard,
+        particles: from.particles as usize,
+        steps_per_round: from.steps_per_round,
+        steps_per_task: from.steps_per_task,
+        beta: from.beta,
+        carry_particles: match from.carry_particles {
+            0 => false,
+            1 => true,
+            _ => return Err(setting("carry_particles", "0 or 1")),
         },
-        learning: LearningSettings {
-            step: choose!(from.step, setting("step", "a foretune_step"),
-                foretune_step::FORETUNE_ADAM => Step::Adam { rate: from.rate },
-                foretune_step::FORETUNE_PLAIN => Step::Plain { rate: from.rate },
-                foretune_step::FORETUNE_SHARED => Step::Shared { rate: from.rate },
-                foretune_step::FORETUNE_LANGEVIN => Step::Langevin { rate: from.rate },
-            ),
-            bandwidth: if from.bandwidth == 0.0 {
-                Bandwidth::Median
-            } else {
-                Bandwidth::Fixed(from.bandwidth)
-            },
-            steps_per_round: from.steps_per_round,
-            steps_per_task: from.steps_per_task,
-        },
-        transfer: TransferSettings {
-            beta: from.beta,
-            limited: flag("limited", from.limited)?,
-            carry_particles: flag("carry_particles", from.carry_particles)?,
-            kde_bandwidth: from.kde_bandwidth,
-            kde_mix: from.kde_mix,
-            carried: from.carried as usize,
-            remeasure: flag("remeasure", from.remeasure)?,
-            memory_deviation: from.memory_deviation,
-            memory_after: from.memory_after,
-        },
-        search: SearchSettings {
-            initial: from.initial as usize,
-            information: choose!(from.information, setting("information", "a foretune_information"),
-                foretune_information::FORETUNE_CORRELATED => Information::Correlated,
-                foretune_information::FORETUNE_PAPER => Information::Paper,
-            ),
-            max_values: from.max_values as usize,
-            candidates: from.candidates as usize,
-            refinements: from.refinements as usize,
-            confirm: from.confirm,
-            recommend: choose!(from.recommend, setting("recommend", "a foretune_recommend"),
-                foretune_recommend::FORETUNE_ANYWHERE => Recommend::Anywhere,
-                foretune_recommend::FORETUNE_QUERIED => Recommend::Queried,
-                foretune_recommend::FORETUNE_MEASURED => Recommend::Measured,
-            ),
-            verify: from.verify,
-        },
+        carried: from.carried as usize,
+        memory_after: from.memory_after,
+        initial: from.initial as usize,
+        candidates: from.candidates as usize,
+        verify: from.verify,
+        confirm: from.confirm,
+        details: preset.details,
     };
     Ok((settings, from.observations as usize))
 }
 
-fn method(from: &foretune_settings) -> Result<Method, Error> {
-    let c = from.share;
-    Ok(choose!(from.method, setting("method", "a foretune_method"),
-        foretune_method::FORETUNE_MFT_MES => Method::MftMes,
-        foretune_method::FORETUNE_CONTINUAL => Method::Continual,
-        foretune_method::FORETUNE_MF_MES => Method::MfMes,
-        foretune_method::FORETUNE_SEPARATION => Method::Separation { c },
-        foretune_method::FORETUNE_MYOPIC => Method::Myopic { c },
-        foretune_method::FORETUNE_TWO_PHASE => Method::TwoPhase { c },
-    ))
-}
-
-fn flag(name: &'static str, number: u32) -> Result<bool, Error> {
-    match number {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(setting(name, "0 or 1")),
-    }
-}
-
-fn log_normal(from: foretune_log_normal) -> LogNormal {
-    LogNormal { mean: from.mean, deviation: from.deviation }
-}
-
-/// A preset for C: those of the core with the ARD map, without a share, with the median heuristic.
-pub fn preset(settings: &Settings, observations: u32) -> foretune_settings {
-    let Settings { model, learning, transfer, search, .. } = settings;
-    let (Step::Adam { rate } | Step::Plain { rate } | Step::Langevin { rate } | Step::Shared { rate }) =
-        learning.step;
-    let prior = |log: LogNormal| foretune_log_normal { mean: log.mean, deviation: log.deviation };
+/// A preset of the core for C.
+pub fn preset(number: foretune_preset, settings: &Settings, observations: u32) -> foretune_settings {
     foretune_settings {
         observations,
-        method: foretune_method::FORETUNE_MFT_MES as u32,
-        share: 0.0,
-        particles: model.particles as u32,
-        length: prior(model.prior.length),
-        signal: prior(model.prior.signal),
-        gamma: prior(model.prior.gamma),
-        scaling: foretune_scaling::FORETUNE_SCALING_INITIAL as u32,
-        scaling_mean: 0.0,
-        scaling_deviation: 1.0,
-        step: foretune_step::FORETUNE_ADAM as u32,
-        rate,
-        bandwidth: 0.0,
-        steps_per_round: learning.steps_per_round,
-        steps_per_task: learning.steps_per_task,
-        beta: transfer.beta,
-        limited: u32::from(transfer.limited),
-        carry_particles: u32::from(transfer.carry_particles),
-        kde_bandwidth: transfer.kde_bandwidth,
-        kde_mix: transfer.kde_mix,
-        carried: transfer.carried as u32,
-        remeasure: u32::from(transfer.remeasure),
-        memory_deviation: transfer.memory_deviation,
-        memory_after: transfer.memory_after,
-        initial: search.initial as u32,
-        information: match search.information {
-            Information::Correlated => foretune_information::FORETUNE_CORRELATED as u32,
-            Information::Paper => foretune_information::FORETUNE_PAPER as u32,
-        },
-        max_values: search.max_values as u32,
-        candidates: search.candidates as u32,
-        refinements: search.refinements as u32,
-        confirm: search.confirm,
-        recommend: match search.recommend {
-            Recommend::Anywhere => foretune_recommend::FORETUNE_ANYWHERE as u32,
-            Recommend::Queried => foretune_recommend::FORETUNE_QUERIED as u32,
-            Recommend::Measured => foretune_recommend::FORETUNE_MEASURED as u32,
-        },
-        verify: search.verify,
+        preset: number as u32,
+        particles: settings.particles as u32,
+        steps_per_round: settings.steps_per_round,
+        steps_per_task: settings.steps_per_task,
+        beta: settings.beta,
+        carry_particles: u32::from(settings.carry_particles),
+        carried: settings.carried as u32,
+        memory_after: settings.memory_after,
+        initial: settings.initial as u32,
+        candidates: settings.candidates as u32,
+        verify: settings.verify,
+        confirm: settings.confirm,
     }
 }
 

@@ -382,26 +382,20 @@ fn no_status() -> foretune_status {
 
 /// The compact preset, made smaller, with a few fields as they come.
 fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
-    let mut settings = crate::convert::preset(&foretune_core::profile::COMPACT, 24);
+    let mut settings =
+        crate::convert::preset(foretune_preset::FORETUNE_DEFAULT, &foretune_core::profile::COMPACT, 24);
     (settings.particles, settings.candidates, settings.initial) =
         (1 + u.below(4), 16 + u.below(20), 1 + u.below(5));
     (settings.steps_per_round, settings.steps_per_task) = (u.below(4), u.below(5));
     for _ in 0..u.below(4) {
-        match u.below(15) {
+        match u.below(8) {
             0 => settings.observations = u.word() % 70_000,
-            1 => settings.method = u.below(7),
-            2 => settings.share = u.float(&[0.5]),
-            3 => settings.scaling = u.below(4),
-            4 => settings.step = u.below(5),
-            5 => settings.rate = u.float(&[0.1]),
-            6 => settings.bandwidth = u.float(&[0.0, 1.0]),
-            7 => settings.beta = u.float(&[0.0, 0.5]),
-            8 => settings.carried = u.below(10),
-            9 => settings.memory_deviation = u.float(&[0.0, 0.5]),
-            10 => settings.information = u.below(3),
-            11 => settings.candidates = u.word(),
-            12 => settings.recommend = u.below(4),
-            13 => settings.verify = u.float(&[0.0, 0.15]),
+            1 => settings.preset = u.below(3),
+            2 => settings.beta = u.float(&[0.0, 0.5]),
+            3 => settings.carried = u.below(10),
+            4 => settings.carry_particles = u.below(3),
+            5 => settings.candidates = u.word(),
+            6 => settings.verify = u.float(&[0.0, 0.15]),
             _ => settings.steps_per_task = u.word(),
         }
     }

@@ -142,81 +142,14 @@ impl foretune_problem {
     };
 }
 
-/// Which queries are made, and what is carried from task to task.
+/// What settings start from; it decides what the fields of foretune_settings do not say.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum foretune_method {
-    /// MFT-MES: particles are carried on, and the information about them counts.
-    FORETUNE_MFT_MES = 0,
-    /// The same without that term.
-    FORETUNE_CONTINUAL = 1,
-    /// One particle, drawn anew for every task.
-    FORETUNE_MF_MES = 2,
-    /// With probability `share` a query for this task, else for what is carried on.
-    FORETUNE_SEPARATION = 3,
-    /// The same with a batch design.
-    FORETUNE_MYOPIC = 4,
-    /// The first `share` of the queries for this task, the rest the batch design.
-    FORETUNE_TWO_PHASE = 5,
-}
-
-/// How observations are brought to zero mean and unit deviation.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum foretune_scaling {
-    /// By the task's initial observations.
-    FORETUNE_SCALING_INITIAL = 0,
-    /// By all observations so far.
-    FORETUNE_SCALING_RUNNING = 1,
-    /// By fixed numbers.
-    FORETUNE_SCALING_FIXED = 2,
-}
-
-/// How particles move.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum foretune_step {
-    /// Adam.
-    FORETUNE_ADAM = 0,
-    /// The gradient times a rate.
-    FORETUNE_PLAIN = 1,
-    /// The second moment shared by all particles.
-    FORETUNE_SHARED = 2,
-    /// A step that samples: Langevin noise beside the gradient.
-    FORETUNE_LANGEVIN = 3,
-}
-
-/// Which approximation of the information about the optimum.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum foretune_information {
-    /// Through the correlation of a fidelity with the truth.
-    FORETUNE_CORRELATED = 0,
-    /// The paper's: as if every fidelity had the truth's maximum.
-    FORETUNE_PAPER = 1,
-}
-
-/// Where the recommendation may lie.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum foretune_recommend {
-    /// Anywhere in the space.
-    FORETUNE_ANYWHERE = 0,
-    /// At a point that was queried.
-    FORETUNE_QUERIED = 1,
-    /// At a point that was measured at the truth's fidelity; anywhere if none but initial points was, or if there is no other
-    /// fidelity.
-    FORETUNE_MEASURED = 2,
-}
-
-/// A log-normal prior: mean and standard deviation of the logarithm.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct foretune_log_normal {
-    /// Mean, -20 to 20.
-    pub mean: f32,
-    /// Standard deviation, 1e-6 to 10.
-    pub deviation: f32,
+pub enum foretune_preset {
+    /// The default.
+    FORETUNE_DEFAULT = 0,
+    /// For a system in service, with a floor.
+    FORETUNE_LIVE = 1,
 }
 
 /// How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
@@ -227,65 +160,27 @@ pub struct foretune_settings {
     /// Slots for observations of a task, remembered and past ones included, up to 65535. They are a budget, too: with
     /// fewer slots than the budget could pay, longer and better measurements win.
     pub observations: u32,
-    /// A foretune_method.
-    pub method: u32,
-    /// The method's share, 0 to 1, if it has one.
-    pub share: f32,
-    /// Number of particles, 1 to 16; 1 for FORETUNE_MF_MES.
+    /// A foretune_preset.
+    pub preset: u32,
+    /// Number of particles, 1 to 16.
     pub particles: u32,
-    /// Prior of the lengthscales.
-    pub length: foretune_log_normal,
-    /// Prior of the signal's variance.
-    pub signal: foretune_log_normal,
-    /// Prior of the distance between fidelities.
-    pub gamma: foretune_log_normal,
-    /// A foretune_scaling.
-    pub scaling: u32,
-    /// Mean of FORETUNE_SCALING_FIXED.
-    pub scaling_mean: f32,
-    /// Standard deviation of FORETUNE_SCALING_FIXED, 1e-20 to 1e20.
-    pub scaling_deviation: f32,
-    /// A foretune_step.
-    pub step: u32,
-    /// Its rate, above 0, at most 10.
-    pub rate: f32,
-    /// Bandwidth of the kernel between particles, at most 1e9; 0: by the median heuristic.
-    pub bandwidth: f32,
-    /// Steps after every observation, at most 1000000.
+    /// Learning steps after every observation, at most 1000000.
     pub steps_per_round: u32,
-    /// Steps at the end of a task, at most 1000000.
+    /// Learning steps at the end of a task, at most 1000000.
     pub steps_per_task: u32,
     /// Weight of the information about the particles, 0 to 1e6.
     pub beta: f32,
-    /// 1: what is learnt of the model counts at most as much as what is learnt of the optimum; 0: no limit.
-    pub limited: u32,
     /// Whether the next task starts from this one's particles: 0 or 1.
     pub carry_particles: u32,
-    /// Standard deviation of the density estimate around each carried particle, above 1e-6, at most 1000.
-    pub kde_bandwidth: f32,
-    /// Share of the first task's prior in the later tasks' priors, 0 to 1.
-    pub kde_mix: f32,
     /// How many of the last tasks' recommendations are carried on, 0 to 8.
     pub carried: u32,
-    /// Whether carried points are measured again: 0 or 1.
-    pub remeasure: u32,
-    /// How well values remembered of carried points are believed: their standard deviation, 0.001 to 1000; 0: not used.
-    pub memory_deviation: f32,
     /// Share of the budget that is spent before carried points and values play a part, 0 to 1.
     pub memory_after: f32,
-    /// Initial points, uniform at uniform fidelities, not charged to the budget.
+    /// Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.
     pub initial: u32,
-    /// A foretune_information.
-    pub information: u32,
-    /// Samples of the optimum's value per particle, 1 to 16.
-    pub max_values: u32,
     /// Candidates of the search, at least 16.
     pub candidates: u32,
-    /// How often the search is refined around its best candidates, 0 to 8.
-    pub refinements: u32,
-    /// A foretune_recommend.
-    pub recommend: u32,
-    /// Share of the budget that is kept for the end, to measure at the truth's fidelity what would be recommended, 0 to 0.5.
+    /// Share of the budget that is kept for the end, to measure at the target fidelity what would be recommended, 0 to 0.5.
     /// With one fidelity, or if one such measurement takes more than half the budget, nothing is kept.
     pub verify: f32,
     /// When an answer is an outlier and measured again: how many times farther from all others of the task it lies than these

@@ -2,9 +2,7 @@
 //!
 //! `cargo run --release -p foretune-core --example save_restore`
 
-use foretune_core::{
-    Ask, Dimension, Fidelity, Goal, ModelSettings, Optimizer, Problem, SearchSettings, Settings, memory,
-};
+use foretune_core::{Ask, Dimension, Fidelity, Goal, Optimizer, Problem, Settings, memory};
 
 type Room = memory!(problem: PROBLEM, settings: SETTINGS, observations: 24);
 
@@ -15,11 +13,7 @@ const PROBLEM: Problem<'static> = Problem {
     goal: Goal::Maximise,
     ..Problem::PLAIN
 };
-const SETTINGS: Settings = Settings {
-    model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },
-    search: SearchSettings { candidates: 64, initial: 4, ..Settings::DEFAULT.search },
-    ..Settings::DEFAULT
-};
+const SETTINGS: Settings = Settings { particles: 4, candidates: 64, initial: 4, ..Settings::DEFAULT };
 
 /// Answers up to `count` queries, and returns the points asked for.
 fn tune(tuner: &mut Optimizer<'_>, count: usize) -> Result<Vec<f32>, Box<dyn std::error::Error>> {

@@ -150,17 +150,12 @@ pub struct ScoreSums {
     /// `Σᵥ [σᵥ² + (μᵥ − mean)²]`.
     spread: f32,
     /// `Σᵥ ln(σᵥ² + σ²)`.
-    log_variance: f32,
+    pub log_variance: f32,
 }
 
 impl ScoreSums {
     /// Nothing yet.
     pub const ZERO: ScoreSums = ScoreSums { information: 0.0, mean: 0.0, spread: 0.0, log_variance: 0.0 };
-
-    /// `Σᵥ ln(σᵥ² + σ²)`.
-    pub fn log_variance(&self) -> f32 {
-        self.log_variance
-    }
 
     /// Adds the belief of particle number `count`, from 1. Welford's update keeps the sum of squares free of
     /// cancellation.

@@ -6,7 +6,7 @@
 //! Max-Value Entropy Search*); where the paper errs, the modules say so and do otherwise.
 //!
 //! ```
-//! use foretune_core::{Dimension, Fidelity, Goal, ModelSettings, Problem, SearchSettings, Settings};
+//! use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings};
 //!
 //! let problem = Problem {
 //!     dimensions: &[Dimension::Grid { low: -100.0, high: 24.0, levels: 63 }],
@@ -18,11 +18,7 @@
 //!     goal: Goal::Maximise,
 //!     ..Problem::PLAIN
 //! };
-//! let settings = Settings {
-//!     model: ModelSettings { particles: 4, ..Settings::DEFAULT.model },
-//!     search: SearchSettings { initial: 4, ..Settings::DEFAULT.search },
-//!     ..Settings::DEFAULT
-//! };
+//! let settings = Settings { particles: 4, initial: 4, ..Settings::DEFAULT };
 //! type Radio = foretune_core::memory!(
 //!     dimensions: 1, fidelities: 2, observations: 24, particles: 4, map: Ard, candidates: 128
 //! );
@@ -48,6 +44,7 @@
 //! # Features
 //!
 //! - `defmt` (off by default): `defmt::Format` for every public type.
+//! - `paper` (off by default): the methods that only the paper compares, with their batch design.
 //! - `internals` (off by default): the parts, as the module `internals`, for those who check them. No promise holds for it.
 //!
 //! Needs Rust 1.89.
@@ -95,6 +92,7 @@ mod prior;
 mod svgd;
 mod max_value;
 mod acquisition;
+#[cfg(feature = "paper")]
 mod batch;
 mod settings;
 mod search;
@@ -116,10 +114,7 @@ pub use optimizer::{
     Recommendation, Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
-pub use settings::{
-    LearningSettings, MAX_CARRIED, Method, ModelSettings, Recommend, SearchSettings, Settings,
-    TransferSettings,
-};
+pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, Problem};
 pub use svgd::{Bandwidth, Step};
 

@@ -10,7 +10,7 @@
 //! compiler's `-Z emit-stack-sizes` gives them, summed along the deepest chain of calls).
 
 use crate::memory;
-use crate::settings::{SearchSettings, Settings};
+use crate::settings::Settings;
 
 /// Memory for four dimensions and the ARD map; keeps the last task's particles, and has room for Adam.
 pub type Compact = memory!(
@@ -18,8 +18,7 @@ pub type Compact = memory!(
 );
 
 /// [`Settings::DEFAULT`] with as many candidates as [`Compact`] has room for.
-pub const COMPACT: Settings =
-    Settings { search: SearchSettings { candidates: 80, ..Settings::DEFAULT.search }, ..Settings::DEFAULT };
+pub const COMPACT: Settings = Settings { candidates: 80, ..Settings::DEFAULT };
 
 /// Memory for six dimensions and the paper's deep map. The last task's particles are read from elsewhere
 /// ([`Optimizer::advance_with`](crate::Optimizer::advance_with)); of the steps, there is room for

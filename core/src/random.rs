@@ -17,6 +17,7 @@ pub(crate) enum Purpose {
     /// Max-value samples.
     MaxValues = 4,
     /// The coin of the separation methods.
+    #[cfg(any(feature = "paper", test))]
     Coin = 5,
     /// Points around the best ones; one stream per refinement.
     Refine = 6,

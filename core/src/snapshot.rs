@@ -384,7 +384,7 @@ pub(crate) fn fits(
     settings: &Settings,
     problem: &Problem<'_>,
 ) -> Result<(), SnapshotError> {
-    let wanted = if settings.carries_particles() && header.task > 1 { settings.model.particles } else { 0 };
+    let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
     let same_model = header.model == model_checksum(model)
         && header.parameters == model.parameters()
         && header.dimensions == problem.dimensions.len()

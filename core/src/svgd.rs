@@ -45,11 +45,6 @@ pub enum Step {
         /// `η`; above 0, at most about V.
         rate: f32,
     },
-    /// Divides by the root of a running mean (decay 0.99) of `Ω²` that all particles share; needs one row of memory.
-    Shared {
-        /// Step size; above 0.
-        rate: f32,
-    },
 }
 
 impl Step {
@@ -58,13 +53,11 @@ impl Step {
         match self {
             Step::Plain { .. } | Step::Langevin { .. } => 0,
             Step::Adam { .. } => 2 * v,
-            Step::Shared { .. } => 1,
         }
     }
 
     pub(crate) const fn rate(&self) -> f32 {
-        let (Step::Plain { rate } | Step::Langevin { rate } | Step::Adam { rate } | Step::Shared { rate }) =
-            *self;
+        let (Step::Plain { rate } | Step::Langevin { rate } | Step::Adam { rate }) = *self;
         rate
     }
 }
@@ -264,25 +257,7 @@ pub fn plain(rate: f32, particles: &mut MatrixMut<'_>, drifts: &Matrix<'_>) {
     }
 }
 
-/// The same for [`Step::Shared`]; `count` is the number of this step, from 1.
-pub fn shared(
-    rate: f32,
-    particles: &mut MatrixMut<'_>,
-    drifts: &Matrix<'_>,
-    moments: &mut MatrixMut<'_>,
-    count: u32,
-) {
-    let v = particles.ncols();
-    let correction = 1.0 - power(SECOND_DECAY, count);
-    for (i, moment) in column_mut(moments, 0).iter_mut().enumerate() {
-        let mean = (0..v).fold(0.0, |sum, own| sum + drifts[(i, own)] * drifts[(i, own)]);
-        *moment = SECOND_DECAY * *moment + (1.0 - SECOND_DECAY) * mean / v as f32;
-        let scale = rate / (math::sqrt(*moment / correction) + EPSILON);
-        (0..v).for_each(|own| shift(&mut particles[(i, own)], scale * drifts[(i, own)]));
-    }
-}
-
-/// The same for [`Step::Adam`].
+/// The same for [`Step::Adam`]; `count` is the number of this step, from 1.
 pub fn adam(
     rate: f32,
     particles: &mut MatrixMut<'_>,

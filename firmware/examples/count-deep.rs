@@ -12,7 +12,7 @@ use static_cell::ConstStaticCell;
 /// [`foretune_core::profile::Deep`] with one observation more.
 type Memory = foretune_core::memory!(
     dimensions: 6, fidelities: 4, observations: CAPACITY, particles: 10, map: Deep { width: 64 }, candidates: 256,
-    step: Shared { rate: 1.0 }, keeps_particles: false
+    step: Plain { rate: 1.0 }, keeps_particles: false
 );
 static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 

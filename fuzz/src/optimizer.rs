@@ -180,7 +180,7 @@ impl Game<'_> {
         let truth = self.case.problem().truth();
         let measured = |least: usize, answer: &Record| answer.y.is_some() && answer.fidelity >= least;
         let chosen = |answer: &Record| measured(truth, answer) && answer.kind != Kind::Initial;
-        let least = match self.case.settings.search.recommend {
+        let least = match self.case.settings.details.recommend {
             Recommend::Queried => 0,
             Recommend::Measured if truth > 0 && self.model.answers.iter().any(chosen) => truth,
             _ => return,
@@ -320,7 +320,7 @@ impl Game<'_> {
         assert!((f64::from(status.spent) - spent).abs() <= 1e-5 * spent, "{} for {spent}", status.spent);
         let records: Vec<_> = self.tuner.records().collect();
         assert_eq!(records, self.model.answers);
-        assert!(self.tuner.carried().len() <= self.case.settings.transfer.carried);
+        assert!(self.tuner.carried().len() <= self.case.settings.carried);
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use arbitrary::{Result, Unstructured};
 use host_sim::method::Method;
 use host_sim::problems::Problem;
-use host_sim::settings::{Assignment, KEYS, Preset, Setup, read_file};
+use host_sim::settings::{Assignment, Preset, Setup, keys, read_file};
 use tempfile::TempDir;
 
 use crate::case::number;
@@ -59,12 +59,12 @@ fn apply(preset: Preset, assignments: &[Assignment]) {
             assert_eq!(setup, before, "a refusal changes nothing");
         }
     }
-    for key in KEYS {
+    for key in keys() {
         let value = key.value(&setup);
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         let mut copy = setup;
-        copy.set(key.name, &text).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(key.value(&copy), value, "{}", key.name);
+        copy.set(key.name(), &text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(key.value(&copy), value, "{}", key.name());
     }
     for method in Method::ALL {
         match setup.for_method(method) {
@@ -84,10 +84,10 @@ fn check_words(said: &str) {
 fn file(u: &mut Unstructured<'_>) -> Result<String> {
     let words =
         ["ard", "deep", "median", "running", "initial", "paper", "correlated", "queried", "anywhere", "true"];
-    let heads = ["deep:", "adam:", "plain:", "shared:", "fixed:", "per-input:", ""];
+    let heads = ["deep:", "adam:", "plain:", "fixed:", "per-input:", ""];
     let mut text = String::new();
     for _ in 0..u.int_in_range(1..=8)? {
-        let key = u.choose_iter(KEYS)?.name;
+        let key = u.choose_iter(keys().collect::<Vec<_>>())?.name();
         let (head, word) = (u.choose(&heads)?, u.choose(&words)?);
         let (a, b) = (number(u, &[0.0, 1.0, 16.0, 256.0])?, number(u, &[0.1, 10.0])?);
         let line = match u.int_in_range(0..=4)? {

@@ -76,7 +76,7 @@ mod tests {
         };
         for map in [Map::Ard, Map::Deep { width: MAX_WIDTH }] {
             let mut settings = Settings::DEFAULT;
-            settings.model.map = map;
+            settings.map = map;
             assert!(room(map, 32).start(problem, settings, 1).is_ok());
         }
     }
@@ -93,7 +93,7 @@ mod tests {
         for map in [Map::Ard, Map::Deep { width: 8 }] {
             for capacity in CAPACITIES {
                 let mut settings = Settings::DEFAULT;
-                settings.model.map = map;
+                settings.map = map;
                 let mut room = room(map, capacity);
                 let optimizer = room.start(problem, settings, 1).unwrap();
                 assert_eq!(optimizer.status().room, capacity);

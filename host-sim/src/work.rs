@@ -37,12 +37,12 @@ pub struct Shape {
 
 /// Candidates that a search looks at, those of its refinements included.
 pub fn candidates(settings: &Settings) -> usize {
-    settings.search.candidates + settings.search.refinements * (settings.search.candidates / 4).max(4)
+    settings.candidates + settings.details.refinements * (settings.candidates / 4).max(4)
 }
 
 /// Features per point, and operations to get them.
 fn features(settings: &Settings, d: f64) -> (f64, f64) {
-    match settings.model.map {
+    match settings.map {
         Map::Ard => (d, d),
         Map::Deep { width } => {
             let h = width as f64;
@@ -62,17 +62,17 @@ fn factor(settings: &Settings, shape: Shape) -> f64 {
 
 /// One particle's step: likelihood and gradient, and its share in the move of all.
 fn particle_step(settings: &Settings, shape: Shape) -> f64 {
-    let (d, t, v) = (shape.dimensions as f64, shape.observations as f64, settings.model.particles as f64);
+    let (d, t, v) = (shape.dimensions as f64, shape.observations as f64, settings.particles as f64);
     let (f, map) = features(settings, d);
     let inverse = 2.0 * t * t * t / 3.0 + t * t;
     let weights = 4.0 * t * t / 2.0;
     let pull = 3.0 * t * t * f;
-    let back = match settings.model.map {
+    let back = match settings.map {
         Map::Ard => 2.0 * t * d,
         Map::Deep { .. } => 2.0 * t * (map - 3.0 * f * price::TANH) + 9.0 * t * f,
     };
     let parameters = settings.model(shape.dimensions).parameters() as f64;
-    let moved = match settings.learning.bandwidth {
+    let moved = match settings.details.bandwidth {
         // Half of the distances to all others, the sum of Eq. (39), prior and step.
         Bandwidth::Median => parameters * (3.0 * v / 2.0 + 5.0 * v + 8.0),
         // Particles of many numbers are soon known to be too far apart.
@@ -83,7 +83,7 @@ fn particle_step(settings: &Settings, shape: Shape) -> f64 {
 
 /// Operations of one step of learning of all particles.
 pub fn step(settings: &Settings, shape: Shape) -> f64 {
-    settings.model.particles as f64 * (factor(settings, shape) + particle_step(settings, shape))
+    settings.particles as f64 * (factor(settings, shape) + particle_step(settings, shape))
 }
 
 /// Operations of one search for a query.
@@ -94,15 +94,15 @@ pub fn search(settings: &Settings, shape: Shape) -> f64 {
     let per_fidelity = t * t + 6.0 * t + 4.0;
     let belief = map + kernel + m * per_fidelity;
     // In the correlated form, what a maximum leaves is the same for all fidelities.
-    let left = match settings.search.information {
+    let left = match settings.details.information {
         Information::Paper => m * price::REMAINING,
         Information::Correlated => price::REMAINING,
     };
-    let worth = settings.search.max_values as f64 * (left + m * (price::LN + 6.0)) + m * (price::LN + 10.0);
-    let maxima = settings.search.candidates as f64 * 3.0 * PASSES * (price::LN_CDF + 3.0);
-    let rounds = 1.0 + settings.search.refinements as f64;
+    let worth = settings.details.max_values as f64 * (left + m * (price::LN + 6.0)) + m * (price::LN + 10.0);
+    let maxima = settings.candidates as f64 * 3.0 * PASSES * (price::LN_CDF + 3.0);
+    let rounds = 1.0 + settings.details.refinements as f64;
     let all = candidates(settings) as f64;
-    settings.model.particles as f64 * (rounds * factor(settings, shape) + all * (belief + worth) + maxima)
+    settings.particles as f64 * (rounds * factor(settings, shape) + all * (belief + worth) + maxima)
         + all * m * (price::LN + 10.0)
 }
 
@@ -113,12 +113,12 @@ const QUERY: f64 = 4e5;
 pub fn task(settings: &Settings, shape: Shape, end: usize) -> f64 {
     let at = |observations| Shape { observations, ..shape };
     let round = |t| {
-        let learning = f64::from(settings.learning.steps_per_round) * step(settings, at(t));
+        let learning = f64::from(settings.steps_per_round) * step(settings, at(t));
         search(settings, at(t)) + learning + QUERY
     };
     let rounds: f64 = (shape.observations..end).map(round).sum();
-    let carries = settings.transfer.carry_particles && settings.model.particles > 1;
-    let last = f64::from(settings.learning.steps_per_task) * step(settings, at(end));
+    let carries = settings.carry_particles && settings.particles > 1;
+    let last = f64::from(settings.steps_per_task) * step(settings, at(end));
     rounds + if carries { last } else { 0.0 }
 }
 
@@ -130,7 +130,6 @@ pub fn thoughtless_task(queries: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_core::LearningSettings;
 
     const SHAPE: Shape = Shape { dimensions: 6, fidelities: 4, observations: 40 };
 
@@ -146,18 +145,18 @@ mod tests {
     fn candidates_include_those_of_the_refinements() {
         assert_eq!(candidates(&Settings::PAPER), 512 + 3 * 128);
         let mut coarse = Settings::DEFAULT;
-        coarse.search.refinements = 0;
+        coarse.details.refinements = 0;
         assert_eq!(candidates(&coarse), 128);
     }
 
     #[test]
     fn searches_grow_with_the_candidates_and_steps_with_the_particles() {
         let mut twice = Settings::PAPER;
-        twice.search.candidates = 1024;
+        twice.candidates = 1024;
         let ratio = search(&twice, SHAPE) / search(&Settings::PAPER, SHAPE);
         assert!((1.8..2.0).contains(&ratio), "{ratio}");
         let mut half = Settings::PAPER;
-        half.model.particles = 5;
+        half.particles = 5;
         let ratio = step(&Settings::PAPER, SHAPE) / step(&half, SHAPE);
         assert!((2.0..2.5).contains(&ratio), "{ratio}");
     }
@@ -165,20 +164,10 @@ mod tests {
     #[test]
     fn a_task_is_the_sum_of_its_rounds_and_of_the_learning_after_them() {
         let start = Shape { observations: 10, ..SHAPE };
-        let settings = Settings {
-            learning: LearningSettings {
-                steps_per_round: 0,
-                steps_per_task: 0,
-                ..Settings::DEFAULT.learning
-            },
-            ..Settings::DEFAULT
-        };
+        let settings = Settings { steps_per_round: 0, steps_per_task: 0, ..Settings::DEFAULT };
         let one = task(&settings, start, 11);
         assert!((one - search(&settings, start) - QUERY).abs() < 1.0, "{one}");
-        let both = Settings {
-            learning: LearningSettings { steps_per_round: 3, steps_per_task: 7, ..settings.learning },
-            ..settings
-        };
+        let both = Settings { steps_per_round: 3, steps_per_task: 7, ..settings };
         let last = 7.0 * step(&both, Shape { observations: 11, ..start });
         assert!((task(&both, start, 11) - one - 3.0 * step(&both, start) - last).abs() < 1.0);
         assert!(task(&settings, start, 40) > 30.0 * one);

@@ -4,10 +4,7 @@
 //! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The device and whoever runs
 //! its tasks on a host take the same from here, and the same steps around a task.
 
-use foretune_core::{
-    Dimension, Error, Fidelity, Goal, LearningSettings, Optimizer, Problem, SearchSettings, Settings, Stop,
-    TransferSettings,
-};
+use foretune_core::{Details, Dimension, Error, Fidelity, Goal, Optimizer, Problem, Settings, Stop};
 
 use crate::message::{Begin, Coordinate, Point, Reason};
 use crate::problem::{Bytes, Room};
@@ -80,17 +77,8 @@ pub const COMPACT: Profile = Profile {
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
     room: Room { dimensions: Compact::DIMENSIONS, fidelities: Compact::FIDELITIES },
-    settings: Settings {
-        search: SearchSettings { initial: 10, ..foretune_core::profile::COMPACT.search },
-        ..foretune_core::profile::COMPACT
-    },
-    live: Settings {
-        search: SearchSettings {
-            candidates: foretune_core::profile::COMPACT.search.candidates,
-            ..Settings::LIVE.search
-        },
-        ..Settings::LIVE
-    },
+    settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
+    live: Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE },
 };
 
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
@@ -107,17 +95,14 @@ pub const DEEP: Profile = Profile {
     room: Room { dimensions: Deep::DIMENSIONS, fidelities: Deep::FIDELITIES },
     settings: DEEP_SETTINGS,
     live: Settings {
-        transfer: TransferSettings { beta: Settings::LIVE.transfer.beta, ..DEEP_SETTINGS.transfer },
-        search: SearchSettings { information: Settings::LIVE.search.information, ..DEEP_SETTINGS.search },
+        beta: Settings::LIVE.beta,
+        details: Details { information: Settings::LIVE.details.information, ..DEEP_SETTINGS.details },
         ..DEEP_SETTINGS
     },
 };
 
 const DEEP_SETTINGS: Settings = Settings {
-    learning: LearningSettings {
-        steps_per_task: steps(Settings::DEEP.learning.steps_per_task, option_env!("FORETUNE_STEPS")),
-        ..Settings::DEEP.learning
-    },
+    steps_per_task: steps(Settings::DEEP.steps_per_task, option_env!("FORETUNE_STEPS")),
     ..Settings::DEEP
 };
 

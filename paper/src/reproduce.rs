@@ -56,12 +56,12 @@ impl Figure {
 
     fn variant(&self, line: &Line, base: Setup, request: &Request) -> Variant {
         let mut setup = base;
-        setup.core.model.particles = line.particles;
+        setup.core.particles = line.particles;
         setup.c = line.c.unwrap_or(base.c);
         match line.beta {
-            Beta::Grid(beta) => setup.core.transfer.beta = beta,
+            Beta::Grid(beta) => setup.core.beta = beta,
             Beta::Paper(beta) if request.preset == Preset::Paper && !request.sets("beta") => {
-                setup.core.transfer.beta = beta;
+                setup.core.beta = beta;
             }
             Beta::Paper(_) | Beta::None => {}
         }
@@ -74,7 +74,7 @@ impl Figure {
             label += &format!(", V = {}", line.particles);
         }
         if line.beta != Beta::None {
-            let beta = shortest(setup.core.transfer.beta);
+            let beta = shortest(setup.core.beta);
             key += &format!("-b{beta}");
             label += &format!(", β = {} ({} printed)", short_number(beta), short_number(2.0 * beta));
         }
@@ -137,7 +137,7 @@ mod tests {
         };
         let paper = beta(request(Preset::Paper));
         assert_eq!(paper, (0.8, "MFT-MES, β = 0.8 (1.6 printed)".into()));
-        let ours = f64::from(foretune_core::Settings::DEFAULT.transfer.beta);
+        let ours = f64::from(foretune_core::Settings::DEFAULT.beta);
         assert!((beta(request(Preset::Default)).0 - ours).abs() < 1e-6);
         let set = Request { assignments: vec!["beta=0.1".parse().unwrap()], ..request(Preset::Paper) };
         assert_eq!(beta(set).0, 0.1);

@@ -21,7 +21,7 @@ fn figures_are_the_same_whole_and_in_shards() {
     let table = reproduce(path, "whole", &[]);
     let place = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}: {table}"));
     assert!(place("fig3,") < place("fig7,") && place("fig7,") < place("fig9,"));
-    let beta = Settings::DEFAULT.transfer.beta;
+    let beta = Settings::DEFAULT.beta;
     assert!(table.contains(&format!("β = {beta} ({} printed)", 2.0 * beta)), "{table}");
     let whole = files(&path.join("whole"));
     for shard in ["1", "2", "3"] {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use foretune_core::{Ask, Dimension, Fidelity, Goal, Problem, SearchSettings, Settings, memory};
+use foretune_core::{Ask, Dimension, Fidelity, Goal, Problem, Settings, memory};
 
 use super::program::{command, fail, files, succeed};
 
@@ -66,8 +66,7 @@ fn through_the_library() -> Vec<String> {
         goal: Goal::Minimise,
         ..Problem::PLAIN
     };
-    let settings =
-        Settings { search: SearchSettings { initial: 6, ..Settings::DEFAULT.search }, ..Settings::DEFAULT };
+    let settings = Settings { initial: 6, ..Settings::DEFAULT };
     type Room = memory!(
         dimensions: 2, fidelities: 2, observations: 256, particles: 10, map: Ard, candidates: 512
     );

@@ -73,14 +73,14 @@ impl Capacities {
         let remembers = settings.remembers();
         for (what, needed, available) in [
             ("fidelities", problem.fidelities.len() + usize::from(remembers > 0), MAX_FIDELITIES),
-            ("observations", settings.search.initial.saturating_add(1 + remembers), observations),
+            ("observations", settings.initial.saturating_add(1 + remembers), observations),
             ("observations", observations, usize::from(u16::MAX)),
         ] {
             if needed > available {
                 return Err(Error::Capacity { what, needed, available });
             }
         }
-        Start::new(&problem, settings.method)?;
+        Start::new(&problem, settings.details.method)?;
         Ok(Capacities::of(&problem, &settings, observations))
     }
 
@@ -138,7 +138,7 @@ impl<'a> Optimizer<'a> {
         seed: u64,
     ) -> Result<Self, Error> {
         let capacities = Capacities::checked(&problem, &settings, observations)?;
-        if !A::DEEP && settings.model.map != Map::Ard {
+        if !A::DEEP && settings.map != Map::Ard {
             return Err(Error::Setting { name: "map", allowed: "ARD here" });
         }
         let (buffers, model) =
@@ -171,8 +171,10 @@ impl<'a> Buffers<'a> {
             moments: matrix(arena, p, capacities.auxiliary() - v)?,
             pairs: pairs(arena)?,
             candidates: Candidates::in_arena(arena, capacities)?,
-            maxima: part(arena.slice(MAX_SAMPLES * v, 0.0)?, MAX_SAMPLES, settings.search.max_values, v),
+            maxima: part(arena.slice(MAX_SAMPLES * v, 0.0)?, MAX_SAMPLES, settings.details.max_values, v),
+            #[cfg(feature = "paper")]
             design: matrix(arena, d, n)?,
+            #[cfg(feature = "paper")]
             design_fidelity: arena.slice(n, 0)?,
             carried: Carried { points: matrix(arena, d, MAX_CARRIED)?, values: Vec::new() },
             maps: if A::DEEP { Maps::ALL } else { Maps::ARD },

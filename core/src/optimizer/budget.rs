@@ -10,7 +10,6 @@ use core::ops::Range;
 use super::state::State;
 use crate::data::Kind;
 use crate::kernel::MAX_FIDELITIES;
-use crate::settings::Method;
 
 /// What the next query may cost.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +53,7 @@ impl State<'_> {
         let charges = self.charges();
         let left = self.problem.budget - self.total(&charges);
         let slot = left / self.memory.data.room().max(1) as f32;
-        let (budget, truth, share) = (self.problem.budget, self.problem.truth(), self.settings.search.verify);
+        let (budget, truth, share) = (self.problem.budget, self.problem.truth(), self.settings.verify);
         let (mut kept, mut cheapest) = (0.0, f32::INFINITY);
         let mut prices =
             Prices { affordable: [false; MAX_FIDELITIES], price: [0.0; MAX_FIDELITIES], verifies: false };
@@ -74,7 +73,7 @@ impl State<'_> {
     }
 
     /// The queries that were charged: all but free initial points, failed ones included.
-    fn charged(&self) -> impl Iterator<Item = usize> {
+    pub fn charged(&self) -> impl Iterator<Item = usize> {
         let (data, in_use) = (&self.memory.data, self.start.deployed.is_some());
         let first = self.task.remembered + self.task.past;
         (first..data.len()).filter(move |&i| in_use || data.kind(i) != Kind::Initial)
@@ -99,27 +98,10 @@ impl State<'_> {
     /// The fidelities that the method asks for after the initial points.
     pub fn fidelities(&self) -> Range<usize> {
         let all = self.problem.fidelities.len();
-        match self.settings.method {
-            Method::MfMes | Method::Continual | Method::MftMes => 0..all,
-            Method::Separation { .. } | Method::Myopic { .. } | Method::TwoPhase { .. } => all - 1..all,
+        #[cfg(feature = "paper")]
+        if self.only_at_target() {
+            return all - 1..all;
         }
-    }
-
-    /// `T = ⌊Λ/λ⁽ᴹ⁾⌋`, or as many as fit behind the initial points: queries of the methods that work at the truth's
-    /// fidelity.
-    pub fn rounds(&self) -> usize {
-        let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
-        let taken = self.settings.search.initial + self.task.remembered;
-        (paid as usize).min(self.memory.data.capacity().saturating_sub(taken))
-    }
-
-    /// `⌈cT⌉`: queries of the first phase of Two-phase.
-    pub fn first_phase(&self, c: f32) -> usize {
-        libm::ceilf(c * self.rounds() as f32) as usize
-    }
-
-    /// Queries so far but for the initial points, failed ones included.
-    pub fn asked_so_far(&self) -> usize {
-        self.charged().count()
+        0..all
     }
 }

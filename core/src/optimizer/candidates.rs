@@ -88,6 +88,7 @@ impl Choice {
 
 impl Candidates<'_> {
     /// Candidates `first..end`.
+    #[cfg(feature = "paper")]
     pub fn points(&self, first: usize, end: usize) -> Matrix<'_> {
         self.points.columns(first, end - first)
     }
@@ -159,7 +160,7 @@ impl State<'_> {
     /// them (a quarter of all), and a lattice. Returns whether it is the whole space.
     pub fn fill_candidates(&mut self) -> bool {
         let mut random = self.random(Purpose::Candidates, 0);
-        let count = self.settings.search.candidates;
+        let count = self.settings.candidates;
         let lattice = Lattice::new(self.problem.dimensions, count, &mut random);
         let carried = if self.uses_memory() { self.carried() } else { 0 };
         let best = self.best_observed();
@@ -196,7 +197,7 @@ impl State<'_> {
     /// Candidates where allowed points are, three quarters of all: the point in use, carried points, the best observed,
     /// and points around these and around all that was found above the floor, at four distances.
     fn nearby_candidates(&mut self, best: &[Option<usize>; TOP], random: &mut Random) {
-        let count = self.settings.search.candidates * 3 / 4;
+        let count = self.settings.candidates * 3 / 4;
         let (floor, from) = (self.task.trials.floor, self.task.remembered);
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         let deployed = self.start.deployed.as_deref().unwrap_or_default();
@@ -242,7 +243,7 @@ impl State<'_> {
     /// New candidates around the best ones.
     pub fn refine(&mut self, refinement: usize) {
         let mut random = self.random(Purpose::Refine, refinement as u32);
-        let count = (self.settings.search.candidates / 4).max(TOP);
+        let count = (self.settings.candidates / 4).max(TOP);
         let candidates = &mut self.memory.candidates;
         let best = candidates.best.clone();
         candidates.len = 0;
@@ -273,10 +274,7 @@ impl State<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Ask, Dimension, Fidelity, Floor, Level, Method, ModelSettings, Scaling, SearchSettings, Settings,
-        TransferSettings, memory,
-    };
+    use crate::{Ask, Details, Dimension, Fidelity, Floor, Level, Method, Scaling, Settings, memory};
     extern crate std;
     use std::vec::Vec;
 
@@ -313,11 +311,10 @@ mod tests {
         let mut memory = std::boxed::Box::new(<memory!(
             dimensions: 4, fidelities: 1, observations: 40, particles: 1, map: Ard, candidates: COUNT
         )>::new());
-        let search = SearchSettings { initial: 0, candidates: COUNT, ..Settings::DEFAULT.search };
-        let transfer = TransferSettings { carried: 0, ..Settings::DEFAULT.transfer };
         let scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
-        let model = ModelSettings { scaling, ..Settings::DEFAULT.model };
-        let settings = Settings { model, search, transfer, ..Settings::DEFAULT }.with_method(Method::MfMes);
+        let details = Details { scaling, ..Settings::DEFAULT.details };
+        let settings = Settings { initial: 0, candidates: COUNT, details, ..Settings::DEFAULT };
+        let settings = settings.with_method(Method::MfMes);
         let mut tuner = memory.start(Problem { floor, ..PROBLEM }, settings, 1).unwrap();
         let mut random = Random::new(9, 0, 0, Purpose::Candidates, 0);
         let past: Vec<[f32; 4]> = (0..24).map(|_| core::array::from_fn(|_| random.uniform())).collect();

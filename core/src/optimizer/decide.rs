@@ -17,6 +17,7 @@ const DRAWS: usize = 16;
 pub(super) enum Next {
     Decide,
     Hand(Query),
+    #[cfg(feature = "paper")]
     Design(usize),
     Learn(u32),
     Judge,
@@ -32,10 +33,13 @@ impl State<'_> {
         self.task.trials.expected = None;
         let to_replay = self.memory.data.hidden();
         if self.task.stopping && to_replay == 0 {
-            Next::Finish(Stop::Requested)
-        } else if let Some(points) = self.design_wanted() {
-            Next::Design(points)
-        } else if to_replay > 0 {
+            return Next::Finish(Stop::Requested);
+        }
+        #[cfg(feature = "paper")]
+        if let Some(points) = self.design_wanted() {
+            return Next::Design(points);
+        }
+        if to_replay > 0 {
             self.memory.data.reveal();
             self.task.past += usize::from(self.memory.data.kind(self.memory.data.len() - 1) == Kind::Past);
             self.observed()
@@ -56,25 +60,18 @@ impl State<'_> {
         }
     }
 
-    /// What the method looks for next, or the next point of the batch design.
+    /// What the method looks for next.
     fn next_search(&mut self) -> Next {
-        let coin = |c: f32| self.random(Purpose::Coin, 0).uniform() < c;
-        let objective = match self.settings.method {
-            Method::MfMes | Method::Continual | Method::MftMes if self.prices().verifies() => {
-                Objective::Verify
-            }
-            Method::MfMes | Method::Continual => Objective::Combined { beta: 0.0 },
-            Method::MftMes => Objective::Combined { beta: self.settings.transfer.beta },
-            Method::Separation { c } if coin(c) => Objective::Optimum,
-            Method::Separation { .. } => Objective::Parameters,
-            Method::Myopic { c } if coin(c) => Objective::Optimum,
-            Method::TwoPhase { c } if self.asked_so_far() < self.first_phase(c) => Objective::Optimum,
-            Method::Myopic { .. } | Method::TwoPhase { .. } => match self.design_point() {
-                Some(x) => return Next::Hand(self.query(x, self.problem.truth(), Kind::Search)),
-                None => Objective::Optimum,
-            },
-        };
-        Next::Search(objective)
+        #[cfg(feature = "paper")]
+        if self.only_at_target() {
+            return self.next_of_the_paper();
+        }
+        let settings = &self.settings;
+        Next::Search(match settings.details.method {
+            _ if self.prices().verifies() => Objective::Verify,
+            Method::MftMes => Objective::Combined { beta: settings.beta },
+            _ => Objective::Combined { beta: 0.0 },
+        })
     }
 
     /// A uniform point at a uniform fidelity, if possible one that was not asked yet.
@@ -110,15 +107,15 @@ impl State<'_> {
 
     /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
     fn carried_query(&mut self) -> Option<Query> {
-        let (truth, transfer) = (self.problem.truth(), self.settings.transfer);
+        let (truth, settings) = (self.problem.truth(), &self.settings);
         if self.problem.floor.is_some()
-            || !transfer.remeasure
+            || !settings.details.remeasure
             || !self.uses_memory()
             || !self.prices().can_pay(truth)
         {
             return None;
         }
-        while self.task.next_carried < self.carried().min(transfer.carried) {
+        while self.task.next_carried < self.carried().min(settings.carried) {
             let x = self.carried_point(self.task.next_carried);
             self.task.next_carried += 1;
             if self.memory.data.count(&x, truth) == 0 && self.problem.admits(&x) {
@@ -133,12 +130,12 @@ impl State<'_> {
     pub fn observed(&mut self) -> Next {
         self.task.asked = None;
         let largest = self.problem.fidelities.iter().fold(0.0f32, |largest, f| largest.max(f.noise));
-        let (own, confirm) = (self.task.remembered, self.settings.search.confirm);
+        let (own, confirm) = (self.task.remembered, self.settings.confirm);
         if self.memory.data.judge(own, confirm, math::sqrt(largest)) {
-            self.task.settled = matches!(self.settings.model.scaling, Scaling::Fixed { .. });
+            self.task.settled = matches!(self.settings.details.scaling, Scaling::Fixed { .. });
         }
         self.rescale();
         let learns = self.initial_done() && self.outlier_query().is_none();
-        Next::Learn(if learns { self.settings.learning.steps_per_round } else { 0 })
+        Next::Learn(if learns { self.settings.steps_per_round } else { 0 })
     }
 }

@@ -1,15 +1,24 @@
 //! The batch design of [`crate::batch`], slice by slice, once a task when the initial points are in.
 
 use super::candidates::Candidates;
+use super::decide::Next;
+use super::search::Objective;
 use super::state::State;
 use crate::batch;
-use crate::data::Point;
+use crate::data::{Kind, Point};
 use crate::gp::{Fallbacks, Observations, Particle, Posterior, Workspace};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column, column_mut};
 use crate::random::{Purpose, Random};
 use crate::search::Lattice;
 use crate::settings::Method;
+
+/// The batch design of a task: its points, once it is made, and which of them is next.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Made {
+    points: Option<usize>,
+    next: usize,
+}
 
 /// A design in the making.
 #[derive(Debug)]
@@ -39,23 +48,60 @@ enum Stage {
 const START: Stage = Stage::Factor { v: 0, first: 0 };
 
 impl State<'_> {
+    /// Whether the method asks at the target fidelity alone, after the initial points.
+    pub fn only_at_target(&self) -> bool {
+        !matches!(self.settings.details.method, Method::MfMes | Method::Continual | Method::MftMes)
+    }
+
+    /// What those methods look for next, or the next point of the batch design.
+    pub fn next_of_the_paper(&mut self) -> Next {
+        let coin = |c: f32| self.random(Purpose::Coin, 0).uniform() < c;
+        Next::Search(match self.settings.details.method {
+            Method::Separation { c } | Method::Myopic { c } if coin(c) => Objective::Optimum,
+            Method::Separation { .. } => Objective::Parameters,
+            Method::TwoPhase { c } if self.asked_so_far() < self.first_phase(c) => Objective::Optimum,
+            _ => match self.design_point() {
+                Some(x) => return Next::Hand(self.query(x, self.problem.truth(), Kind::Search)),
+                None => Objective::Optimum,
+            },
+        })
+    }
+
+    /// `T = ⌊Λ/λ⁽ᴹ⁾⌋`, or as many as fit behind the initial points: queries of the methods that work at the truth's
+    /// fidelity.
+    pub fn rounds(&self) -> usize {
+        let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
+        let taken = self.settings.initial + self.task.remembered;
+        (paid as usize).min(self.memory.data.capacity().saturating_sub(taken))
+    }
+
+    /// `⌈cT⌉`: queries of the first phase of Two-phase.
+    pub fn first_phase(&self, c: f32) -> usize {
+        libm::ceilf(c * self.rounds() as f32) as usize
+    }
+
+    /// Queries so far but for the initial points, failed ones included.
+    pub fn asked_so_far(&self) -> usize {
+        self.charged().count()
+    }
+
     /// How many points a design is wanted for now, if there is none yet.
     pub fn design_wanted(&self) -> Option<usize> {
         let rounds = self.rounds();
-        let points = match self.settings.method {
+        let points = match self.settings.details.method {
             Method::Myopic { .. } => rounds,
             Method::TwoPhase { c } => rounds - self.first_phase(c).min(rounds),
             _ => return None,
         };
-        (self.task.designed.is_none() && self.initial_done()).then_some(points)
+        (self.task.design.points.is_none() && self.initial_done()).then_some(points)
     }
 
     /// The next point of the design, if there is one left that was not asked yet.
     pub fn design_point(&mut self) -> Option<Point> {
         let truth = self.problem.truth();
-        while self.task.next_design < self.task.designed.unwrap_or(0) {
-            let x = self.memory.design.column(self.task.next_design).data.into_slice();
-            self.task.next_design += 1;
+        while self.task.design.next < self.task.design.points.unwrap_or(0) {
+            let x = self.memory.design.column(self.task.design.next).data.into_slice();
+            self.task.design.next += 1;
             if self.memory.data.count(x, truth) == 0 {
                 return Some(x.iter().copied().collect());
             }
@@ -74,7 +120,7 @@ impl State<'_> {
             signal += particle.hyper.signal;
             sum += particle.noise[truth];
         }
-        let v = self.settings.model.particles as f32;
+        let v = self.settings.particles as f32;
         (signal / v, sum / v)
     }
 }
@@ -84,7 +130,7 @@ impl Design {
     pub fn new(wanted: usize, state: &mut State<'_>) -> Design {
         // The stream of a round that no query has: the design does not depend on what was observed.
         let mut random = Random::new(state.task.seed, state.task.number, u32::MAX, Purpose::Candidates, 0);
-        let (dimensions, count) = (state.problem.dimensions, state.settings.search.candidates);
+        let (dimensions, count) = (state.problem.dimensions, state.settings.candidates);
         let lattice = Lattice::new(dimensions, count, &mut random);
         let candidates = &mut state.memory.candidates;
         candidates.len = 0;
@@ -98,7 +144,7 @@ impl Design {
 
     /// One slice; whether the design is made.
     pub fn advance(&mut self, state: &mut State<'_>) -> bool {
-        let (particles, chosen) = (state.settings.model.particles, self.chosen);
+        let (particles, chosen) = (state.settings.particles, self.chosen);
         let len = state.memory.candidates.len;
         let next = match self.stage {
             Stage::Choose => return self.choose(state),
@@ -146,7 +192,7 @@ impl Design {
             self.chosen += 1;
         }
         if self.chosen == before || self.chosen == self.wanted {
-            state.task.designed = Some(self.chosen);
+            state.task.design.points = Some(self.chosen);
             return true;
         }
         state.memory.candidates.clear_sums();
@@ -202,7 +248,7 @@ impl Design {
     /// Adds what particle `v` contributes to the mean kernel of the chosen points with a block of themselves or of the
     /// candidates.
     fn add_kernel(&self, state: &mut State<'_>, v: usize, first: usize, of_candidates: bool) {
-        let weight = 1.0 / state.settings.model.particles as f32;
+        let weight = 1.0 / state.settings.particles as f32;
         self.with_particle(state, v, |gp, particle, data, _, candidates| {
             let all = if of_candidates { candidates.len } else { self.chosen };
             let count = LANES.min(all - first);
@@ -227,7 +273,7 @@ impl Design {
         let (candidates, design) = (&state.memory.candidates, state.memory.design.as_view());
         for (c, variance) in (first..candidates.len.min(first + LANES)).zip(variances) {
             let sums = &candidates.sums[candidates.at(c)];
-            let gain = batch::gain(variance, noise, sums.log_variance(), state.settings.model.particles);
+            let gain = batch::gain(variance, noise, sums.log_variance, state.settings.particles);
             let known = (0..self.chosen).any(|i| column(&design, i) == candidates.point(c));
             if !known && self.best.is_none_or(|(best, _)| gain > best) {
                 self.best = Some((gain, c));

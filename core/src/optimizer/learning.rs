@@ -105,11 +105,11 @@ impl Learning {
         let kept = memory.centres.as_ref().map(|centres| Centres::Floats(centres.as_view()));
         let kde = Kde {
             centres: kept.unwrap_or(Centres::Bytes(centres)),
-            count: settings.model.particles,
-            bandwidth: settings.transfer.kde_bandwidth,
-            mix: settings.transfer.kde_mix,
+            count: settings.particles,
+            bandwidth: settings.details.kde_bandwidth,
+            mix: settings.details.kde_mix,
         };
-        prior::add_gradient(&settings.model.prior, model, later.then_some(&kde), theta, gradient);
+        prior::add_gradient(&settings.details.prior, model, later.then_some(&kde), theta, gradient);
         // The largest magnitude as bits, which sort as the numbers do: a loop without exits is vectorised.
         let largest = gradient.iter().fold(0, |largest, slope| (slope.to_bits() & 0x7fff_ffff).max(largest));
         if largest >= f32::INFINITY.to_bits() {
@@ -120,7 +120,7 @@ impl Learning {
 
     /// Distances between particles in parameters `first..end`; after the last, the kernel.
     fn distances(&mut self, state: &mut State<'_>, first: usize, end: usize) {
-        let (v, kind) = (state.settings.model.particles, state.settings.learning.bandwidth);
+        let (v, kind) = (state.settings.particles, state.settings.details.bandwidth);
         let pairs = &mut *state.memory.pairs;
         if first == 0 {
             pairs[..v].iter_mut().for_each(|row| row.fill(0.0));
@@ -143,10 +143,9 @@ impl Learning {
         }
         let (drifts, count) = (gradients.as_view(), state.task.steps);
         let mut moments = memory.moments.rows_mut(first, some);
-        match state.settings.learning.step {
+        match state.settings.details.step {
             Step::Plain { rate } => svgd::plain(rate, &mut particles, &drifts),
             Step::Adam { rate } => svgd::adam(rate, &mut particles, &drifts, &mut moments, count),
-            Step::Shared { rate } => svgd::shared(rate, &mut particles, &drifts, &mut moments, count),
             Step::Langevin { rate } => sample(state, rate, first, end),
         }
     }
@@ -157,14 +156,14 @@ fn sample(state: &mut State<'_>, rate: f32, first: usize, end: usize) {
     let later = state.learns_from_centres();
     let (particles, gradients) = (&mut state.memory.particles, &mut state.memory.gradients);
     let Task { seed, number, steps, .. } = state.task;
-    let (count, bandwidth) = (particles.ncols(), state.settings.transfer.kde_bandwidth);
+    let (count, bandwidth) = (particles.ncols(), state.settings.details.kde_bandwidth);
     // A later task's prior is as narrow as the density estimate around its particles.
     let most = if later { bandwidth * bandwidth } else { f32::INFINITY };
     for v in 0..count {
         let index = ((v << 16) | (first / CHUNK)) as u32;
         let mut random = Random::new(seed, number, steps, Purpose::Diffusion, index);
         let (theta, drift) = (column_mut(particles, v), column_mut(gradients, v));
-        state.settings.model.prior.runs(&state.model, |run, variance| {
+        state.settings.details.prior.runs(&state.model, |run, variance| {
             let run = run.start.clamp(first, end)..run.end.clamp(first, end);
             let rate = rate * variance.min(most);
             svgd::sample(&mut theta[run.clone()], &drift[run], rate, count, &mut random);
@@ -180,7 +179,7 @@ fn leave_particle(state: &mut State<'_>, v: usize) -> Stage {
 }
 
 fn next_particle(state: &State<'_>, v: usize) -> Stage {
-    if v + 1 < state.settings.model.particles {
+    if v + 1 < state.settings.particles {
         Stage::Factor { v: v + 1, first: 0 }
     } else {
         Stage::Distances { first: 0 }

@@ -22,6 +22,9 @@ pub(super) struct Start {
 impl Start {
     /// Of the first task.
     pub fn new(problem: &Problem<'_>, method: Method) -> Result<Start, Error> {
+        #[cfg(not(feature = "paper"))]
+        let _ = method;
+        #[cfg(feature = "paper")]
         if problem.floor.is_some() && matches!(method, Method::Myopic { .. } | Method::TwoPhase { .. }) {
             return Err(Error::Live("a floor needs a method that learns from every trial: no batch design"));
         }
@@ -109,7 +112,7 @@ impl Optimizer<'_> {
         let unit =
             unit.ok_or(Error::Live("a past measurement must be of this problem's points and fidelities"))?;
         let (taken, capacity) = (data.len() + data.hidden(), data.capacity());
-        let needed = taken + 2 + state.settings.search.initial;
+        let needed = taken + 2 + state.settings.initial;
         if needed > capacity {
             return Err(Error::Capacity { what: "observations", needed, available: capacity });
         }

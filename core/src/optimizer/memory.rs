@@ -41,7 +41,9 @@ pub struct Memory<
     pairs: Pairs,
     candidates: CandidatesMemory<D, M, Q>,
     maxima: SMatrix<f32, MAX_SAMPLES, V>,
+    #[cfg(feature = "paper")]
     design: SMatrix<f32, D, N>,
+    #[cfg(feature = "paper")]
     design_fidelity: [u8; N],
     carried: SMatrix<f32, D, MAX_CARRIED>,
 }
@@ -89,7 +91,9 @@ impl<
             pairs: [[0.0; MAX_PARTICLES]; MAX_PARTICLES],
             candidates: CandidatesMemory::new(),
             maxima: zeros(),
+            #[cfg(feature = "paper")]
             design: zeros(),
+            #[cfg(feature = "paper")]
             design_fidelity: [0; N],
             carried: zeros(),
         }
@@ -99,7 +103,8 @@ impl<
     pub const fn sizes() -> [(&'static str, usize); 7] {
         let column = size_of::<[f32; P]>();
         let small = size_of::<Pairs>() + size_of::<SMatrix<f32, MAX_SAMPLES, V>>();
-        let points = size_of::<SMatrix<f32, D, N>>() + N + size_of::<SMatrix<f32, D, MAX_CARRIED>>();
+        let design = if cfg!(feature = "paper") { size_of::<SMatrix<f32, D, N>>() + N } else { 0 };
+        let points = design + size_of::<SMatrix<f32, D, MAX_CARRIED>>();
         [
             ("observations", size_of::<DataMemory<D, N>>()),
             ("Gaussian process", size_of::<gp::Memory<N, F>>()),
@@ -107,7 +112,7 @@ impl<
             ("gradients", V * column),
             ("last task's particles, moments of steps", A * column),
             ("candidates", size_of::<CandidatesMemory<D, M, Q>>()),
-            ("batch design, carried points, tables", small + points),
+            ("carried points, tables, batch design", small + points),
         ]
     }
 
@@ -128,16 +133,12 @@ impl<
             ("dimensions", problem.dimensions.len(), D),
             ("fidelities", problem.fidelities.len(), M),
             ("fidelities", problem.fidelities.len() + usize::from(remembers > 0), MAX_FIDELITIES),
-            ("observations", settings.search.initial.saturating_add(1 + remembers), N),
-            ("particles", settings.model.particles, V),
+            ("observations", settings.initial.saturating_add(1 + remembers), N),
+            ("particles", settings.particles, V),
             ("features", model.features(), F),
             ("parameters", model.parameters(), P),
-            (
-                "moments of the steps",
-                settings.learning.step.rows(settings.model.particles),
-                A - Self::CENTRES,
-            ),
-            ("candidates", settings.search.candidates, Q),
+            ("moments of the steps", settings.details.step.rows(settings.particles), A - Self::CENTRES),
+            ("candidates", settings.candidates, Q),
         ] {
             if needed > available {
                 return Err(Error::Capacity { what, needed, available });
@@ -147,7 +148,7 @@ impl<
     }
 
     fn buffers(&mut self, problem: &Problem<'_>, settings: &Settings, model: &Model) -> Buffers<'_> {
-        let (d, p, v) = (problem.dimensions.len(), model.parameters(), settings.model.particles);
+        let (d, p, v) = (problem.dimensions.len(), model.parameters(), settings.particles);
         let (centres, moments) = self.auxiliary.as_mut_slice().split_at_mut(P * Self::CENTRES);
         Buffers {
             data: self.data.view(d),
@@ -158,8 +159,10 @@ impl<
             moments: part(moments, P, p, A - Self::CENTRES),
             pairs: &mut self.pairs,
             candidates: self.candidates.view(d, problem.fidelities.len()),
-            maxima: part(self.maxima.as_mut_slice(), MAX_SAMPLES, settings.search.max_values, v),
+            maxima: part(self.maxima.as_mut_slice(), MAX_SAMPLES, settings.details.max_values, v),
+            #[cfg(feature = "paper")]
             design: part(self.design.as_mut_slice(), D, d, N),
+            #[cfg(feature = "paper")]
             design_fidelity: &mut self.design_fidelity,
             carried: Carried {
                 points: part(self.carried.as_mut_slice(), D, d, MAX_CARRIED),
@@ -219,7 +222,9 @@ pub(super) struct Buffers<'a> {
     pub candidates: Candidates<'a>,
     /// Samples of the optimum's value, a column for each particle.
     pub maxima: MatrixMut<'a>,
+    #[cfg(feature = "paper")]
     pub design: MatrixMut<'a>,
+    #[cfg(feature = "paper")]
     pub design_fidelity: &'a mut [u8],
     pub carried: Carried<'a>,
     pub maps: Maps,
@@ -268,15 +273,15 @@ impl Capacities {
 
     /// What a problem and settings need, for so many observations.
     pub const fn of(problem: &Problem<'_>, settings: &Settings, observations: usize) -> Capacities {
-        let candidates = settings.search.candidates;
+        let candidates = settings.candidates;
         Capacities {
             dimensions: problem.dimensions.len(),
             fidelities: problem.fidelities.len(),
             observations,
-            particles: settings.model.particles,
-            map: settings.model.map,
+            particles: settings.particles,
+            map: settings.map,
             candidates: if candidates > observations { candidates } else { observations },
-            step: settings.learning.step,
+            step: settings.details.step,
             keeps_particles: true,
         }
     }
@@ -288,12 +293,7 @@ impl Capacities {
 
     /// Parameters of a particle.
     pub const fn parameters(&self) -> usize {
-        Settings {
-            model: crate::ModelSettings { map: self.map, ..Settings::DEFAULT.model },
-            ..Settings::DEFAULT
-        }
-        .model(self.dimensions)
-        .parameters()
+        Settings { map: self.map, ..Settings::DEFAULT }.model(self.dimensions).parameters()
     }
 
     /// Columns for the last task's particles and the moments of the steps.
@@ -355,7 +355,7 @@ macro_rules! memory {
     ($($name:ident: $value:expr),* $(,)?) => {
         $crate::memory!(@ {
             #[allow(unused_imports)]
-            use $crate::{Map::{Ard, Deep}, Step::{Adam, Langevin, Plain, Shared}};
+            use $crate::{Map::{Ard, Deep}, Step::{Adam, Langevin, Plain}};
             #[allow(clippy::needless_update)]
             const CAPACITIES: $crate::Capacities =
                 $crate::Capacities { $($name: $value,)* ..$crate::Capacities::NONE };

@@ -1,7 +1,7 @@
 //! Ask and tell, over a sequence of tasks, in bounded slices of work.
 //!
 //! One task: initial points, carried points, then queries by the acquisition until budget or slots are used up, the last
-//! ones at what would be recommended ([`verify`](crate::SearchSettings::verify)); then learning, and a recommendation.
+//! ones at what would be recommended ([`verify`](crate::Settings::verify)); then learning, and a recommendation.
 //! [`Optimizer::advance`] does one slice; [`Optimizer::ask`] is the loop around it. Alg. 1 and Alg. 2 of the paper, and
 //! its variants of Eq. (42), (43), (59), (60), are choices of [`Method`](crate::settings::Method).
 //!
@@ -27,7 +27,7 @@
 //! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
 //! place, and the query is not asked again.
 //!
-//! **Absurd answers.** An answer far from all others ([`confirm`](crate::SearchSettings::confirm)) is an outlier: the next
+//! **Absurd answers.** An answer far from all others ([`confirm`](crate::Settings::confirm)) is an outlier: the next
 //! query is the same again, and only a second answer like it makes it believed. Until then it counts as a failure; after
 //! another second answer the model sees that in its place.
 //!
@@ -41,6 +41,7 @@ mod budget;
 mod candidates;
 mod search;
 mod learning;
+#[cfg(feature = "paper")]
 mod design;
 mod decide;
 mod query;
@@ -61,6 +62,7 @@ use crate::space::Problem;
 
 use candidates::Choice;
 use decide::Next;
+#[cfg(feature = "paper")]
 use design::Design;
 use learning::Learning;
 use live::Start;
@@ -113,6 +115,7 @@ enum Phase {
     },
     /// It is decided what comes next.
     Deciding,
+    #[cfg(feature = "paper")]
     Designing(Design),
     Learning(Learning),
     Searching(Search),
@@ -131,7 +134,7 @@ impl<'a> Optimizer<'a> {
         seed: u64,
     ) -> Result<Self, Error> {
         let (start, task) =
-            (Start::new(&problem, settings.method)?, Task::new(seed, 1, settings.model.scaling));
+            (Start::new(&problem, settings.details.method)?, Task::new(seed, 1, settings.details.scaling));
         let state = State { problem, settings, model, memory, start, task };
         let mut optimizer = Optimizer { state, phase: Phase::Done };
         optimizer.begin(1);
@@ -203,9 +206,10 @@ impl<'a> Optimizer<'a> {
             Phase::Preparing { v } => {
                 state.draw_particle(*v);
                 *v += 1;
-                (*v == state.settings.model.particles).then_some(Next::Decide)
+                (*v == state.settings.particles).then_some(Next::Decide)
             }
             Phase::Deciding => Some(state.decide()),
+            #[cfg(feature = "paper")]
             Phase::Designing(design) => design.advance(state).then_some(Next::Decide),
             Phase::Learning(learning) => learning.advance(state, centres).then(|| match state.task.stop {
                 Some(_) => Next::Search(Objective::Mean),
@@ -240,6 +244,7 @@ impl<'a> Optimizer<'a> {
         let state = &mut self.state;
         self.phase = match next {
             Next::Decide => Phase::Deciding,
+            #[cfg(feature = "paper")]
             Next::Design(points) => Phase::Designing(Design::new(points, state)),
             Next::Judge | Next::Learn(0) if state.judges_last() => {
                 Phase::Searching(Search::new(Objective::Trial, state))
@@ -254,7 +259,7 @@ impl<'a> Optimizer<'a> {
             }
             Next::Finish(stop) => {
                 state.task.stop = Some(stop);
-                let steps = state.settings.learning.steps_per_task;
+                let steps = state.settings.steps_per_task;
                 if !state.has_told() {
                     Phase::Done
                 } else if state.settings.carries_particles() && steps > 0 {
@@ -331,7 +336,7 @@ impl<'a> Optimizer<'a> {
     /// Observations that [`tell`](Self::tell) takes now; others are [`Error::Outlier`].
     pub fn plausible(&self) -> RangeInclusive<f32> {
         let Scale { mean, deviation } = self.state.task.scale;
-        let judged = match self.state.settings.model.scaling {
+        let judged = match self.state.settings.details.scaling {
             Scaling::Fixed { .. } => true,
             Scaling::Initial => self.state.task.settled && self.state.initial_done(),
             Scaling::Running => false,
@@ -350,7 +355,11 @@ impl<'a> Optimizer<'a> {
             self.state.task.asked = None;
             let judging =
                 matches!(&self.phase, Phase::Searching(search) if search.objective == Objective::Trial);
-            if !judging && matches!(self.phase, Phase::Waiting | Phase::Searching(_) | Phase::Designing(_)) {
+            let learning = matches!(
+                self.phase,
+                Phase::Preparing { .. } | Phase::Deciding | Phase::Learning(_) | Phase::Done
+            );
+            if !judging && !learning {
                 self.enter(Next::Decide);
             }
         }
@@ -425,9 +434,9 @@ impl<'a> Optimizer<'a> {
             Phase::Preparing { .. } => Activity::Preparing,
             _ if data.hidden() > 0 => Activity::Replaying,
             Phase::Learning(_) => Activity::Learning,
-            Phase::Deciding | Phase::Designing(_) | Phase::Searching(_) => Activity::Searching,
             Phase::Waiting => Activity::Waiting,
             Phase::Done => Activity::Done,
+            _ => Activity::Searching,
         };
         Status {
             task: state.task.number,

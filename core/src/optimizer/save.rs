@@ -51,7 +51,7 @@ impl Optimizer<'_> {
         Header {
             mid_task,
             stopping: mid_task && state.task.stopping,
-            particles: if stored { state.settings.model.particles } else { 0 },
+            particles: if stored { state.settings.particles } else { 0 },
             parameters: state.model.parameters(),
             dimensions: state.problem.dimensions.len(),
             fidelities: state.problem.fidelities.len(),
@@ -149,9 +149,7 @@ impl Optimizer<'_> {
         let length = dimensions.len() * 4;
         let (points, values) = (&mut self.state.memory.carried.points, &mut self.state.memory.carried.values);
         values.clear();
-        for (i, entry) in
-            bytes.chunks_exact(length + 4).take(self.state.settings.transfer.carried).enumerate()
-        {
+        for (i, entry) in bytes.chunks_exact(length + 4).take(self.state.settings.carried).enumerate() {
             let (x, mut value) = (points.column_mut(i).data.into_slice_mut(), [0.0]);
             read_floats(&entry[..length], x);
             read_floats(&entry[length..], &mut value);
@@ -246,7 +244,7 @@ impl Optimizer<'_> {
     pub(super) fn particles_within<'b>(&self, knowledge: &'b [u8]) -> Result<&'b [u8], SnapshotError> {
         let (header, state) = (Header::read(knowledge)?, &self.state);
         let same = header.task == state.task.number
-            && header.particles == state.settings.model.particles
+            && header.particles == state.settings.particles
             && header.parameters == state.model.parameters()
             && header.model == model_checksum(&state.model);
         if same { particles_of(knowledge, &header) } else { Err(SnapshotError::Model) }

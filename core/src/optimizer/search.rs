@@ -29,9 +29,11 @@ const HOPED: f32 = 0.85;
 pub(super) enum Objective {
     /// Information about optimum and `θ` per cost, at any fidelity: Eq. (37).
     Combined { beta: f32 },
-    /// Information about the optimum, at the truth's fidelity.
+    /// Information about the optimum, at the target fidelity.
+    #[cfg_attr(not(feature = "paper"), expect(dead_code, reason = "for the methods of the paper alone"))]
     Optimum,
-    /// Information about `θ`, at the truth's fidelity.
+    /// Information about `θ`, at the target fidelity.
+    #[cfg_attr(not(feature = "paper"), expect(dead_code, reason = "for the methods of the paper alone"))]
     Parameters,
     /// Highest mean at the truth's fidelity: the recommendation.
     Mean,
@@ -80,7 +82,7 @@ impl Search {
     pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
         let truth = state.problem.truth();
         // The recommendation may have to lie where something was observed, at this fidelity or above.
-        let least = match state.settings.search.recommend {
+        let least = match state.settings.details.recommend {
             Recommend::Queried => 0,
             Recommend::Measured if truth > 0 => truth,
             _ => usize::MAX,
@@ -125,7 +127,7 @@ impl Search {
         };
         self.stage = next.unwrap_or_else(|| {
             self.v += 1;
-            if self.v < state.settings.model.particles { START } else { Stage::Collect { first: 0 } }
+            if self.v < state.settings.particles { START } else { Stage::Collect { first: 0 } }
         });
         false
     }
@@ -133,7 +135,7 @@ impl Search {
     /// After all particles and candidates: once more around the best, or done.
     fn end(&mut self, state: &mut State<'_>) -> bool {
         let found = !state.memory.candidates.best.is_empty();
-        if self.whole || !found || self.refinement == state.settings.search.refinements {
+        if self.whole || !found || self.refinement == state.settings.details.refinements {
             return true;
         }
         state.refine(self.refinement);
@@ -226,7 +228,7 @@ impl Search {
         for (beliefs, sums) in beliefs.zip(candidates.sums[from..to].chunks_mut(SIDE * all)) {
             let mut worth = [[0.0; SIDE]; MAX_FIDELITIES];
             if self.is_informed() {
-                let form = state.settings.search.information;
+                let form = state.settings.details.information;
                 worth = information_of_some(form, beliefs, (fidelities.clone(), truth), &noise, maxima);
             }
             for m in fidelities.clone() {
@@ -322,7 +324,7 @@ impl Search {
             Objective::Mean | Objective::Trial => sums.mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
             Objective::Combined { beta } => {
-                let limited = state.settings.transfer.limited;
+                let limited = state.settings.details.limited;
                 sums.score(beta, limited, information_noise, prices.price(m), self.used)
             }
             Objective::Verify => sums.mean,

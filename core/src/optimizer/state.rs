@@ -53,9 +53,8 @@ pub(super) struct Task {
     pub remembered: usize,
     /// Past measurements that count already: the slots behind those.
     pub past: usize,
-    /// Points of the batch design, once it is made.
-    pub designed: Option<usize>,
-    pub next_design: usize,
+    #[cfg(feature = "paper")]
+    pub design: super::design::Made,
     /// Learning steps of this task so far.
     pub steps: u32,
     pub recommendation: Option<Recommendation>,
@@ -82,8 +81,8 @@ impl Task {
             next_carried: 0,
             remembered: 0,
             past: 0,
-            designed: None,
-            next_design: 0,
+            #[cfg(feature = "paper")]
+            design: Default::default(),
             steps: 0,
             recommendation: None,
             fallbacks: Fallbacks::default(),
@@ -101,7 +100,7 @@ impl State<'_> {
         }
         self.memory.moments.fill(0.0);
         let Task { seed, newest_is_unlike, .. } = self.task;
-        self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.model.scaling) };
+        self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.details.scaling) };
         self.task.trials.margin = self.start.margin;
         self.remember();
     }
@@ -150,7 +149,7 @@ impl State<'_> {
     pub fn draw_particle(&mut self, v: usize) {
         let mut random = Random::new(self.task.seed, self.task.number, 0, Purpose::Prior, v as u32);
         let theta = self.memory.particles.column_mut(v).data.into_slice_mut();
-        self.settings.model.prior.sample(&self.model, &mut random, theta);
+        self.settings.details.prior.sample(&self.model, &mut random, theta);
     }
 
     /// Whether all initial points are answered, for better or worse.
@@ -162,14 +161,14 @@ impl State<'_> {
         }
         let data = &self.memory.data;
         let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
-        initial.count() >= self.settings.search.initial
+        initial.count() >= self.settings.initial
     }
 
     /// Whether carried points and values play a part: the budget's share without them is spent, and the task did not
     /// turn out to be unlike the earlier ones.
     pub fn uses_memory(&self) -> bool {
         // Asked in every slice: no counting where there is nothing to wait for.
-        let after = self.settings.transfer.memory_after;
+        let after = self.settings.memory_after;
         (after == 0.0 || self.spent() >= after * self.problem.budget) && !self.is_unlike()
     }
 
@@ -183,7 +182,7 @@ impl State<'_> {
         }
         let data = &self.memory.data;
         let (known, told) = data.z().split_at(remembered);
-        let deviation = self.settings.transfer.memory_deviation;
+        let deviation = self.settings.details.memory_deviation;
         let limit = REFUTED * math::sqrt(deviation * deviation + self.noise()[self.problem.truth()]);
         let (mut refuted, mut short) = (0, 0.0);
         for (i, z) in told.iter().enumerate().map(|(i, z)| (remembered + i, z)) {
@@ -217,7 +216,7 @@ impl State<'_> {
         }
         let data = &self.memory.data;
         let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
-        let renew = match self.settings.model.scaling {
+        let renew = match self.settings.details.scaling {
             Scaling::Fixed { .. } => false,
             Scaling::Initial => last_is_initial || !self.task.settled,
             Scaling::Running => true,
@@ -258,7 +257,7 @@ impl State<'_> {
         let (remembered, fidelities) = (self.task.remembered, self.problem.fidelities.len());
         let mut noise = self.noise();
         if remembered > 0 {
-            let deviation = self.settings.transfer.memory_deviation;
+            let deviation = self.settings.details.memory_deviation;
             noise[fidelities] = (deviation * deviation).max(noise[fidelities - 1]);
         }
         let from = if remembered == 0 || self.uses_memory() { 0 } else { remembered };
@@ -277,7 +276,7 @@ impl State<'_> {
 
     /// The recommendation becomes the newest carried point.
     pub fn carry_best(&mut self) {
-        let most = self.settings.transfer.carried;
+        let most = self.settings.carried;
         let Some(best) = self.task.recommendation.as_ref().filter(|_| most > 0) else { return };
         self.task.newest_is_unlike = self.is_unlike();
         let (points, values) = (&mut self.memory.carried.points, &mut self.memory.carried.values);

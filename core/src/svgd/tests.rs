@@ -46,7 +46,6 @@ fn run(gradient_of: impl Fn([f32; 2]) -> [f32; 2], steps: u32, step: Step) -> Ve
         match step {
             Step::Plain { rate } => plain(rate, &mut theta, &gradient),
             Step::Adam { rate } => adam(rate, &mut theta, &gradient, &mut moments, count),
-            Step::Shared { rate } => shared(rate, &mut theta, &gradient, &mut moments, count),
             Step::Langevin { .. } => unreachable!("its noise is not tested here"),
         }
     }
@@ -61,7 +60,7 @@ fn recovers_mean_and_covariance_of_a_correlated_gaussian() {
         let (a, b) = (x[0] - 1.0, x[1] + 0.5);
         [-(0.5 * a - 0.4 * b) / determinant, -(-0.4 * a + b) / determinant]
     };
-    for step in [Step::Plain { rate: 0.3 }, Step::Adam { rate: 0.03 }, Step::Shared { rate: 0.03 }] {
+    for step in [Step::Plain { rate: 0.3 }, Step::Adam { rate: 0.03 }] {
         let particles = run(gradient, 2000, step);
         let n = particles.len() as f32;
         let mean = |f: &dyn Fn(&[f32; 2]) -> f32| particles.iter().map(f).sum::<f32>() / n;
@@ -94,17 +93,12 @@ fn finds_both_modes_of_a_bimodal_density() {
 }
 
 #[test]
-fn the_first_steps_of_a_running_mean_have_their_full_length() {
-    let (mut theta, mut moment) = ([0.0; 2], [0.0]);
+fn the_first_steps_of_running_means_have_their_full_length() {
+    let (mut theta, mut moments) = ([0.0; 2], [0.0; 4]);
     for count in 1..=3 {
         let mut drift = [3.0, -3.0];
-        shared(
-            0.1,
-            &mut matrix(&mut theta, 1),
-            &matrix(&mut drift, 1).as_view(),
-            &mut matrix(&mut moment, 1),
-            count,
-        );
+        let drift = matrix(&mut drift, 1);
+        adam(0.1, &mut matrix(&mut theta, 1), &drift.as_view(), &mut matrix(&mut moments, 1), count);
         let length = 0.1 * count as f32;
         assert!((theta[0] - length).abs() < 1e-5 && (theta[1] + length).abs() < 1e-5, "{count}: {theta:?}");
     }

@@ -1,6 +1,6 @@
 //! The batch design takes the points that tell most about the parameters, one after the other.
 
-use foretune_core::{LearningSettings, Method, Problem, SearchSettings, Settings};
+use foretune_core::{Method, Problem, Settings};
 
 use crate::oracle::{Model, Point, cholesky, dot, mean, solve};
 use crate::queries::hill;
@@ -28,11 +28,7 @@ fn gain(models: &[Model], chosen: &[Point], x: Point) -> f64 {
 #[test]
 fn every_point_of_the_design_tells_more_about_the_parameters_than_any_other_would() {
     // The design is made once, from the particles at the time, without data; nothing is learnt in between.
-    let settings = Settings {
-        search: SearchSettings { initial: 0, ..SETTINGS.search },
-        learning: LearningSettings { steps_per_round: 0, ..SETTINGS.learning },
-        ..SETTINGS
-    };
+    let settings = Settings { initial: 0, steps_per_round: 0, ..SETTINGS };
     let problem = Problem { budget: 24.0, ..PROBLEM };
     for method in [Method::Myopic { c: 0.0 }, Method::TwoPhase { c: 0.0 }] {
         let tasks = tune(problem, settings.with_method(method), SEED, 2, hill);

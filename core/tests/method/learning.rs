@@ -3,8 +3,7 @@
 //! Where the noise drowns all values the likelihood is flat, and what is left is the prior.
 
 use foretune_core::{
-    Bandwidth, Fidelity, LearningSettings, LogNormal, Map, Method, ModelSettings, Prior, Problem,
-    SearchSettings, Settings, Step, TransferSettings, Weights,
+    Bandwidth, Details, Fidelity, LogNormal, Map, Method, Prior, Problem, Settings, Step, Weights,
 };
 
 use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, tune};
@@ -16,12 +15,9 @@ const VARIANCE: f64 = 0.7 * 0.7;
 
 /// Particles that do not feel each other, and learn from nothing but their prior.
 const APART: Settings = Settings {
-    model: ModelSettings { particles: 1, ..SETTINGS.with_method(Method::Continual).model },
-    learning: LearningSettings {
-        bandwidth: Bandwidth::Fixed(1e9),
-        steps_per_round: 0,
-        ..SETTINGS.with_method(Method::Continual).learning
-    },
+    particles: 1,
+    steps_per_round: 0,
+    details: Details { bandwidth: Bandwidth::Fixed(1e9), ..SETTINGS.with_method(Method::Continual).details },
     ..SETTINGS.with_method(Method::Continual)
 };
 
@@ -41,11 +37,8 @@ fn at_the_end_of_a_task_the_particles_take_as_many_steps_up_the_prior_as_are_set
     let rate = 0.02;
     for steps in [1, 5, 25] {
         let settings = Settings {
-            learning: LearningSettings {
-                step: Step::Plain { rate },
-                steps_per_task: steps,
-                ..APART.learning
-            },
+            steps_per_task: steps,
+            details: Details { step: Step::Plain { rate }, ..APART.details },
             ..APART
         };
         let factor = (1.0 - f64::from(rate) / VARIANCE).powi(steps as i32);
@@ -63,13 +56,10 @@ fn after_every_answer_the_particles_take_as_many_steps_as_are_set() {
     let rate = 0.02;
     for steps in [1, 4] {
         let settings = Settings {
-            learning: LearningSettings {
-                step: Step::Plain { rate },
-                steps_per_round: steps,
-                steps_per_task: 0,
-                ..APART.learning
-            },
-            search: SearchSettings { initial: 0, ..APART.search },
+            steps_per_round: steps,
+            steps_per_task: 0,
+            initial: 0,
+            details: Details { step: Step::Plain { rate }, ..APART.details },
             ..APART
         };
         let factor = (1.0 - f64::from(rate) / VARIANCE).powi(2 * steps as i32);
@@ -91,7 +81,8 @@ fn adams_steps_have_their_full_size_from_the_first_on_and_no_more() {
     let rate = 1e-3;
     for steps in [1, 2, 6] {
         let settings = Settings {
-            learning: LearningSettings { step: Step::Adam { rate }, steps_per_task: steps, ..APART.learning },
+            steps_per_task: steps,
+            details: Details { step: Step::Adam { rate }, ..APART.details },
             ..APART
         };
         let way = f64::from(rate) * f64::from(steps);
@@ -111,17 +102,14 @@ fn a_narrow_density_keeps_the_particles_apart_and_a_wide_one_draws_them_together
     let wide = LogNormal { mean: 0.0, deviation: 3.0 };
     let share = |kde_bandwidth: f32| {
         let settings = Settings {
-            model: ModelSettings {
-                particles: 2,
-                prior: Prior { length: wide, signal: wide, gamma: wide, ..SETTINGS.model.prior },
-                ..APART.model
-            },
-            learning: LearningSettings {
+            particles: 2,
+            steps_per_task: 200,
+            details: Details {
+                prior: Prior { length: wide, signal: wide, gamma: wide, ..SETTINGS.details.prior },
                 step: Step::Plain { rate: 0.1 },
-                steps_per_task: 200,
-                ..APART.learning
+                kde_bandwidth,
+                ..APART.details
             },
-            transfer: TransferSettings { kde_bandwidth, ..APART.transfer },
             ..APART
         };
         let task = &learn(settings, 2)[1];
@@ -141,13 +129,14 @@ fn a_narrow_density_keeps_the_particles_apart_and_a_wide_one_draws_them_together
 fn steps_with_noise_sample_the_prior_where_plain_ones_collapse_to_its_mode() {
     let mean_square = |step: Step| {
         let settings = Settings {
-            model: ModelSettings {
-                particles: 4,
-                map: Map::Deep { width: 16 },
-                prior: Prior { weights: Weights::PerInput(3.0), ..SETTINGS.model.prior },
-                ..APART.model
+            particles: 4,
+            map: Map::Deep { width: 16 },
+            steps_per_task: 400,
+            details: Details {
+                prior: Prior { weights: Weights::PerInput(3.0), ..SETTINGS.details.prior },
+                step,
+                ..APART.details
             },
-            learning: LearningSettings { step, steps_per_task: 400, ..APART.learning },
             ..APART
         };
         let tasks = learn(settings, 1);
@@ -166,8 +155,8 @@ fn steps_with_noise_sample_the_prior_where_plain_ones_collapse_to_its_mode() {
 fn steps_with_noise_are_as_wide_as_the_tasks_prior_allows() {
     let (rate, kde_bandwidth) = (0.2, 0.05);
     let settings = Settings {
-        learning: LearningSettings { step: Step::Langevin { rate }, steps_per_task: 1, ..APART.learning },
-        transfer: TransferSettings { kde_bandwidth, ..APART.transfer },
+        steps_per_task: 1,
+        details: Details { step: Step::Langevin { rate }, kde_bandwidth, ..APART.details },
         ..APART
     };
     let tasks = learn(settings, 2);
@@ -188,7 +177,7 @@ fn steps_with_noise_are_as_wide_as_the_tasks_prior_allows() {
 #[test]
 fn nothing_is_learnt_at_the_end_of_a_task_where_nothing_is_carried_on() {
     let alone = APART.with_method(Method::MfMes);
-    assert!(alone.learning.steps_per_task > 0);
+    assert!(alone.steps_per_task > 0);
     for (before, after) in before_and_after(&learn(alone, 1)[0]) {
         assert_eq!(before, after);
     }

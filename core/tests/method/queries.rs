@@ -1,6 +1,6 @@
 //! Every query is the one that is worth most.
 
-use foretune_core::{Method, Problem, Settings, TransferSettings};
+use foretune_core::{Details, Method, Problem, Settings};
 
 use crate::oracle::{
     Belief, Observation, Point, Posterior, Purpose, information, maxima, mean, transfer, uniform,
@@ -41,7 +41,7 @@ impl Table {
                 let truths: Vec<_> = self.beliefs.iter().map(|at| at[TRUTH][v]).collect();
                 maxima(
                     &truths,
-                    &uniform(settings.search.max_values, SEED, when, Purpose::MaxValues, v as u32),
+                    &uniform(settings.details.max_values, SEED, when, Purpose::MaxValues, v as u32),
                 )
             })
             .collect();
@@ -98,7 +98,7 @@ fn combined_loss(task: &Task, asked: &Asked, settings: &Settings, beta: f64) -> 
     let table = Table::new(asked, &asked.known, settings);
     let optimum = table.about_optimum(settings, (task.number, asked.round));
     let parameters = table.about_parameters();
-    let most = |optimum: f64| if settings.transfer.limited { optimum } else { f64::INFINITY };
+    let most = |optimum: f64| if settings.details.limited { optimum } else { f64::INFINITY };
     let worth = |i: usize, m: usize| {
         let transfer = (beta * parameters[i][m]).min(most(optimum[i][m]));
         (optimum[i][m] + transfer) / f64::from(FIDELITIES[m].cost)
@@ -109,8 +109,7 @@ fn combined_loss(task: &Task, asked: &Asked, settings: &Settings, beta: f64) -> 
 #[test]
 fn a_query_of_mft_mes_tells_most_about_optimum_and_parameters_per_cost() {
     for (beta, limited) in [(0.2, false), (1.2, false), (1.2, true)] {
-        let settings =
-            Settings { transfer: TransferSettings { beta, limited, ..SETTINGS.transfer }, ..SETTINGS };
+        let settings = Settings { beta, details: Details { limited, ..SETTINGS.details }, ..SETTINGS };
         let tasks = tune(PROBLEM, settings, SEED, 2, hill);
         let decided = || tasks.iter().flat_map(|task| task.decided().map(move |asked| (task, asked)));
         let (mut queries, mut cheap, mut differ) = (0, 0, 0);
@@ -123,8 +122,7 @@ fn a_query_of_mft_mes_tells_most_about_optimum_and_parameters_per_cost() {
         }
         assert!(queries >= 20 && (cheap > 0 || limited) && cheap < queries, "{cheap} of {queries} are cheap");
         assert!(differ > 2, "β {beta} decided {differ} queries only");
-        let other =
-            Settings { transfer: TransferSettings { limited: !limited, ..settings.transfer }, ..settings };
+        let other = Settings { details: Details { limited: !limited, ..settings.details }, ..settings };
         let alike =
             decided().all(|(task, asked)| combined_loss(task, asked, &other, f64::from(beta)) < ROUNDING);
         assert!(!alike, "β {beta}: the limit makes no difference");
@@ -147,7 +145,7 @@ fn a_query_of_continual_mf_mes_tells_most_about_the_optimum_per_cost() {
 #[test]
 fn what_is_known_to_be_the_best_tells_nothing_more_about_the_optimum() {
     let problem = Problem { budget: 60.0, ..PROBLEM };
-    let settings = Settings { transfer: TransferSettings { beta: 0.0, ..SETTINGS.transfer }, ..SETTINGS };
+    let settings = Settings { beta: 0.0, ..SETTINGS };
     let tasks = tune(problem, settings, SEED, 1, hill);
     let mut queries = 0;
     for asked in tasks[0].decided() {

@@ -1,6 +1,6 @@
 //! The recommendation is the point with the highest mean at the truth's fidelity, and may be measured before.
 
-use foretune_core::{Problem, Recommend, SearchSettings, Settings};
+use foretune_core::{Details, Problem, Recommend, Settings};
 
 use crate::oracle::{Point, Posterior, mean};
 use crate::queries::{hill, same};
@@ -15,7 +15,7 @@ fn mean_at(task: &Task, settings: &Settings, x: Point) -> f64 {
 #[test]
 fn the_recommendation_is_what_the_particles_think_best_at_the_truths_fidelity() {
     for recommend in [Recommend::Anywhere, Recommend::Queried, Recommend::Measured] {
-        let settings = Settings { search: SearchSettings { recommend, ..SETTINGS.search }, ..SETTINGS };
+        let settings = Settings { details: Details { recommend, ..SETTINGS.details }, ..SETTINGS };
         for task in &tune(PROBLEM, settings, SEED, 3, hill) {
             let among = match recommend {
                 Recommend::Queried => task.known.iter().map(|o| o.point).collect(),
@@ -35,8 +35,8 @@ fn the_recommendation_is_what_the_particles_think_best_at_the_truths_fidelity() 
 /// What is kept goes, measurement by measurement, to the point with the highest mean of those not measured yet.
 #[test]
 fn the_last_of_the_budget_measures_what_would_be_recommended() {
-    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.4, ..SETTINGS.search };
-    let settings = Settings { search, ..SETTINGS };
+    let details = Details { recommend: Recommend::Measured, ..SETTINGS.details };
+    let settings = Settings { verify: 0.4, details, ..SETTINGS };
     let kept = 0.4 * f64::from(PROBLEM.budget);
     let [cheapest, truth] = PROBLEM.fidelities else { unreachable!("two fidelities") };
     for task in &tune(PROBLEM, settings, SEED, 2, hill) {
@@ -60,8 +60,9 @@ fn the_last_of_the_budget_measures_what_would_be_recommended() {
 /// Too little budget for the truth's fidelity: what the model thinks best is better than the best of its initial points.
 #[test]
 fn without_a_chosen_measurement_at_the_truths_fidelity_the_recommendation_is_anywhere() {
-    let search = SearchSettings { recommend: Recommend::Measured, verify: 0.15, ..SETTINGS.search };
-    let (settings, problem) = (Settings { search, ..SETTINGS }, Problem { budget: 3.0, ..PROBLEM });
+    let details = Details { recommend: Recommend::Measured, ..SETTINGS.details };
+    let (settings, problem) =
+        (Settings { verify: 0.15, details, ..SETTINGS }, Problem { budget: 3.0, ..PROBLEM });
     for seed in 1..=5 {
         let [task] = &tune(problem, settings, seed, 1, hill)[..] else { unreachable!("one task") };
         assert!(task.decided().all(|asked| asked.fidelity == 0), "too dear");
@@ -76,7 +77,7 @@ fn without_a_chosen_measurement_at_the_truths_fidelity_the_recommendation_is_any
 fn a_cheap_fidelity_that_misleads_does_not_decide_the_recommendation() {
     for seed in 1..=5 {
         let sides = |_: u32, x: Point, fidelity: usize| if fidelity == 1 { x[0] } else { 1.0 - x[0] };
-        let settings = Settings { search: SearchSettings { initial: 12, ..SETTINGS.search }, ..SETTINGS };
+        let settings = Settings { initial: 12, ..SETTINGS };
         let [task] = &tune(PROBLEM, settings, seed, 1, sides)[..] else { unreachable!("one task") };
         assert!(task.best[0] > 0.7, "seed {seed}: {:?}", task.best);
     }

@@ -1,6 +1,6 @@
 //! Values remembered of earlier tasks take part in the model, with the standard deviation that is set; particles go on where they are to.
 
-use foretune_core::{Problem, SearchSettings, Settings, TransferSettings};
+use foretune_core::{Details, Problem, Settings};
 
 use crate::oracle::{Observation, Posterior, mean};
 use crate::queries::hill;
@@ -10,8 +10,9 @@ use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, tune};
 fn three_tasks(memory_deviation: f32) -> (Vec<Task>, Settings) {
     // Few answers of its own, so that what is remembered weighs.
     let settings = Settings {
-        transfer: TransferSettings { carried: 2, memory_deviation, ..SETTINGS.transfer },
-        search: SearchSettings { initial: 2, ..SETTINGS.search },
+        carried: 2,
+        initial: 2,
+        details: Details { memory_deviation, ..SETTINGS.details },
         ..SETTINGS
     };
     let problem = Problem { budget: 6.0, ..PROBLEM };
@@ -58,8 +59,7 @@ fn second_start(settings: Settings, times: f64) -> Vec<Vec<f64>> {
 #[test]
 fn particles_of_one_task_are_the_start_of_the_next_unless_they_are_drawn_anew() {
     for carry_particles in [true, false] {
-        let transfer = TransferSettings { carry_particles, ..SETTINGS.transfer };
-        let settings = Settings { transfer, ..SETTINGS };
+        let settings = Settings { carry_particles, ..SETTINGS };
         let same = second_start(settings, 1.0) == second_start(settings, -1.0);
         assert_eq!(same, !carry_particles, "carried: {carry_particles}");
     }

@@ -1,9 +1,8 @@
 //! A small tuner whose every decision is kept, with all that it knew at the time. The only file here that calls the core.
 
 use foretune_core::{
-    Ask, Bandwidth, Dimension, Fidelity, Goal, Information, LearningSettings, LogNormal, Map, Method,
-    ModelSettings, Optimizer, Prior, Problem, Recommend, Scaling, SearchSettings, Settings, Step,
-    TransferSettings, Weights, memory,
+    Ask, Bandwidth, Details, Dimension, Fidelity, Goal, Information, LogNormal, Map, Method, Optimizer,
+    Prior, Problem, Recommend, Scaling, Settings, Step, Weights, memory,
 };
 
 use crate::oracle::{Model, Observation, Offsets, Point};
@@ -33,10 +32,20 @@ const fn around(mean: f32) -> LogNormal {
 
 /// Values are taken as they are, so that a test knows what the model sees.
 pub const SETTINGS: Settings = Settings {
-    method: Method::MftMes,
-    model: ModelSettings {
-        map: Map::Ard,
-        particles: 4,
+    map: Map::Ard,
+    particles: 4,
+    beta: 0.6,
+    carry_particles: true,
+    carried: 0,
+    memory_after: 0.0,
+    initial: 4,
+    candidates: LEVELS as usize * LEVELS as usize,
+    verify: 0.0,
+    confirm: 0.0,
+    steps_per_round: 1,
+    steps_per_task: 2,
+    details: Details {
+        method: Method::MftMes,
         prior: Prior {
             weights: Weights::PerInput(0.5),
             length: around(-1.0),
@@ -44,33 +53,17 @@ pub const SETTINGS: Settings = Settings {
             gamma: around(-1.0),
         },
         scaling: Scaling::Fixed { mean: 0.0, deviation: 1.0 },
-    },
-    transfer: TransferSettings {
-        beta: 0.6,
         limited: false,
-        carry_particles: true,
         kde_bandwidth: 0.55,
         kde_mix: 0.0,
-        carried: 0,
         remeasure: false,
         memory_deviation: 0.0,
-        memory_after: 0.0,
-    },
-    search: SearchSettings {
         information: Information::Correlated,
         max_values: 6,
-        initial: 4,
-        candidates: LEVELS as usize * LEVELS as usize,
         refinements: 0,
         recommend: Recommend::Anywhere,
-        verify: 0.0,
-        confirm: 0.0,
-    },
-    learning: LearningSettings {
         bandwidth: Bandwidth::Median,
         step: Step::Adam { rate: 0.05 },
-        steps_per_round: 1,
-        steps_per_task: 2,
     },
 };
 
@@ -135,7 +128,7 @@ fn one_task(tuner: &mut Optimizer<'_>, objective: impl Fn(u32, Point, usize) -> 
     let mut left = f64::from(tuner.problem().budget);
     while let Ask::Query(query) = tuner.ask() {
         let (point, fidelity, round) = (point(query.unit()), query.fidelity(), query.round());
-        let initial = (round as usize) < tuner.settings().search.initial;
+        let initial = (round as usize) < tuner.settings().initial;
         let particles = particles(tuner);
         asked.push(Asked { round, point, fidelity, initial, known: known.clone(), particles, left });
         left -= if initial { 0.0 } else { f64::from(tuner.problem().fidelities[fidelity].cost) };
@@ -165,7 +158,7 @@ fn particles(tuner: &Optimizer<'_>) -> Vec<Vec<f64>> {
 
 /// The oracle's view of some particles under the settings' prior.
 pub fn models(particles: &[Vec<f64>], settings: &Settings) -> Vec<Model> {
-    let Prior { length, signal, gamma, .. } = settings.model.prior;
+    let Prior { length, signal, gamma, .. } = settings.details.prior;
     let offsets = Offsets { length: length.mean, signal: signal.mean, gamma: gamma.mean };
     particles.iter().map(|theta| Model::new(theta, offsets)).collect()
 }

@@ -2,8 +2,8 @@
 
 use crate::support::{Event, PROBLEM, SETTINGS, Toy, finish_task, snapshot, variants};
 use foretune_core::{
-    Arena, Capacities, Dimension, Error, Fidelity, Floor, Goal, Level, Map, Method, ModelSettings, Optimizer,
-    Problem, SearchSettings, Settings, Step,
+    Arena, Capacities, Dimension, Error, Fidelity, Floor, Goal, Level, Map, Method, Optimizer, Problem,
+    Settings, Step,
 };
 
 /// The heap, up to a limit, counted as if every slice began at a multiple of 4.
@@ -68,14 +68,14 @@ fn it_takes_as_many_bytes_as_it_says() {
         [(1, 1, 5, 1, 16), (4, 4, 64, 10, 80), (6, 4, 129, 10, 256), (16, 8, 30, 16, 100), (3, 2, 90, 2, 33)]
     {
         for map in [Map::Ard, Map::Deep { width: 7 }] {
-            for step in [Step::Plain { rate: 0.1 }, Step::Shared { rate: 0.1 }, Step::Adam { rate: 0.1 }] {
+            for step in [Step::Plain { rate: 0.1 }, Step::Adam { rate: 0.1 }] {
                 let (dimensions, fidelities) = (vec![interval; d].leak(), vec![fidelity; m].leak());
                 let problem =
                     Problem { dimensions, fidelities, budget: 9.0, goal: Goal::Minimise, ..Problem::PLAIN };
                 let mut settings = SETTINGS;
-                (settings.model.map, settings.model.particles) = (map, v);
-                (settings.learning.step, settings.search.candidates) = (step, q);
-                settings.transfer.memory_deviation = 0.0;
+                (settings.map, settings.particles) = (map, v);
+                (settings.details.step, settings.candidates) = (step, q);
+                settings.details.memory_deviation = 0.0;
                 let capacities = Capacities::checked(&problem, &settings, n).unwrap();
                 let mut heap = heap();
                 Optimizer::start_in(&mut heap, problem, settings, n, 1).unwrap();
@@ -109,12 +109,10 @@ fn what_cannot_be_is_named_before_the_arena_is_touched() {
     assert_eq!(refused(PROBLEM, SETTINGS, 65_536), capacity("observations", 65_536, 65_535));
     const EIGHT: &[Fidelity] = &[PROBLEM.fidelities[0]; 8];
     assert_eq!(refused(Problem { fidelities: EIGHT, ..PROBLEM }, SETTINGS, 24), capacity("fidelities", 9, 8));
-    let deep =
-        Settings { model: ModelSettings { map: Map::Deep { width: 3 }, ..SETTINGS.model }, ..SETTINGS };
+    let deep = Settings { map: Map::Deep { width: 3 }, ..SETTINGS };
     assert!(matches!(refused(PROBLEM, deep, 24), Error::Setting { name: "map", .. }));
     let outside = Problem { deployed: Some(&[99.0, -120.0, 0.5]), ..PROBLEM };
     assert!(matches!(refused(outside, SETTINGS, 24), Error::Live(_)));
-    let many = SearchSettings { candidates: usize::MAX, ..SETTINGS.search };
-    let many = Settings { search: many, ..SETTINGS.with_method(Method::Continual) };
+    let many = Settings { candidates: usize::MAX, ..SETTINGS.with_method(Method::Continual) };
     assert_eq!(Capacities::checked(&PROBLEM, &many, 24).unwrap().bytes(), usize::MAX);
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot};
 use foretune_core::{
-    Dimension, Fidelity, Kind, LearningSettings, Memory, Method, ModelSettings, Optimizer, Problem, Query,
-    Recommend, Scaling, SearchSettings, Settings, Stop, TransferSettings,
+    Details, Dimension, Fidelity, Kind, Memory, Method, Optimizer, Problem, Query, Recommend, Scaling,
+    Settings, Stop,
 };
 
 const GRID: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
@@ -62,7 +62,7 @@ fn without_money_only_the_initial_points_are_asked() {
     for budget in [0.0, 0.9] {
         for method in METHODS {
             let (queries, stop) = toy_task(Problem { budget, ..PROBLEM }, SETTINGS.with_method(method));
-            assert_eq!((queries.len(), stop), (SETTINGS.search.initial, Stop::Budget), "{method:?}");
+            assert_eq!((queries.len(), stop), (SETTINGS.initial, Stop::Budget), "{method:?}");
             assert!(queries.iter().all(|query| query.kind == Kind::Initial));
         }
     }
@@ -72,8 +72,7 @@ fn without_money_only_the_initial_points_are_asked() {
 #[test]
 fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
     let costs = |budget, verify, method| {
-        let search = SearchSettings { verify, ..SETTINGS.search };
-        let settings = Settings { search, ..SETTINGS }.with_method(method);
+        let settings = Settings { verify, ..SETTINGS }.with_method(method);
         let (queries, stop) = toy_task(Problem { budget, ..PROBLEM }, settings);
         assert_eq!(stop, Stop::Budget);
         searched(&queries).map(|query| PROBLEM.fidelities[query.fidelity].cost).collect::<Vec<f32>>()
@@ -95,9 +94,9 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
         }
         // With one fidelity there is nothing to keep it from: the queries are the same.
         let only = Problem { fidelities: &PROBLEM.fidelities[2..], ..PROBLEM };
-        let search = SearchSettings { verify: 0.5, recommend: Recommend::Anywhere, ..SETTINGS.search };
-        let keeping = Settings { search, ..SETTINGS }.with_method(method);
-        let free = Settings { search: SearchSettings { verify: 0.0, ..search }, ..keeping };
+        let details = Details { recommend: Recommend::Anywhere, ..SETTINGS.details };
+        let keeping = Settings { verify: 0.5, details, ..SETTINGS }.with_method(method);
+        let free = Settings { verify: 0.0, ..keeping };
         assert_eq!(toy_task(only, keeping), toy_task(only, free));
         // Too little for the truth's fidelity, or hardly enough: nothing is kept for it.
         for budget in [4.0, 9.0] {
@@ -109,11 +108,7 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
 #[test]
 fn without_initial_points_the_search_starts_at_once() {
     for method in METHODS {
-        let (queries, stop) = toy_task(
-            PROBLEM,
-            Settings { search: SearchSettings { initial: 0, ..SETTINGS.search }, ..SETTINGS }
-                .with_method(method),
-        );
+        let (queries, stop) = toy_task(PROBLEM, Settings { initial: 0, ..SETTINGS }.with_method(method));
         assert!(queries.len() >= 6 && queries.iter().all(|query| query.kind == Kind::Search), "{method:?}");
         assert!(matches!(stop, Stop::Budget | Stop::Capacity));
     }
@@ -224,7 +219,7 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
             let best: Vec<u32> = tuner.recommendation().unwrap().unit().iter().map(|x| x.to_bits()).collect();
             wanted.retain(|known| *known != best);
             wanted.insert(0, best);
-            wanted.truncate(tuner.settings().transfer.carried);
+            wanted.truncate(tuner.settings().carried);
             tuner.next_task().unwrap();
         }
     }
@@ -233,13 +228,9 @@ fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
 #[test]
 fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
     let settings = Settings {
-        transfer: TransferSettings {
-            carried: 1,
-            remeasure: false,
-            memory_deviation: 0.1,
-            memory_after: 0.5,
-            ..SETTINGS.transfer
-        },
+        carried: 1,
+        memory_after: 0.5,
+        details: Details { remeasure: false, memory_deviation: 0.1, ..SETTINGS.details },
         ..SETTINGS
     };
     let queries = |settings: Settings| {
@@ -254,10 +245,8 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
         (remembered, searched(&queries).cloned().collect::<Vec<_>>())
     };
     let (remembered, with) = queries(settings);
-    let (none, without) = queries(Settings {
-        transfer: TransferSettings { memory_deviation: 0.0, ..settings.transfer },
-        ..settings
-    });
+    let (none, without) =
+        queries(Settings { details: Details { memory_deviation: 0.0, ..settings.details }, ..settings });
     assert_eq!((remembered, none), (1, 0));
     let same = with.iter().zip(&without).take_while(|(with, without)| with == without).count();
     let spent: f32 = with[..same].iter().map(|query| PROBLEM.fidelities[query.fidelity].cost).sum();
@@ -275,9 +264,13 @@ fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
     const DEVIATION: f32 = 0.3;
     let scaling = Scaling::Fixed { mean: 0.5, deviation: DEVIATION };
     let settings = Settings {
-        transfer: TransferSettings { carried: 3, memory_deviation: 1.0, ..SETTINGS.transfer },
-        model: ModelSettings { scaling, ..SETTINGS.model },
-        search: SearchSettings { recommend: Recommend::Anywhere, ..SETTINGS.search },
+        carried: 3,
+        details: Details {
+            memory_deviation: 1.0,
+            scaling,
+            recommend: Recommend::Anywhere,
+            ..SETTINGS.details
+        },
         ..SETTINGS
     };
     let counts = |tasks: &[&[f32]]| {
@@ -314,8 +307,8 @@ fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
 #[test]
 fn two_phase_searches_first_and_then_follows_its_design() {
     let plain = Settings {
-        model: ModelSettings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.model },
-        learning: LearningSettings { steps_per_round: 0, ..SETTINGS.learning },
+        steps_per_round: 0,
+        details: Details { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.details },
         ..SETTINGS
     };
     let run = |c: f32, scale: f32| {
@@ -341,8 +334,8 @@ fn two_phase_searches_first_and_then_follows_its_design() {
 #[test]
 fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
     let plain = Settings {
-        model: ModelSettings { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.model },
-        learning: LearningSettings { steps_per_round: 0, ..SETTINGS.learning },
+        steps_per_round: 0,
+        details: Details { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.details },
         ..SETTINGS
     };
     let run = |c: f32| {

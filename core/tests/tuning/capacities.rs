@@ -1,10 +1,7 @@
 //! Larger capacities than needed change no bit; what does not fit is named.
 
 use crate::support::{Event, PROBLEM, SETTINGS, finish_task};
-use foretune_core::{
-    Dimension, Error, Fidelity, LearningSettings, Map, Method, ModelSettings, Problem, SearchSettings,
-    Settings, Step, memory,
-};
+use foretune_core::{Details, Dimension, Error, Fidelity, Map, Method, Problem, Settings, Step, memory};
 
 const PLANE: &[Dimension<'static>] =
     &[Dimension::Interval { low: -5.0, high: 10.0 }, Dimension::Grid { low: 0.0, high: 1.0, levels: 40 }];
@@ -46,8 +43,7 @@ fn a_used_memory_is_as_good_as_a_new_one() {
     let mut memory = Box::new(Roomy::new());
     for method in [Method::MftMes, Method::Myopic { c: 0.5 }] {
         let settings = SETTINGS.with_method(method);
-        let deep =
-            Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..settings.model }, ..settings };
+        let deep = Settings { map: Map::Deep { width: 4 }, ..settings };
         finish_task(&mut memory.start(PROBLEM, deep, 3).unwrap(), &[], &mut Vec::new());
         let mut events = Vec::new();
         let mut tuner = memory.start(PLAIN, settings, 11).unwrap();
@@ -73,34 +69,21 @@ fn what_does_not_fit_is_named() {
     let four = Problem { fidelities: FOUR, ..PLAIN };
     assert_eq!(refused(PROBLEM, SETTINGS), ("dimensions", 3, 2));
     assert_eq!(refused(four, SETTINGS), ("fidelities", 4, 3));
-    assert_eq!(
-        refused(PLAIN, Settings { search: SearchSettings { initial: 20, ..SETTINGS.search }, ..SETTINGS }),
-        ("observations", 23, 20)
-    );
-    assert_eq!(
-        refused(PLAIN, Settings { model: ModelSettings { particles: 5, ..SETTINGS.model }, ..SETTINGS }),
-        ("particles", 5, 4)
-    );
-    let deep =
-        Settings { model: ModelSettings { map: Map::Deep { width: 3 }, ..SETTINGS.model }, ..SETTINGS };
+    assert_eq!(refused(PLAIN, Settings { initial: 20, ..SETTINGS }), ("observations", 23, 20));
+    assert_eq!(refused(PLAIN, Settings { particles: 5, ..SETTINGS }), ("particles", 5, 4));
+    let deep = Settings { map: Map::Deep { width: 3 }, ..SETTINGS };
     assert_eq!(refused(PLAIN, deep), ("features", 3, 2));
-    let narrow =
-        Settings { model: ModelSettings { map: Map::Deep { width: 2 }, ..SETTINGS.model }, ..SETTINGS };
+    let narrow = Settings { map: Map::Deep { width: 2 }, ..SETTINGS };
     assert_eq!(refused(PLAIN, narrow), ("parameters", 19, 4));
-    assert_eq!(
-        refused(PLAIN, Settings { search: SearchSettings { candidates: 33, ..SETTINGS.search }, ..SETTINGS }),
-        ("candidates", 33, 32)
-    );
+    assert_eq!(refused(PLAIN, Settings { candidates: 33, ..SETTINGS }), ("candidates", 33, 32));
     type WithoutAdam = memory!(
         dimensions: 2, fidelities: 3, observations: 20, particles: 4, map: Ard, candidates: 32,
-        step: Shared { rate: 1.0 }
+        step: Plain { rate: 1.0 }
     );
     let mut small = Box::new(WithoutAdam::new());
     let rows = small.start(PLAIN, SETTINGS, 1).err();
-    assert_eq!(rows, Some(Error::Capacity { what: "moments of the steps", needed: 8, available: 1 }));
-    let shared = Settings {
-        learning: LearningSettings { step: Step::Shared { rate: 0.1 }, ..SETTINGS.learning },
-        ..SETTINGS
-    };
-    assert!(small.start(PLAIN, shared, 1).is_ok());
+    assert_eq!(rows, Some(Error::Capacity { what: "moments of the steps", needed: 8, available: 0 }));
+    let plain =
+        Settings { details: Details { step: Step::Plain { rate: 0.1 }, ..SETTINGS.details }, ..SETTINGS };
+    assert!(small.start(PLAIN, plain, 1).is_ok());
 }

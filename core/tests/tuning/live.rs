@@ -6,8 +6,8 @@ use crate::support::{
     variants,
 };
 use foretune_core::{
-    Ask, Error, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer, Predicate, Problem,
-    Recommend, SearchSettings, Settings, Stop,
+    Ask, Details, Error, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer, Predicate, Problem,
+    Recommend, Settings, Stop,
 };
 
 const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
@@ -21,7 +21,7 @@ const IN_USE: Problem<'static> = Problem { deployed: Some(DEPLOYED), ..PROBLEM }
 const LIVE: Problem<'static> = Problem { floor: Some(FLOOR), limits: LIMITS, ..IN_USE };
 
 fn is_batch(settings: &Settings) -> bool {
-    matches!(settings.method, Method::Myopic { .. } | Method::TwoPhase { .. })
+    matches!(settings.details.method, Method::Myopic { .. } | Method::TwoPhase { .. })
 }
 
 /// Every method with every map, with the floor where the method can have one.
@@ -47,7 +47,7 @@ fn assert_within_limits(point: &[f32]) {
 fn limits_hold_for_every_query_and_every_recommendation() {
     for (problem, settings) in scenes() {
         for (seed, recommend) in [(1, Recommend::Queried), (2, Recommend::Anywhere)] {
-            let settings = Settings { search: SearchSettings { recommend, ..settings.search }, ..settings };
+            let settings = Settings { details: Details { recommend, ..settings.details }, ..settings };
             let mut memory = Box::new(Toy::new());
             let mut tuner = memory.start(problem, settings, seed).unwrap();
             for _ in 0..3 {

@@ -2,8 +2,8 @@
 
 use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, Toy, objective, snapshot};
 use foretune_core::{
-    Ask, Dimension, Fidelity, Floor, Goal, Kind, Level, Method, ModelSettings, Optimizer, Problem, Query,
-    SearchSettings, Settings, Stop, memory,
+    Ask, Dimension, Fidelity, Floor, Goal, Kind, Level, Method, Optimizer, Problem, Query, Settings, Stop,
+    memory,
 };
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn hill(point: &[f32]) -> f32 {
 }
 
 fn confirming(confirm: f32, settings: Settings) -> Settings {
-    Settings { search: SearchSettings { confirm, ..settings.search }, ..settings }
+    Settings { confirm, ..settings }
 }
 
 /// The task's end with `answer` in place of the hill where it says something: how much worse than the best the
@@ -117,7 +117,7 @@ fn the_second_measurement_is_charged_and_takes_a_slot() {
 
 #[test]
 fn the_paper_believes_every_answer() {
-    assert_eq!(Settings::PAPER.search.confirm, 0.0);
+    assert_eq!(Settings::PAPER.confirm, 0.0);
 }
 
 #[test]
@@ -197,7 +197,7 @@ proptest! {
         map in prop::sample::select(MAPS.to_vec()),
         restored in prop::collection::vec(0u32..20, 0..4),
     ) {
-        let settings = Settings { model: ModelSettings { map, ..SETTINGS.model }, ..SETTINGS };
+        let settings = Settings { map, ..SETTINGS };
         let settings = confirming(30.0, settings.with_method(method));
         let absurd = Some((round, if bad { -size } else { size }));
         let plain = trace(settings, absurd, &[]);

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::support::{finish_task, objective};
 use foretune_core::profile::{COMPACT, Compact, DEEP, Deep};
-use foretune_core::{Dimension, Fidelity, Goal, LearningSettings, Problem, SearchSettings, Settings, Stop};
+use foretune_core::{Details, Dimension, Fidelity, Goal, Problem, Settings, Stop};
 
 static SMALL: Mutex<Compact> = Mutex::new(Compact::new());
 static LARGE: Mutex<Deep> = Mutex::new(Deep::new());
@@ -42,8 +42,9 @@ fn the_compact_profile_tunes_a_radio() {
 fn the_deep_profile_runs_with_centres_from_elsewhere() {
     let mut memory = LARGE.lock().unwrap();
     let settings = Settings {
-        learning: LearningSettings { steps_per_task: 2, ..DEEP.learning },
-        search: SearchSettings { initial: 8, refinements: 0, ..DEEP.search },
+        steps_per_task: 2,
+        initial: 8,
+        details: Details { refinements: 0, ..DEEP.details },
         ..DEEP
     };
     let mut tuner = memory.start(Problem { budget: 100.0, ..RADIO }, settings, 3).unwrap();

@@ -3,9 +3,9 @@
 
 use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, bits, finish_task, objective, snapshot};
 use foretune_core::{
-    Activity, Ask, Bandwidth, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Information, Kind,
-    LearningSettings, Level, LogNormal, Map, Method, ModelSettings, Optimizer, Prior, Problem, Query,
-    Recommend, Record, Scaling, SearchSettings, Settings, Step, Stop, TransferSettings, Weights,
+    Activity, Ask, Bandwidth, Details, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Information, Kind,
+    Level, LogNormal, Map, Method, Optimizer, Prior, Problem, Query, Recommend, Record, Scaling, Settings,
+    Step, Stop, Weights,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,6 @@ fn settings() -> impl Strategy<Value = Settings> {
         Step::Plain { rate: 10.0 },
         Step::Adam { rate: 0.05 },
         Step::Adam { rate: 10.0 },
-        Step::Shared { rate: 0.05 },
         Step::Langevin { rate: 0.01 },
     ]);
     let bandwidth =
@@ -151,34 +150,33 @@ fn settings() -> impl Strategy<Value = Settings> {
             (recommend, verify),
         ) = search;
         Settings {
-            model: ModelSettings {
-                map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
-                particles,
+            map: if deep { Map::Deep { width: 4 } } else { Map::Ard },
+            particles,
+            beta,
+            carried,
+            memory_after,
+            carry_particles,
+            initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
+            candidates,
+            verify,
+            confirm: if recommend == Recommend::Anywhere { 30.0 } else { 2.0 },
+            steps_per_round,
+            steps_per_task,
+            details: Details {
                 prior,
                 scaling,
-            },
-            transfer: TransferSettings {
-                beta,
                 limited: correlated,
                 kde_mix,
-                carried,
                 remeasure,
                 memory_deviation,
-                memory_after,
-                carry_particles,
-                ..Settings::DEFAULT.transfer
-            },
-            search: SearchSettings {
                 information: if correlated { Information::Correlated } else { Information::Paper },
                 max_values,
-                initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
-                candidates,
                 refinements,
                 recommend,
-                verify,
-                confirm: if recommend == Recommend::Anywhere { 30.0 } else { 2.0 },
+                step,
+                bandwidth,
+                ..Settings::DEFAULT.details
             },
-            learning: LearningSettings { step, bandwidth, steps_per_round, steps_per_task },
             ..Settings::DEFAULT
         }
         .with_method(method)
@@ -229,7 +227,7 @@ fn scenes() -> impl Strategy<Value = Scene> {
             mishaps,
             seed,
         )| {
-            let batch = matches!(settings.method, Method::Myopic { .. } | Method::TwoPhase { .. });
+            let batch = matches!(settings.details.method, Method::Myopic { .. } | Method::TwoPhase { .. });
             Scene {
                 dimensions,
                 fidelities,
@@ -429,11 +427,7 @@ proptest! {
 /// Two tasks without initial points, so that the second begins with nothing but a remembered value; the objective is
 /// as many times as large as `sizes` says. What the second asked, how it ended, and what it had to fall back to.
 fn remembering(problem: Problem<'_>, remeasure: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
-    let settings = Settings {
-        search: SearchSettings { initial: 0, ..SETTINGS.search },
-        transfer: TransferSettings { remeasure, ..SETTINGS.transfer },
-        ..SETTINGS
-    };
+    let settings = Settings { initial: 0, details: Details { remeasure, ..SETTINGS.details }, ..SETTINGS };
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(problem, settings, 5).unwrap();
     finish(&mut tuner, sizes[0]);

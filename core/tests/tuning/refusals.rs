@@ -2,12 +2,12 @@
 
 use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, answer, finish_task, query_event, snapshot};
 use foretune_core::{
-    Activity, Ask, Dimension, Error, Fidelity, Goal, Kind, Method, ModelSettings, Problem, Refused, Scaling,
-    SearchSettings, Settings, Stop, TransferSettings,
+    Activity, Ask, Details, Dimension, Error, Fidelity, Goal, Kind, Method, Problem, Refused, Scaling,
+    Settings, Stop,
 };
 
 const FIXED: Settings = Settings {
-    model: ModelSettings { scaling: Scaling::Fixed { mean: 1.0, deviation: 2.0 }, ..SETTINGS.model },
+    details: Details { scaling: Scaling::Fixed { mean: 1.0, deviation: 2.0 }, ..SETTINGS.details },
     ..SETTINGS
 };
 
@@ -43,13 +43,7 @@ fn an_answer_that_is_no_number_gives_the_query_back() {
 fn an_absurd_answer_is_refused_once_there_is_a_scale() {
     let judged = |settings: Settings, start: &[f32], y: f32| {
         let mut memory = Box::new(Toy::new());
-        let mut tuner = memory
-            .start(
-                PROBLEM,
-                Settings { search: SearchSettings { initial: 4, ..settings.search }, ..settings },
-                4,
-            )
-            .unwrap();
+        let mut tuner = memory.start(PROBLEM, Settings { initial: 4, ..settings }, 4).unwrap();
         for y in start {
             let query = tuner.ask().query().unwrap();
             tuner.tell(query, *y).unwrap();
@@ -60,8 +54,7 @@ fn an_absurd_answer_is_refused_once_there_is_a_scale() {
         assert_eq!(told.is_ok(), plausible);
         told
     };
-    let initial =
-        Settings { model: ModelSettings { scaling: Scaling::Initial, ..SETTINGS.model }, ..SETTINGS };
+    let initial = Settings { details: Details { scaling: Scaling::Initial, ..SETTINGS.details }, ..SETTINGS };
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e8), Err(Error::Outlier));
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e5), Ok(()));
     assert_eq!(judged(FIXED, &[], 1e8), Err(Error::Outlier), "a fixed scale judges from the start");
@@ -239,16 +232,8 @@ fn malformed_problems_and_settings_are_refused_by_name() {
         ),
         (Problem { fidelities: &[], ..PROBLEM }, SETTINGS, "fidelity 0 (from 0): there must be one at least"),
         (Problem { budget: -1.0, ..PROBLEM }, SETTINGS, "the budget is negative or not finite"),
-        (
-            PROBLEM,
-            Settings { transfer: TransferSettings { beta: -1.0, ..SETTINGS.transfer }, ..SETTINGS },
-            "setting `beta` must be 0 to 1e6",
-        ),
-        (
-            PROBLEM,
-            Settings { model: ModelSettings { particles: 0, ..SETTINGS.model }, ..SETTINGS },
-            "setting `particles` must be 1 to 16",
-        ),
+        (PROBLEM, Settings { beta: -1.0, ..SETTINGS }, "setting `beta` must be 0 to 1e6"),
+        (PROBLEM, Settings { particles: 0, ..SETTINGS }, "setting `particles` must be 1 to 16"),
     ] {
         assert_eq!(error(problem, settings).as_deref(), Some(words));
     }

@@ -5,8 +5,8 @@ use crate::support::{
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
-    Activity, Dimension, Error, Fidelity, Goal, Map, Method, ModelSettings, Optimizer, Problem, ProblemPart,
-    Progress, Recommend, SearchSettings, Settings, SnapshotError, TransferSettings, memory,
+    Activity, Details, Dimension, Error, Fidelity, Goal, Map, Method, Optimizer, Problem, ProblemPart,
+    Progress, Recommend, Settings, SnapshotError, memory,
 };
 
 const SEED: u64 = 77;
@@ -126,10 +126,10 @@ fn knowledge_starts_the_next_task() {
 /// Found by a user: the model expects more of a point than was ever told, and 10³⁰ is the most that is read.
 #[test]
 fn what_was_learnt_from_the_largest_values_can_be_loaded() {
-    let search = SearchSettings { recommend: Recommend::Anywhere, ..SETTINGS.search };
+    let details = Details { recommend: Recommend::Anywhere, ..SETTINGS.details };
     for (goal, unit) in [(Goal::Maximise, 1e30), (Goal::Minimise, -1e30), (Goal::Maximise, 1e-45)] {
         let problem = Problem { goal, ..PROBLEM };
-        for settings in variants(Settings { search, ..SETTINGS }) {
+        for settings in variants(Settings { details, ..SETTINGS }) {
             for seed in 0..4 {
                 let (mut memory, mut other) = (Box::new(Toy::new()), Box::new(Toy::new()));
                 let mut tuner = memory.start(problem, settings, seed).unwrap();
@@ -249,10 +249,10 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
     };
     let model = Err(Error::Snapshot(SnapshotError::Model));
     for other in [
-        Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..SETTINGS.model }, ..SETTINGS },
-        Settings { model: ModelSettings { particles: 3, ..SETTINGS.model }, ..SETTINGS },
+        Settings { map: Map::Deep { width: 4 }, ..SETTINGS },
+        Settings { particles: 3, ..SETTINGS },
         Settings {
-            model: ModelSettings { prior: Settings::PAPER.model.prior, ..SETTINGS.model },
+            details: Details { prior: Settings::PAPER.details.prior, ..SETTINGS.details },
             ..SETTINGS
         },
     ] {
@@ -266,7 +266,7 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
 
     let settings = Err(Error::Snapshot(SnapshotError::Settings));
     let budget = Problem { budget: 31.0, ..PROBLEM };
-    let beta = Settings { transfer: TransferSettings { beta: 0.5, ..SETTINGS.transfer }, ..SETTINGS };
+    let beta = Settings { beta: 0.5, ..SETTINGS };
     assert_eq!(load(PROBLEM, beta, &within), settings);
     assert_eq!(load(budget, SETTINGS, &within), settings);
     assert_eq!(load(PROBLEM, beta, &knowledge), Ok(()));
@@ -309,11 +309,7 @@ fn carried_points_move_to_the_levels_of_the_new_problem() {
     let coarse: &[Dimension] = &[Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }, LEVELS, LEVELS];
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory
-        .start(
-            Problem { dimensions: coarse, ..PROBLEM },
-            Settings { transfer: TransferSettings { carried: 1, ..SETTINGS.transfer }, ..SETTINGS },
-            9,
-        )
+        .start(Problem { dimensions: coarse, ..PROBLEM }, Settings { carried: 1, ..SETTINGS }, 9)
         .unwrap();
     let parameters = SnapshotError::Problem(ProblemPart::Parameters);
     assert_eq!(tuner.load(&knowledge), Err(parameters.into()), "only on purpose");

@@ -1,9 +1,8 @@
 //! A toy problem for all tests here, the ways to tune it, and a trace of what was asked.
 
 use foretune_core::{
-    Bandwidth, Dimension, Error, Fidelity, Goal, Information, LearningSettings, LogNormal, Map, Method,
-    ModelSettings, Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, SearchSettings, Settings,
-    Step, Stop, TransferSettings, Weights, memory,
+    Bandwidth, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map, Method, Optimizer,
+    Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights, memory,
 };
 
 /// Room for either map, 24 observations.
@@ -34,10 +33,20 @@ const WIDE: LogNormal = LogNormal { mean: -0.5, deviation: 0.7 };
 
 /// Small numbers, so that a task takes milliseconds; all of them here, so that a better default changes no digest.
 pub const SETTINGS: Settings = Settings {
-    method: Method::MftMes,
-    model: ModelSettings {
-        map: Map::Ard,
-        particles: 4,
+    map: Map::Ard,
+    particles: 4,
+    beta: 1.2,
+    carry_particles: true,
+    carried: 2,
+    memory_after: 0.0,
+    initial: 4,
+    candidates: 32,
+    verify: 0.0,
+    confirm: 0.0,
+    steps_per_round: 2,
+    steps_per_task: 3,
+    details: Details {
+        method: Method::MftMes,
         prior: Prior {
             weights: Weights::PerInput(0.5),
             length: WIDE,
@@ -45,33 +54,17 @@ pub const SETTINGS: Settings = Settings {
             gamma: LogNormal { mean: -4.0, deviation: 1.5 },
         },
         scaling: Scaling::Running,
-    },
-    transfer: TransferSettings {
-        beta: 1.2,
         limited: false,
-        carry_particles: true,
         kde_bandwidth: 0.55,
         kde_mix: 0.2,
-        carried: 2,
         remeasure: true,
         memory_deviation: 0.5,
-        memory_after: 0.0,
-    },
-    search: SearchSettings {
         information: Information::Correlated,
         max_values: 4,
-        initial: 4,
-        candidates: 32,
         refinements: 2,
         recommend: Recommend::Queried,
-        verify: 0.0,
-        confirm: 0.0,
-    },
-    learning: LearningSettings {
         bandwidth: Bandwidth::Median,
         step: Step::Adam { rate: 0.05 },
-        steps_per_round: 2,
-        steps_per_task: 3,
     },
 };
 
@@ -89,9 +82,7 @@ pub const MAPS: [Map; 2] = [Map::Ard, Map::Deep { width: 4 }];
 /// Every method with every map.
 pub fn variants(settings: Settings) -> impl Iterator<Item = Settings> {
     MAPS.into_iter().flat_map(move |map| {
-        METHODS.into_iter().map(move |method| {
-            Settings { model: ModelSettings { map, ..settings.model }, ..settings }.with_method(method)
-        })
+        METHODS.into_iter().map(move |method| Settings { map, ..settings }.with_method(method))
     })
 }
 

@@ -2,33 +2,29 @@
 //! stored elsewhere, and everything comes out the same.
 
 use crate::support::{Event, PROBLEM, SETTINGS, answer, finish_task, next, query_event};
-use foretune_core::{
-    Error, LearningSettings, Map, Method, ModelSettings, Point, Record, Settings, SnapshotError, Step, memory,
-};
+use foretune_core::{Details, Error, Map, Method, Point, Record, Settings, SnapshotError, Step, memory};
 
-/// With room for the last task's particles and the shared moment.
+/// With room for the last task's particles.
 type Keeps = memory!(
     dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32,
-    step: Shared { rate: 1.0 }
+    step: Langevin { rate: 1.0 }
 );
 /// Without.
 type Reads = memory!(
     dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32,
-    step: Shared { rate: 1.0 }, keeps_particles: false
+    step: Langevin { rate: 1.0 }, keeps_particles: false
 );
 
-const SHARED: Settings = Settings {
-    learning: LearningSettings { step: Step::Shared { rate: 0.05 }, ..SETTINGS.learning },
-    ..SETTINGS
-};
+const SAMPLING: Settings =
+    Settings { details: Details { step: Step::Langevin { rate: 0.05 }, ..SETTINGS.details }, ..SETTINGS };
 
 fn variants() -> [Settings; 4] {
-    let deep = Settings { model: ModelSettings { map: Map::Deep { width: 4 }, ..SHARED.model }, ..SHARED };
+    let deep = Settings { map: Map::Deep { width: 4 }, ..SAMPLING };
     [
-        SHARED,
+        SAMPLING,
         deep,
-        Settings { learning: LearningSettings { step: Step::Plain { rate: 1e-2 }, ..deep.learning }, ..deep },
-        SHARED.with_method(Method::Myopic { c: 0.5 }),
+        Settings { details: Details { step: Step::Plain { rate: 1e-2 }, ..deep.details }, ..deep },
+        SAMPLING.with_method(Method::Myopic { c: 0.5 }),
     ]
 }
 
@@ -96,7 +92,7 @@ fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
 #[test]
 fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
     let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SHARED, 8).unwrap();
+    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
     let (mut events, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
     finish_task(&mut tuner, &[], &mut events);
     tuner.knowledge(|piece| first.extend_from_slice(piece)).unwrap();
@@ -109,13 +105,13 @@ fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
     assert_eq!(tuner.advance_with(&[]).map(drop), Err(Error::Snapshot(SnapshotError::Truncated)));
     assert_eq!(tuner.advance_with(&second[..100]).map(drop), Err(Error::Snapshot(SnapshotError::Truncated)));
     finish_task(&mut tuner, &second, &mut events);
-    assert_eq!(events, kept(SHARED));
+    assert_eq!(events, kept(SAMPLING));
 }
 
 #[test]
 fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
     let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SHARED, 8).unwrap();
+    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
     let at = |x: &[f32]| Record {
         unit: Point::from_slice(x).unwrap(),
         fidelity: 0,
@@ -148,7 +144,7 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
     assert_eq!((tuner.records().count(), tuner.status().to_replay), (24, 24));
 
     let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SHARED, 8).unwrap();
+    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
     let query = next(&mut tuner, &[]).unwrap().unwrap();
     assert_eq!(tuner.recall(good.clone()), Err(Error::OutOfTurn));
     tuner.fail(query).unwrap();

@@ -12,10 +12,7 @@ use foretune_core::internals::features::{Forward, forward};
 use foretune_core::internals::gp::{self, Observations, Particle, Posterior};
 use foretune_core::internals::kernel::Model;
 use foretune_core::internals::linalg::{Matrix, MatrixMut};
-use foretune_core::{
-    Activity, Dimension, Error, Fidelity, Goal, LearningSettings, Optimizer, Problem, Progress,
-    SearchSettings, Settings, TransferSettings,
-};
+use foretune_core::{Activity, Dimension, Error, Fidelity, Goal, Optimizer, Problem, Progress, Settings};
 use semihosting::{println, process::exit};
 
 /// Numbers of observations at which everything is counted.
@@ -87,12 +84,7 @@ pub const fn problem<'a>(dimensions: &'a [Dimension]) -> Problem<'a> {
 /// A profile's settings for a search right after `t` observations.
 #[allow(dead_code, reason = "the model's program has no optimizer")]
 pub fn settings(t: usize, profile: Settings) -> Settings {
-    Settings {
-        learning: LearningSettings { steps_per_round: 1, steps_per_task: 0, ..profile.learning },
-        transfer: TransferSettings { carried: 0, ..profile.transfer },
-        search: SearchSettings { initial: t, ..profile.search },
-        ..profile
-    }
+    Settings { steps_per_round: 1, steps_per_task: 0, carried: 0, initial: t, ..profile }
 }
 
 /// Counts a step of learning, a search and a snapshot after `t` observations.

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn knowledge_fits_its_slot() {
         for config in [COMPACT, DEEP] {
-            let (d, v) = (config.profile.problem.dimensions.len(), config.profile.settings.model.particles);
+            let (d, v) = (config.profile.problem.dimensions.len(), config.profile.settings.particles);
             let parameters = config.profile.settings.model(d).parameters();
             let longest =
                 foretune_core::snapshot::HEADER + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;

@@ -227,7 +227,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     /// Whether this profile's particles are of that size.
     fn same_model(&self, header: &Header) -> bool {
         let settings = &self.config.profile.settings;
-        let particles = header.particles == 0 || header.particles == settings.model.particles;
+        let particles = header.particles == 0 || header.particles == settings.particles;
         particles && header.parameters == settings.model(header.dimensions).parameters()
     }
 

@@ -15,7 +15,7 @@ use host_sim::method::Method;
 use host_sim::problems::Problem;
 use host_sim::results::{Manifest, Metric, Point, Samples, Study, TaskSummary, stats};
 use host_sim::runner::{self, Benchmark, Identity, Plan, Variant};
-use host_sim::settings::{Assignment, KEYS, Preset, Setup};
+use host_sim::settings::{Assignment, Key, Preset, Setup, keys};
 use host_sim::words::say;
 
 /// Run one problem with one method or several and keep every query.
@@ -78,9 +78,9 @@ All settings: foretune run --help";
 fn long_help() -> String {
     let spec = Problem::Gas(host_sim::problems::Gas).spec();
     let presets = [Preset::Default, Preset::Paper].map(|preset| Setup::new(preset, &spec));
-    let line = |key: &host_sim::settings::Key| {
+    let line = |key: &Key| {
         let [ours, paper] = presets.map(|setup| match key.value(&setup) {
-            _ if key.name == "initial" => "the problem's".to_string(),
+            _ if key.name() == "initial" => "the problem's".to_string(),
             serde_json::Value::String(text) if text.starts_with("fixed:0:") => "fixed".into(),
             serde_json::Value::String(text) => text,
             other => other.to_string(),
@@ -88,13 +88,19 @@ fn long_help() -> String {
         let values = if ours == paper { ours } else { format!("{ours}; in the paper preset {paper}") };
         format!(
             "  {} [default: {values}]\n      {}\n      takes {}",
-            key.name,
-            key.help,
+            key.name(),
+            key.help(),
             key.takes(&presets[0])
         )
     };
-    let keys: Vec<String> = KEYS.iter().map(line).collect();
-    format!("{EXAMPLES}\n\nSettings, for --set KEY=VALUE and for files:\n{}", keys.join("\n"))
+    let (public, details): (Vec<Key>, Vec<Key>) = keys().partition(|key| matches!(key, Key::Public(_)));
+    let public: Vec<String> = public.iter().map(line).collect();
+    let details: Vec<&str> = details.iter().map(Key::name).collect();
+    format!(
+        "{EXAMPLES}\n\nSettings, for --set KEY=VALUE and for files:\n{}\n\nTo study the method, also: {}",
+        public.join("\n"),
+        details.join(", ")
+    )
 }
 
 pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Error> {
@@ -204,7 +210,7 @@ fn assignments(arguments: &RunArguments) -> Result<Vec<Assignment>, Error> {
 
 /// Whether a setting makes a difference to one of the methods; an unknown one is refused elsewhere.
 fn matters(name: &str, methods: &[Method]) -> bool {
-    let known = KEYS.iter().find(|key| key.name == name);
+    let known = keys().find(|key| key.name() == name);
     known.is_none_or(|key| methods.iter().any(|method| key.matters_to(*method)))
 }
 

@@ -59,8 +59,8 @@ impl Profile {
 
     /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
     pub fn with_steps(mut self, steps: Option<u32>) -> Self {
-        let learning = &mut self.device.settings.learning;
-        learning.steps_per_task = steps.unwrap_or(learning.steps_per_task);
+        let settings = &mut self.device.settings;
+        settings.steps_per_task = steps.unwrap_or(settings.steps_per_task);
         self
     }
 

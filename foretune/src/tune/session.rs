@@ -221,7 +221,7 @@ impl Tuning {
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
         let parts = space.parts();
         let point: Option<Vec<f32>> = deployed.map(|point| point.iter().map(|x| *x as f32).collect());
-        let mut room = room(settings.model.map, capacity);
+        let mut room = room(settings.map, capacity);
         let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
         if !self.state.knowledge.is_empty() {
             Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;

@@ -26,12 +26,12 @@ pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
     let cheapest = spec.fidelities[0].cost;
     let price = if method.only_truth() {
         truth
-    } else if method == Method::MftMes || settings.search.information == Information::Paper {
+    } else if method == Method::MftMes || settings.details.information == Information::Paper {
         cheapest
     } else {
         1.5 * cheapest
     };
-    let end = settings.search.initial + (spec.budget / price) as usize;
+    let end = settings.initial + (spec.budget / price) as usize;
     match method.core(0.0) {
         None => work::thoughtless_task(end),
         Some(_) => {
@@ -44,7 +44,7 @@ pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
 fn start(plan: &Plan, settings: &Settings) -> Shape {
     let spec = plan.benchmark().spec();
     let (dimensions, fidelities) = (spec.dimensions.len(), spec.fidelities.len());
-    Shape { dimensions, fidelities, observations: settings.search.initial }
+    Shape { dimensions, fidelities, observations: settings.initial }
 }
 
 /// The time that some units of a study will take on one core, from a short measurement of this machine.
@@ -62,16 +62,16 @@ pub fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
 fn speeds(plan: &Plan) -> Vec<f64> {
     let all = 0..plan.variants().len();
     let mut known: Vec<(Map, f64)> = Vec::new();
-    for map in all.clone().map(|variant| plan.settings(variant).model.map) {
+    for map in all.clone().map(|variant| plan.settings(variant).map) {
         if known.iter().all(|(m, _)| *m != map) {
-            let alike = all.clone().filter(|&variant| plan.settings(variant).model.map == map);
+            let alike = all.clone().filter(|&variant| plan.settings(variant).map == map);
             let longest = alike.max_by(|&a, &b| task_work(plan, a).total_cmp(&task_work(plan, b)));
             // Without a measurement: some 2·10⁹ operations a second.
             known.push((map, longest.and_then(|variant| measured(plan, variant)).unwrap_or(5e-10)));
         }
     }
     let speed =
-        |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).model.map).map_or(0.0, |(_, s)| *s);
+        |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).map).map_or(0.0, |(_, s)| *s);
     all.map(speed).collect()
 }
 
@@ -92,10 +92,10 @@ fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
     let mut settings = plan.settings(variant);
     let Variant { method, setup, .. } = &plan.variants()[variant];
     let fidelities = &plan.benchmark().spec().fidelities;
-    let initial = (settings.search.initial + 30).min(setup.capacity - QUERIES);
-    settings.search.initial = initial;
-    settings.transfer.carried = 0;
-    settings.learning.steps_per_task = settings.learning.steps_per_task.min(5);
+    let initial = (settings.initial + 30).min(setup.capacity - QUERIES);
+    settings.initial = initial;
+    settings.carried = 0;
+    settings.steps_per_task = settings.steps_per_task.min(5);
     let cheapest = &fidelities[if method.only_truth() { fidelities.len() - 1 } else { 0 }];
     let benchmark = plan.benchmark().clone().with_budget(QUERIES as f64 * cheapest.cost)?;
     let (spec, space) = (benchmark.spec(), benchmark.space());
@@ -110,7 +110,7 @@ fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
         Ok(())
     };
     let parts = space.parts();
-    let mut room = room(settings.model.map, setup.capacity);
+    let mut room = room(settings.map, setup.capacity);
     let mut optimizer = room.start(space.problem(&parts, None), settings, 0)?;
     play(&mut optimizer, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)?;
     let start = start(plan, &settings);

@@ -338,7 +338,7 @@ impl Plan {
             deployed.as_ref().map(|point| point.iter().map(|value| *value as f32).collect());
         let parts = space.parts();
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
-        let mut room = room(settings.model.map, setup.capacity);
+        let mut room = room(settings.map, setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
         if method.from_deployed() {
             let missing =
@@ -349,7 +349,7 @@ impl Plan {
         if method.core(setup.c).is_some() {
             return work(&mut optimizer);
         }
-        work(&mut Baseline::new(&mut optimizer, problem, method, settings.search.initial, seeds.baseline))
+        work(&mut Baseline::new(&mut optimizer, problem, method, settings.initial, seeds.baseline))
     }
 }
 
@@ -357,7 +357,7 @@ impl Plan {
 fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let (spec, setup) = (benchmark.spec(), &variant.setup);
     let settings = setup.for_method(variant.method)?;
-    let remembered = if settings.transfer.memory_deviation > 0.0 { settings.transfer.carried } else { 0 };
+    let remembered = if settings.details.memory_deviation > 0.0 { settings.carried } else { 0 };
     let floor = benchmark.space().service().floor.is_some();
     if floor && matches!(variant.method, Method::Myopic | Method::TwoPhase) {
         return Err(Error::usage(format!("{} asks in batches, and cannot keep to a floor", variant.method)));
@@ -365,10 +365,10 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     if !floor && variant.method == Method::SafeOpt {
         return Err(Error::usage("safe-opt needs a floor: add --floor"));
     }
-    if settings.search.initial + remembered >= setup.capacity {
+    if settings.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(
             "setting `initial` is {}, but setting `capacity` has room for {}, {remembered} remembered values and a query included",
-            settings.search.initial, setup.capacity
+            settings.initial, setup.capacity
         )));
     }
     let cheapest = if variant.method.only_truth() { spec.fidelities.len() - 1 } else { 0 };

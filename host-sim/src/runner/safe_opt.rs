@@ -189,7 +189,7 @@ impl<'a> Process<'a> {
 
 /// The optimizer's kernel at the middle of its prior: `s exp(−‖x − x'‖² / ℓ²)`.
 fn kernel(a: &[f32], b: &[f32]) -> f64 {
-    let prior = Settings::DEFAULT.model.prior;
+    let prior = Settings::DEFAULT.details.prior;
     let (length, signal) = (libm::exp(f64::from(prior.length.mean)), libm::exp(f64::from(prior.signal.mean)));
     let square: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a - b) * f64::from(a - b)).sum();
     signal * libm::exp(-square / length / length)

@@ -138,17 +138,15 @@ pub fn step() -> Form<Step> {
     let show = |step| match step {
         Step::Plain { rate } => pair("plain", rate),
         Step::Adam { rate } => pair("adam", rate),
-        Step::Shared { rate } => pair("shared", rate),
         Step::Langevin { rate } => pair("langevin", rate),
     };
-    let takes = "plain:RATE, adam:RATE, shared:RATE or langevin:RATE, the rate above 0 up to 10";
+    let takes = "plain:RATE, adam:RATE or langevin:RATE, the rate above 0 up to 10";
     Form::new(takes, show, |text| {
         let (kind, rate) = text.split_once(':')?;
         let rate = above_up_to(rate, 0.0, 10.0)?;
         Some(match kind {
             "plain" => Step::Plain { rate },
             "adam" => Step::Adam { rate },
-            "shared" => Step::Shared { rate },
             "langevin" => Step::Langevin { rate },
             _ => return None,
         })

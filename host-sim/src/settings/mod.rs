@@ -19,7 +19,7 @@ use crate::problems::ProblemSpec;
 use crate::words::current_name;
 
 pub use file::read_file;
-pub use keys::{KEYS, Key};
+pub use keys::{Key, keys};
 
 /// Room for observations in the simulator, unless set otherwise: more than any of the problems' budgets can buy.
 pub const CAPACITY: usize = 256;
@@ -74,9 +74,9 @@ impl Setup {
             Preset::Deep => Settings::DEEP,
         };
         if preset == Preset::Paper {
-            core.model.scaling = fixed;
+            core.details.scaling = fixed;
         }
-        core.search.initial = problem.initial;
+        core.initial = problem.initial;
         Self { core, c: 0.6, capacity: CAPACITY, fixed }
     }
 
@@ -85,7 +85,7 @@ impl Setup {
     /// # Errors
     /// [`Error::Usage`] naming the key and what it takes.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        let known = KEYS.iter().find(|known| known.name == current_name(key)).ok_or_else(|| unknown(key))?;
+        let known = keys().find(|known| known.name() == current_name(key)).ok_or_else(|| unknown(key))?;
         known.apply(self, value).ok_or_else(|| {
             Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes(self)))
         })
@@ -115,15 +115,15 @@ impl Setup {
     /// The baselines take from the optimizer only its initial points.
     fn for_baseline(&self) -> Settings {
         let mut settings = self.core.with_method(CoreMethod::MfMes);
-        settings.model.map = Map::Ard;
-        settings.learning.steps_per_round = 0;
-        settings.transfer.carried = 0;
-        settings.search.confirm = 0.0;
+        settings.map = Map::Ard;
+        settings.steps_per_round = 0;
+        settings.carried = 0;
+        settings.confirm = 0.0;
         settings
     }
 
     fn explain(&self, error: &foretune_core::Error) -> Error {
-        let by_initial = self.core.model.scaling == Scaling::Initial && self.core.search.initial == 0;
+        let by_initial = self.core.details.scaling == Scaling::Initial && self.core.initial == 0;
         Error::usage(match error {
             foretune_core::Error::Setting { name: "initial", .. } if by_initial => {
                 "setting `scaling` is initial, but setting `initial` is 0: there is nothing to scale by"
@@ -135,9 +135,9 @@ impl Setup {
 
     /// The settings that matter to a method, as `study.json` keeps them.
     pub fn describe(&self, method: Method) -> BTreeMap<String, Value> {
-        let used = |key: &&Key| key.matters_to(method);
+        let used = |key: &Key| key.matters_to(method);
         let mut all: BTreeMap<String, Value> =
-            KEYS.iter().filter(used).map(|key| (key.name.to_string(), key.value(self))).collect();
+            keys().filter(used).map(|key| (key.name().to_string(), key.value(self))).collect();
         let mut fixed = |key: &str, value: Value| all.insert(key.into(), value);
         match method {
             Method::MfMes => {
@@ -146,8 +146,8 @@ impl Setup {
             }
             Method::MfMesTen | Method::WarmStart => {
                 let settings = carrying(method, self.core);
-                fixed("carry_particles", settings.transfer.carry_particles.into());
-                fixed("carried", settings.transfer.carried.into());
+                fixed("carry_particles", settings.carry_particles.into());
+                fixed("carried", settings.carried.into());
             }
             _ => {}
         }
@@ -157,17 +157,15 @@ impl Setup {
 
 /// What the opponents that are variants of MF-MES carry on: points at most.
 fn carrying(method: Method, settings: Settings) -> Settings {
-    let mut transfer = settings.transfer;
     match method {
-        Method::MfMesTen => (transfer.carry_particles, transfer.carried) = (false, 0),
-        Method::WarmStart => transfer.carry_particles = false,
-        _ => {}
+        Method::MfMesTen => Settings { carry_particles: false, carried: 0, ..settings },
+        Method::WarmStart => Settings { carry_particles: false, ..settings },
+        _ => settings,
     }
-    Settings { transfer, ..settings }
 }
 
 fn unknown(key: &str) -> Error {
-    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    let names: Vec<&str> = keys().map(|key| key.name()).collect();
     Error::usage(format!("unknown setting `{key}`: known are {}", names.join(", ")))
 }
 
@@ -217,9 +215,9 @@ mod tests {
     #[test]
     fn the_paper_preset_takes_scaling_and_initial_points_from_the_problem() {
         let paper = setup(Preset::Paper);
-        assert_eq!(paper.core.model.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
-        assert_eq!(paper.core.search.initial, 10);
-        assert_eq!(setup(Preset::Default).core.model.scaling, Scaling::Initial);
+        assert_eq!(paper.core.details.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
+        assert_eq!(paper.core.initial, 10);
+        assert_eq!(setup(Preset::Default).core.details.scaling, Scaling::Initial);
     }
 
     #[test]
@@ -228,21 +226,27 @@ mod tests {
             let original = setup(preset);
             let other = setup(if preset == Preset::Paper { Preset::Default } else { Preset::Paper });
             let mut copied = other;
-            for key in KEYS {
+            for key in keys() {
                 let value = key.value(&original);
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-                copied.set(key.name, &text).unwrap();
-                assert_eq!(key.value(&copied), value, "{}", key.name);
+                copied.set(key.name(), &text).unwrap();
+                assert_eq!(key.value(&copied), value, "{}", key.name());
             }
-            let method = original.core.method;
-            assert_eq!(copied.core, Settings { method, ..original.core });
+            let method = original.core.details.method;
+            assert_eq!(
+                copied.core,
+                Settings {
+                    details: foretune_core::Details { method, ..original.core.details },
+                    ..original.core
+                }
+            );
         }
     }
 
     #[test]
     fn former_names_of_settings_are_understood() {
         for (former, name) in FORMER_NAMES {
-            assert!(KEYS.iter().any(|key| key.name == name) && KEYS.iter().all(|key| key.name != former));
+            assert!(keys().any(|key| key.name() == name) && keys().all(|key| key.name() != former));
         }
         let mut setup = setup(Preset::Default);
         let given: Assignment = "fresh=0.7".parse().unwrap();
@@ -250,8 +254,8 @@ mod tests {
         setup.assign(&[given]).unwrap();
         setup.set("doubt", "0").unwrap();
         setup.set("retry", "false").unwrap();
-        let transfer = setup.core.transfer;
-        assert_eq!((transfer.memory_after, transfer.memory_deviation, transfer.remeasure), (0.7, 0.0, false));
+        let details = setup.core.details;
+        assert_eq!((setup.core.memory_after, details.memory_deviation, details.remeasure), (0.7, 0.0, false));
     }
 
     #[test]

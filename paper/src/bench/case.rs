@@ -51,11 +51,11 @@ impl Case<'_> {
     /// # Errors
     /// What the optimizer has against the settings or an answer.
     pub fn time(&self, patience: Duration, answer: Answer<'_>) -> Result<Timing, Error> {
-        let mut room = shapes::room(self.settings.model.map, self.observations + 1);
+        let mut room = shapes::room(self.settings.map, self.observations + 1);
         let mut settings = self.settings;
-        settings.search.initial = self.observations;
-        settings.learning.steps_per_round = STEPS;
-        settings.transfer.carried = 0;
+        settings.initial = self.observations;
+        settings.steps_per_round = STEPS;
+        settings.carried = 0;
         let (d, m) = (self.problem.dimensions.len(), self.problem.fidelities.len());
         let shape = Shape { dimensions: d, fidelities: m, observations: self.observations };
         let mut timing = Timing {
@@ -130,8 +130,8 @@ mod tests {
     fn both_maps_are_timed_and_counted() {
         for map in [Map::Ard, Map::Deep { width: 8 }] {
             let mut settings = Settings::DEFAULT;
-            (settings.model.map, settings.model.particles) = (map, 2);
-            settings.search.candidates = 16;
+            (settings.map, settings.particles) = (map, 2);
+            settings.candidates = 16;
             let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
             let timing = case.time(Duration::ZERO, &mut |x, _| x[0] - x[1]).unwrap();
             assert!(timing.runs == 3 && timing.step > Duration::ZERO && timing.ask > Duration::ZERO);
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let mut settings = Settings::DEFAULT;
-        settings.search.candidates = 2000;
+        settings.candidates = 2000;
         let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
         assert!(case.time(Duration::ZERO, &mut |_, _| 0.0).is_err());
     }

@@ -52,9 +52,9 @@ impl Knob {
     fn set(self, mut settings: Settings, observations: usize, value: usize) -> (Settings, usize) {
         match self {
             Knob::Observations => return (settings, value),
-            Knob::Particles => settings.model.particles = value,
-            Knob::Width => settings.model.map = Map::Deep { width: value },
-            Knob::Candidates => settings.search.candidates = value,
+            Knob::Particles => settings.particles = value,
+            Knob::Width => settings.map = Map::Deep { width: value },
+            Knob::Candidates => settings.candidates = value,
         }
         (settings, observations)
     }
@@ -87,7 +87,7 @@ pub struct Curves {
 /// # Errors
 /// What the optimizer has against a case.
 pub fn growth(subject: &Subject, seed: u64, patience: Duration) -> Result<Vec<Curves>, Error> {
-    let deep = matches!(subject.settings.model.map, Map::Deep { .. });
+    let deep = matches!(subject.settings.map, Map::Deep { .. });
     let knobs = Knob::ALL.into_iter().filter(|&knob| deep || knob != Knob::Width);
     knobs.map(|knob| turn(subject, knob, seed, patience)).collect()
 }

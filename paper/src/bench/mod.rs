@@ -114,8 +114,8 @@ impl Report {
         json!({
             "problem": row.problem,
             "map": map(&row.settings),
-            "particles": row.settings.model.particles,
-            "candidates": row.settings.search.candidates,
+            "particles": row.settings.particles,
+            "candidates": row.settings.candidates,
             "candidates_with_refinements": work::candidates(&row.settings),
             "observations": row.observations,
             "seed": row.seed,
@@ -148,7 +148,7 @@ fn time(subject: &Subject, observations: usize, seed: u64, patience: Duration) -
 
 /// The map in a word.
 pub fn map(settings: &Settings) -> String {
-    match settings.model.map {
+    match settings.map {
         Map::Ard => "ard".into(),
         Map::Deep { width } => format!("deep {width}"),
     }

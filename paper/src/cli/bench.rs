@@ -84,7 +84,7 @@ fn subjects(arguments: &BenchArguments) -> Result<Vec<Subject>, Error> {
         return Ok(Subject::usual()?.into());
     };
     let subject = Subject::new(problem, &setup(arguments.preset.into(), &problem.spec(), &assignments)?)?;
-    match subject.settings.model.map {
+    match subject.settings.map {
         foretune_core::Map::Deep { width } if width > MAX_WIDTH => {
             Err(Error::usage(format!("at most {MAX_WIDTH} units per layer can be timed")))
         }
@@ -118,8 +118,8 @@ fn write(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
             "{}, {}: {} particles, {} candidates ({} with refinements)",
             row.problem,
             map(settings),
-            settings.model.particles,
-            settings.search.candidates,
+            settings.particles,
+            settings.candidates,
             work::candidates(settings)
         )?;
     }

@@ -64,14 +64,14 @@ impl Bench {
 fn plain(law: &Law, length: LogNormal) -> Settings {
     let known = LogNormal { mean: 0.0, deviation: CERTAIN };
     let mut settings = Settings::DEFAULT;
-    settings.model.prior = Prior { length, signal: known, gamma: known, ..settings.model.prior };
-    settings.model.scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
-    settings.learning.steps_per_round = 0;
-    settings.transfer.kde_mix = 0.0;
-    settings.transfer.carried = 0;
-    settings.search.initial = 0;
-    settings.search.information = Information::Paper;
-    settings.search.candidates = law.size().max(16);
+    settings.details.prior = Prior { length, signal: known, gamma: known, ..settings.details.prior };
+    settings.details.scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
+    settings.steps_per_round = 0;
+    settings.details.kde_mix = 0.0;
+    settings.carried = 0;
+    settings.initial = 0;
+    settings.details.information = Information::Paper;
+    settings.candidates = law.size().max(16);
     settings
 }
 
@@ -79,16 +79,16 @@ fn plain(law: &Law, length: LogNormal) -> Settings {
 pub fn told(law: &Law) -> Settings {
     let length = LogNormal { mean: law.lengthscale.ln() as f32, deviation: CERTAIN };
     let mut settings = plain(law, length).with_method(Method::MfMes);
-    settings.learning.steps_per_task = 0;
+    settings.steps_per_task = 0;
     settings
 }
 
 /// Two-phase by an optimizer that must learn the lengthscale, from a prior.
 pub fn learning(law: &Law, length: LogNormal, c: f64, particles: usize, bandwidth: f64) -> Settings {
     let mut settings = plain(law, length).with_method(Method::TwoPhase { c: c as f32 });
-    settings.model.particles = particles;
-    settings.learning.steps_per_task = 60;
-    settings.transfer.kde_bandwidth = bandwidth as f32;
+    settings.particles = particles;
+    settings.steps_per_task = 60;
+    settings.details.kde_bandwidth = bandwidth as f32;
     settings
 }
 

@@ -4,8 +4,8 @@ use std::boxed::Box;
 use std::vec::Vec;
 
 use foretune_core::{
-    Dimension, Fidelity, Floor, Information, LearningSettings, Level, Limit, Map, ModelSettings, Problem,
-    Progress, Scaling, SearchSettings, Settings, Step, TransferSettings,
+    Details, Dimension, Fidelity, Floor, Information, Level, Limit, Map, Problem, Progress, Scaling,
+    Settings, Step,
 };
 use foretune_link::profile::{coordinates, reason, take_over};
 use foretune_link::{Begin, Query, Reason, Recommendation, Ticket, profile};
@@ -121,16 +121,13 @@ fn as_asked(problem: &Problem, task: u32, step: usize, unit: &[f32], fidelity: u
 }
 
 const SMALL: Settings = Settings {
-    model: ModelSettings { particles: 3, ..Settings::DEFAULT.model },
-    search: SearchSettings {
-        max_values: 3,
-        candidates: 32,
-        refinements: 1,
-        initial: 3,
-        ..Settings::DEFAULT.search
-    },
-    transfer: TransferSettings { carried: 1, ..Settings::DEFAULT.transfer },
-    learning: LearningSettings { steps_per_round: 1, steps_per_task: 3, ..Settings::DEFAULT.learning },
+    particles: 3,
+    candidates: 32,
+    initial: 3,
+    carried: 1,
+    steps_per_round: 1,
+    steps_per_task: 3,
+    details: Details { max_values: 3, refinements: 1, ..Settings::DEFAULT.details },
     ..Settings::DEFAULT
 };
 
@@ -156,12 +153,12 @@ profile!(
 );
 
 const NETWORK: Settings = Settings {
-    model: ModelSettings {
-        map: Map::Deep { width: 4 },
+    map: Map::Deep { width: 4 },
+    details: Details {
         scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
-        ..SMALL.model
+        step: Step::Plain { rate: 1e-3 },
+        ..SMALL.details
     },
-    learning: LearningSettings { step: Step::Plain { rate: 1e-3 }, ..SMALL.learning },
     ..SMALL
 };
 
