@@ -213,8 +213,8 @@ fn what_is_wrong_is_said_in_words_and_a_running_tuner_survives_a_start_that_fail
     let (_, query) = tuner.ask();
     for ((problem, settings), error, words) in [
         (with(|_, s| s.particles = 40), FORETUNE_SETTING, "setting `particles` must be 1 to 16"),
-        (with(|_, s| s.method = 9), FORETUNE_SETTING, "setting `method` must be a foretune_method"),
-        (with(|_, s| s.remeasure = 2), FORETUNE_SETTING, "setting `remeasure` must be 0 or 1"),
+        (with(|_, s| s.preset = 9), FORETUNE_SETTING, "setting `preset` must be a foretune_preset"),
+        (with(|_, s| s.carry_particles = 2), FORETUNE_SETTING, "setting `carry_particles` must be 0 or 1"),
         (with(|_, s| s.beta = f32::NAN), FORETUNE_SETTING, "setting `beta` must be 0 to 1e6"),
         (with(|_, s| s.candidates = u32::MAX), FORETUNE_OK, "all is well"),
         (with(|_, s| s.observations = 3), FORETUNE_CAPACITY, "observations: 15 needed"),

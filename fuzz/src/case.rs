@@ -111,50 +111,50 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     let rate = sane(u, &[1e-3, 0.05, 10.0])?.abs();
     // In this order, which the inputs in `findings` follow.
     let mut settings = Settings::DEFAULT;
-    let Settings { model, learning, transfer, search, .. } = &mut settings;
-    model.map = *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
-    model.particles = u.int_in_range(1..=3)?;
-    transfer.beta = sane(u, &[0.0, 1.2, 1e6])?;
-    search.information = *u.choose(&[Information::Paper, Information::Correlated])?;
-    search.max_values = u.int_in_range(1..=4)?;
-    model.prior = Prior {
+    settings.map = *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
+    settings.particles = u.int_in_range(1..=3)?;
+    settings.beta = sane(u, &[0.0, 1.2, 1e6])?;
+    settings.details.information = *u.choose(&[Information::Paper, Information::Correlated])?;
+    settings.details.max_values = u.int_in_range(1..=4)?;
+    settings.details.prior = Prior {
         weights: *u.choose(&[Weights::PerInput(0.5), Weights::Fixed(0.5), Weights::Fixed(1e6)])?,
         length: log_normal(u)?,
         signal: log_normal(u)?,
         gamma: log_normal(u)?,
     };
-    transfer.carry_particles = u.ratio(3, 4)?;
-    transfer.kde_bandwidth = sane(u, &[1e-5, 0.55, 1e3])?;
-    transfer.kde_mix = sane(u, &[0.0, 0.2, 1.0])?;
-    learning.bandwidth =
+    settings.carry_particles = u.ratio(3, 4)?;
+    settings.details.kde_bandwidth = sane(u, &[1e-5, 0.55, 1e3])?;
+    settings.details.kde_mix = sane(u, &[0.0, 0.2, 1.0])?;
+    settings.details.bandwidth =
         *u.choose(&[Bandwidth::Median, Bandwidth::Fixed(1.0 / 1.326), Bandwidth::Fixed(1e9)])?;
-    learning.step = *u.choose(&[
+    settings.details.step = *u.choose(&[
         Step::Plain { rate },
         Step::Adam { rate },
-        Step::Shared { rate },
+        Step::Langevin { rate },
         Step::Langevin { rate },
     ])?;
-    learning.steps_per_round = u.int_in_range(0..=2)?;
-    learning.steps_per_task = u.int_in_range(0..=3)?;
-    transfer.carried = u.int_in_range(0..=8)?;
-    transfer.limited = u.arbitrary()?;
-    transfer.remeasure = u.arbitrary()?;
-    transfer.memory_deviation = sane(u, &[0.0, 1e-3, 1.0])?;
-    transfer.memory_after = sane(u, &[0.0, 0.4, 1.0])?;
-    search.initial = u.int_in_range(0..=11)?;
-    model.scaling = *u.choose(&[
+    settings.steps_per_round = u.int_in_range(0..=2)?;
+    settings.steps_per_task = u.int_in_range(0..=3)?;
+    settings.carried = u.int_in_range(0..=8)?;
+    settings.details.limited = u.arbitrary()?;
+    settings.details.remeasure = u.arbitrary()?;
+    settings.details.memory_deviation = sane(u, &[0.0, 1e-3, 1.0])?;
+    settings.memory_after = sane(u, &[0.0, 0.4, 1.0])?;
+    settings.initial = u.int_in_range(0..=11)?;
+    settings.details.scaling = *u.choose(&[
         Scaling::Running,
         Scaling::Initial,
         Scaling::Fixed { mean: 0.0, deviation: 1.0 },
         Scaling::Fixed { mean: -1e30, deviation: 1e-20 },
     ])?;
-    search.candidates = u.int_in_range(16..=24)?;
-    search.refinements = u.int_in_range(0..=2)?;
-    search.recommend = *u.choose(&[Recommend::Queried, Recommend::Anywhere, Recommend::Measured])?;
-    search.verify = *u.choose(&[0.0, 0.15, 0.5])?;
+    settings.candidates = u.int_in_range(16..=24)?;
+    settings.details.refinements = u.int_in_range(0..=2)?;
+    settings.details.recommend =
+        *u.choose(&[Recommend::Queried, Recommend::Anywhere, Recommend::Measured])?;
+    settings.verify = *u.choose(&[0.0, 0.15, 0.5])?;
     // What is remembered takes slots, too.
-    if transfer.memory_deviation != 0.0 {
-        transfer.carried = transfer.carried.min(SLOTS - 1 - search.initial);
+    if settings.details.memory_deviation != 0.0 {
+        settings.carried = settings.carried.min(SLOTS - 1 - settings.initial);
     }
     Ok(settings.with_method(*u.choose(&methods)?))
 }
