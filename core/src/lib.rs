@@ -129,5 +129,7 @@ pub mod internals {
             })*
         };
     }
-    parts!(acquisition batch data features gp kernel linalg math max_value prior svgd);
+    #[cfg(feature = "paper")]
+    parts!(batch);
+    parts!(acquisition data features gp kernel linalg math max_value prior svgd);
 }

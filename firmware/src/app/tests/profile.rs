@@ -141,11 +141,7 @@ profile!(
             number: COMPACT.profile.number,
             room: COMPACT.profile.room,
             settings: SMALL,
-            live: Settings {
-                transfer: SMALL.transfer,
-                search: SearchSettings { information: Information::Paper, ..SMALL.search },
-                ..SMALL
-            },
+            live: Settings { details: Details { information: Information::Paper, ..SMALL.details }, ..SMALL },
         },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
         key: None,
