@@ -346,7 +346,8 @@ struct foretune_problem {
   // A foretune_goal.
   uint32_t goal;
   // The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
-  // query, and every query is charged.
+  // query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
+  // what foretune_deploy says.
   const float *deployed;
   // A foretune_floor: what trials should keep above. It needs a point in use.
   uint32_t floor;

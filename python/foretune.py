@@ -14,6 +14,7 @@ With a state, a script that is started again goes on where it was; `next_task` b
 
 from __future__ import annotations
 import json
+import math
 import subprocess
 from typing import Any, Iterator, NamedTuple
 
@@ -40,9 +41,16 @@ class Recommendation(NamedTuple):
 
 
 class Foretune:
-    """A running `foretune serve`."""
-    def __init__(self, problem: Any, *, state: Any = None, seed: int | None = None, program: Any = "foretune"):
-        options = [f"--{name}={value}" for name, value in (("state", state), ("seed", seed)) if value is not None]
+    """A running `foretune serve`.
+
+    `deployed` is the setting in use, if it is not the file's; `settings` are those of `foretune tune --set`.
+    """
+    def __init__(self, problem: Any, *, state: Any = None, seed: int | None = None, program: Any = "foretune",
+                 deployed: dict[str, float] | None = None, settings: dict[str, Any] | None = None):
+        in_use = deployed and ",".join(f"{name}={float(value)!r}" for name, value in deployed.items())
+        given = [("state", state), ("seed", seed), ("deployed", in_use)]
+        given += [("set", f"{key}={str(value).lower()}") for key, value in (settings or {}).items()]
+        options = [f"--{name}={value}" for name, value in given if value is not None]
         pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
         self._process = subprocess.Popen([program, "serve", str(problem), *options], text=True, **pipes)
         self._ask: Ask | None = None
@@ -57,6 +65,9 @@ class Foretune:
 
     def tell(self, value: float, cost: float | None = None) -> None:
         """Answers the query; `cost` where it is not the fidelity's."""
+        for what, number in (("value", value), ("cost", cost)):
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"the {what} is {number}, not a finite number; call fail() for a failed measurement")
         self._send("tell", id=getattr(self._ask, "id", 0), value=float(value), cost=cost)
 
     def fail(self) -> None:

@@ -106,7 +106,8 @@ pub struct foretune_problem {
     /// A foretune_goal.
     pub goal: u32,
     /// The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
-    /// query, and every query is charged.
+    /// query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
+    /// what foretune_deploy says.
     pub deployed: *const f32,
     /// A foretune_floor: what trials should keep above. It needs a point in use.
     pub floor: u32,

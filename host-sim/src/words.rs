@@ -26,6 +26,12 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// A number with all its digits, as a power of ten where these would be mostly zeros: `0.25`, `-80`, `1e300`.
+pub fn number(value: f64) -> String {
+    let plain = value == 0.0 || (1e-5..1e16).contains(&value.abs()) || !value.is_finite();
+    if plain { format!("{value}") } else { format!("{value:e}") }
+}
+
 /// The `f64` with the fewest digits that is this `f32`.
 pub fn shortest(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
@@ -59,6 +65,14 @@ mod tests {
     fn one_thing_is_not_several() {
         let all = [(1, "study"), (0, "study"), (1, "task"), (2, "task")].map(|(n, noun)| counted(n, noun));
         assert_eq!(all, ["1 study", "0 studies", "1 task", "2 tasks"]);
+    }
+
+    #[test]
+    fn no_number_is_a_row_of_zeros_and_all_read_back() {
+        let all = [0.25, -80.0, 1e300, -2.5e-7, 0.0, f64::INFINITY, 2.4e9, 1e-5, 1e16];
+        let words = all.map(number);
+        assert_eq!(words, ["0.25", "-80", "1e300", "-2.5e-7", "0", "inf", "2400000000", "0.00001", "1e16"]);
+        assert_eq!(words.map(|word| word.parse::<f64>().unwrap()), all);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub mod tables;
 
 use std::path::{Path, PathBuf};
 
-use host_sim::results::{Error, Manifest, write_atomically};
+use host_sim::results::{Error, Manifest, check_writable, write_atomically};
 use host_sim::words::counted;
 
 use crate::plot::Theme;
@@ -97,6 +97,7 @@ const PICTURE: f64 = 960.0;
 /// cannot be written.
 pub fn write(maker: Maker, folders: &[PathBuf], out: &Path, reload: Option<u32>) -> Result<Outcome, Error> {
     let form = Form::of(out)?;
+    check_writable(out)?;
     let (studies, mut unreadable) = load::load(folders, maker.trails)?;
     if studies.is_empty() && !unreadable.is_empty() {
         return Err(unreadable.remove(0));

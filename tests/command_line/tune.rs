@@ -108,7 +108,7 @@ fn through_the_library() -> Vec<String> {
 const CLIENT: &str = "\
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from foretune import Foretune, ForetuneError
+from foretune import Foretune
 def line(what, **fields):
     print(json.dumps({what: fields}, separators=(',', ':')))
 with Foretune('p.toml', seed=5, program=sys.argv[2]) as tuner:
@@ -117,11 +117,12 @@ with Foretune('p.toml', seed=5, program=sys.argv[2]) as tuner:
             x, y, s = ask.setting['x'], ask.setting['y'], ask.samples
             line('ask', id=ask.id, setting=ask.setting, fidelity=ask.fidelity, samples=s, cost=ask.cost)
             if ask.id == 3:
-                try:
-                    tuner.tell(float('nan'))
-                    print('NaN was taken')
-                except ForetuneError:
-                    pass
+                for value, cost in [(float('nan'), None), (float('-inf'), None), (1.0, float('nan'))]:
+                    try:
+                        tuner.tell(value, cost)
+                        print(value, cost, 'was taken')
+                    except ValueError as error:
+                        assert 'not a finite number' in str(error) and 'fail()' in str(error), error
             tuner.tell((x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s)
             line('tell', id=ask.id)
         best = tuner.recommendation
@@ -237,7 +238,7 @@ fn bad_lines_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     write_problem(path);
-    let lines = "nonsense\n\n{\"tell\":{\"id\":9,\"value\":1}}\n{\"tell\":{\"id\":1,\"value\":1e60}}\n{\"next_task\":{}}\n\
+    let lines = "nonsense\n\n{\"tell\":{\"id\":1,\"value\":NaN}}\n{\"tell\":{\"id\":9,\"value\":1}}\n{\"tell\":{\"id\":1,\"value\":1e60}}\n{\"next_task\":{}}\n\
         {\"tell\":{\"id\":1,\"value\":2,\"cost\":-1}}\n\u{fffd}\n{\"tell\":{\"id\":1,\"value\":0.5}}\n{\"fail\":{\"id\":2}}\n{\"stop\":{}}\n\
         {\"stop\":{}}\n{\"next_task\":{\"deployed\":{\"x\":9}}}\n{\"next_task\":{\"deployed\":{\"x\":1,\"y\":0.25}}}\n";
     let mut child =
@@ -248,8 +249,9 @@ fn bad_lines_change_nothing() {
     let text = String::from_utf8(output.stdout).unwrap();
     let kinds: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
     let expected =
-        [&["foretune", "ask"][..], &["error"; 6], &["ask", "ask", "recommendation", "error", "error", "ask"]];
+        [&["foretune", "ask"][..], &["error"; 7], &["ask", "ask", "recommendation", "error", "error", "ask"]];
     assert_eq!(kinds, expected.concat(), "{text}");
+    assert!(text.lines().nth(3).unwrap().contains("NaN and Infinity are no numbers"), "{text}");
 }
 
 /// A study of one's own problem: values in place of regrets, and the same bytes when the command is deterministic.
@@ -304,4 +306,148 @@ fn a_person_reads_lines_a_summary_and_a_page() {
     assert!(page.contains("<svg") && page.contains("to learn the noise") && page.contains("</html>"));
     let again = succeed(path, &["tune", "p.toml", "--command", words]);
     assert!(again.starts_with("Task 2") && !again.contains("to learn the noise"), "{again}");
+}
+
+/// The file with a point in use, at the end of which stands its `x`.
+fn write_in_use(folder: &Path, x: &str) {
+    let budget = PROBLEM.replace("budget = 40.0", "budget = 12.0");
+    fs::write(folder.join("p.toml"), format!("{budget}[deployed]\ny = 0.25\nx = {x}\n")).unwrap();
+}
+
+#[test]
+fn the_point_in_use_is_the_one_given_else_the_edited_file_s_else_the_last_recommendation() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let tune = |more: &[&'static str]| [&["tune", "p.toml", "--command", "echo {x}"], more].concat();
+    let begins = |x: &str, more: &[&'static str], words: &str| {
+        write_in_use(path, x);
+        let text = succeed(path, &tune(more));
+        let (first, rest) = text.split_once('\n').unwrap();
+        let (said, point) = first.split_once(": ").unwrap();
+        assert!(said.ends_with(words), "{words}: {text}");
+        let measured = format!("{}  (long", point.strip_suffix('.').unwrap());
+        assert!(rest.lines().next().unwrap().contains(&measured), "{measured}: {text}");
+        (point.to_string(), text.split_once("Recommended: ").unwrap().1.lines().next().unwrap().to_string())
+    };
+    let filed = "Task 1 of p. It begins at the setting in use given in p.toml";
+    let (point, recommended) = begins("0.0", &[], filed);
+    assert_eq!(point, "x = 0, y = 0.25.");
+    assert_eq!(begins("0", &[], "It begins at the last recommendation").0, format!("{recommended}."));
+    assert_eq!(begins("1", &[], "in use given in p.toml").0, "x = 1, y = 0.25.");
+    let (point, recommended) = begins("1", &["--deployed", "x=2, y=0.5"], "given by --deployed");
+    assert_eq!(point, "x = 2, y = 0.5.");
+    assert_eq!(begins("1", &[], "It begins at the last recommendation").0, format!("{recommended}."));
+    for (wrong, words) in
+        [("x=1", "`y` has no value"), ("x=9,y=1", "from -2 to 6"), ("x", "NAME=VALUE"), ("x=1,x=1", "twice")]
+    {
+        let error = fail(path, &tune(&["--deployed", wrong]), 2);
+        assert!(error.contains("--deployed: ") && error.contains(words), "{error}");
+    }
+}
+
+/// Setting of the first query in a conversation with `serve`, which is closed after these lines.
+fn first_asked(folder: &Path, more: &[&str], lines: &str) -> String {
+    use std::io::Write;
+    let words = [&["serve", "p.toml", "--state", "s"], more].concat();
+    let mut child = command(folder, &words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let ask = text.lines().find(|line| line.starts_with("{\"ask\"")).expect("an ask");
+    ask[ask.find("setting").unwrap()..ask.find('}').unwrap()].to_string()
+}
+
+#[test]
+fn a_server_takes_an_edited_point_in_use_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_in_use(path, "0");
+    let end = "{\"tell\":{\"id\":1,\"value\":1}}\n{\"stop\":{}}\n";
+    assert!(first_asked(path, &[], end).contains("\"x\":0.0,"));
+    write_in_use(path, "1");
+    assert!(first_asked(path, &[], "{\"next_task\":{}}\n").contains("\"x\":1.0,"));
+    assert!(
+        fail(path, &["serve", "p.toml", "--state", "s", "--deployed", "x=2,y=1"], 2)
+            .contains("has not ended")
+    );
+    let end = end.replace("\"id\":1", "\"id\":2");
+    assert!(first_asked(path, &["--deployed", "x=1,y=0.25"], &end).contains("\"x\":1.0,"));
+    let next = "{\"next_task\":{}}\n";
+    assert!(first_asked(path, &["--deployed", "x=2,y=0.25"], next).contains("\"x\":2.0,"));
+}
+
+/// What the client in Python says of a task with settings and a point in use of its own.
+const WITH_SETTINGS: &str = "\
+import sys
+sys.path.insert(0, sys.argv[1])
+from foretune import Foretune, ForetuneError
+options = dict(program=sys.argv[2], deployed={'x': 2, 'y': 0.5})
+with Foretune('p.toml', settings={'initial': 2, 'carry_particles': False}, **options) as tuner:
+    assert tuner.ask().setting == {'x': 2.0, 'y': 0.5}, tuner.ask()
+try:
+    Foretune('p.toml', settings={'speed': 2}, **options)
+except ForetuneError as error:
+    print(error)
+";
+
+#[test]
+fn a_client_in_python_has_settings_and_a_point_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    write_in_use(folder.path(), "0");
+    fs::write(folder.path().join("client.py"), WITH_SETTINGS).unwrap();
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
+    let mut command = std::process::Command::new("python3");
+    command.args(["client.py", python.to_str().unwrap(), env!("CARGO_BIN_EXE_foretune-tested")]);
+    let Ok(output) = command.current_dir(folder.path()).output() else {
+        println!("not run: there is no python3");
+        return;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("`speed`"), "{text}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_the_first_measurement() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    for arguments in [
+        &["tune", "p.toml", "--command", "sh -c 'touch measured; echo 1'", "--report", "nodir/x.html"][..],
+        &["report", ".", "--out", "nodir/x.html"],
+        &["foretune-paper", "bench", "--growth", "nodir/x.svg"],
+        &["hil", "--connect", "tcp:127.0.0.1:1", "--download", "nodir/x"],
+        &["hil", "--connect", "tcp:127.0.0.1:1", "--notes", "nodir/x"],
+    ] {
+        assert!(fail(path, arguments, 1).contains("cannot write nodir/x"));
+    }
+    assert!(!path.join("measured").exists() && !path.join("p.state").exists());
+}
+
+/// Interrupted in a measurement, the program says what is kept, and keeps it.
+#[test]
+#[cfg(unix)]
+fn ctrl_c_keeps_every_answer_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_problem(path);
+    let words = ["tune", "p.toml", "--command", "sh -c 'if test -e third; then sleep 60; fi; echo 1'"];
+    let mut child = command(path, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    for _ in 0..3 {
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    }
+    fs::write(path.join("third"), "").unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    assert!(
+        error.contains("stopping; every answer is kept") && error.contains("goes on from here"),
+        "{error}"
+    );
+    fs::remove_file(path.join("third")).unwrap();
+    assert!(succeed(path, &words).contains("going on after"));
 }

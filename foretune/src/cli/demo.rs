@@ -11,7 +11,7 @@ use super::arguments::shown;
 use super::{ExecutionArguments, stop_flag};
 use crate::demo;
 use host_sim::error::Error;
-use host_sim::results;
+use host_sim::results::{self, check_writable};
 use host_sim::runner;
 use host_sim::words::{counted, spell};
 
@@ -42,25 +42,22 @@ impl Default for DemoArguments {
 }
 
 pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Error> {
+    check_writable(&arguments.out)?;
     let plan = demo::plan(arguments.systems, arguments.tasks, arguments.seed)?;
     writeln!(out, "{}\n", demo::INTRODUCTION)?;
     let (methods, systems) = (demo::METHODS.len(), counted(arguments.systems as usize, "town"));
     let hours = counted(arguments.tasks as usize, "hour");
     writeln!(out, "Now {systems} are run in {methods} ways for {hours} each.")?;
     out.flush()?;
-    // The picture's place is tried first: a minute's work should not end in "permission denied".
-    write(arguments, "")?;
     let folder = tempfile::tempdir().map_err(Error::Output)?;
     let jobs = ExecutionArguments { resume: false, jobs: arguments.jobs, shard: None, quiet: false };
     let started = Instant::now();
-    let study = runner::run(&plan, &folder.path().join("demo"), jobs.execution(), stop_flag())?;
+    let study =
+        runner::run(&plan, &folder.path().join("demo"), jobs.execution(), stop_flag("nothing is kept"))?;
     let time = spell(started.elapsed());
     demo::tell(&study, out)?;
-    write(arguments, &demo::picture(&study)?)?;
+    let picture = demo::picture(&study)?;
+    fs::write(&arguments.out, picture).map_err(results::Error::io("write", &arguments.out))?;
     writeln!(out, "\nThat took {time}. The picture is in {}.\n\n{}", shown(&arguments.out), demo::NEXT)?;
     Ok(())
-}
-
-fn write(arguments: &DemoArguments, text: &str) -> Result<(), Error> {
-    Ok(fs::write(&arguments.out, text).map_err(results::Error::io("write", &arguments.out))?)
 }

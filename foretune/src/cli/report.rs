@@ -65,7 +65,7 @@ fn watch(ReportArguments { folders, out, .. }: &ReportArguments, maker: Maker) -
             return Ok(report::write(maker, folders, out, None)?);
         }
         for _ in 0..10 * RENEWAL {
-            if stop_flag().load(Ordering::Relaxed) {
+            if stop_flag("the page is written a last time").load(Ordering::Relaxed) {
                 return Ok(report::write(maker, folders, out, None)?);
             }
             thread::sleep(Duration::from_millis(100));

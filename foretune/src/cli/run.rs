@@ -112,7 +112,8 @@ pub(super) fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), E
     if arguments.command.is_some() && arguments.execution.jobs.is_none() {
         execution.jobs = 1;
     }
-    let study = runner::run(&plan, &folder, execution, stop_flag()).map_err(explained)?;
+    let study =
+        runner::run(&plan, &folder, execution, stop_flag("finished tasks are kept")).map_err(explained)?;
     if arguments.execution.shard.is_none() {
         outcome(&study, out)?;
     }

@@ -15,6 +15,7 @@ use crate::own::{self, Ask, Command, Measured, Target, Why};
 use crate::tune::{self, Answer, Ended, Outcome, Source, Standing, Store, Told, Tuning, Wire};
 use foretune_report::plot::short_number;
 use host_sim::error::Error;
+use host_sim::results::{self, check_writable};
 use host_sim::settings::Setup;
 use host_sim::words::{counted, say};
 
@@ -52,6 +53,9 @@ pub(crate) struct KeepArguments {
     /// File that keeps answers and what was learnt [tune: PROBLEM.state; serve: none].
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
+    /// The setting in use when the task begins [PROBLEM's, if edited since the last task, else the last recommendation].
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub deployed: Option<String>,
     /// Root of all randomness [default: 1].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -63,8 +67,9 @@ impl KeepArguments {
     /// Opens the tuning of a target, kept in `state`.
     pub fn open(&self, target: Target, state: Option<&Path>) -> Result<Tuning, Error> {
         let setup = self.setup(&target)?;
+        let deployed = self.deployed.as_deref().map(|text| own::point(&target, text)).transpose()?;
         let store = state.map(Store::open).transpose()?;
-        Tuning::open(target, setup, self.seed, store)
+        Tuning::open(target, setup, (self.seed, deployed), store)
     }
 
     fn setup(&self, target: &Target) -> Result<Setup, Error> {
@@ -82,6 +87,7 @@ Examples:
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = own::read(&arguments.problem)?;
+    arguments.report.as_deref().map_or(Ok(()), check_writable)?;
     let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
@@ -90,7 +96,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
         tuning.next_task(None)?;
     }
     let mut bench = Bench::new(&target, &command, arguments.json, out);
-    bench.begin(&tuning)?;
+    bench.begin(&tuning, &beginning(arguments, &tuning))?;
     let played = tuning.play(&mut bench);
     bench.bar.finish_and_clear();
     played.inspect_err(|error| {
@@ -100,7 +106,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     })?;
     if let Some(path) = &arguments.report {
         std::fs::write(path, tune::page(&target, tuning.state()))
-            .map_err(|error| Error::usage(format!("cannot write {}: {error}", shown(path))))?;
+            .map_err(results::Error::io("write", path))?;
     }
     if let Some(ended) = tuning.ended() {
         if arguments.json {
@@ -111,6 +117,23 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     }
     out.flush()?;
     tuning.report()
+}
+
+/// Where a task begins, in words, and who says so.
+fn beginning(arguments: &TuneArguments, tuning: &Tuning) -> String {
+    let tasks = &tuning.state().tasks;
+    let Some((task, earlier)) = tasks.split_last() else { return String::new() };
+    let Some(point) = &task.begun.deployed else { return String::new() };
+    let same_file = earlier.last().filter(|before| before.begun.filed == task.begun.filed);
+    let origin = match (&arguments.keep.deployed, same_file) {
+        (Some(_), _) => "the setting in use given by --deployed".into(),
+        (None, None) => format!("the setting in use given in {}", shown(&arguments.problem)),
+        (None, Some(before)) if before.ended.as_ref().is_some_and(|ended| ended.point.is_some()) => {
+            "the last recommendation".into()
+        }
+        (None, Some(_)) => "the setting in use before".to_string(),
+    };
+    format!(" It begins at {origin}: {}.", tuning.target().words(point))
 }
 
 /// Starts the command for every query, and tells what comes of it.
@@ -140,7 +163,7 @@ impl<'a> Bench<'a> {
         Ok(written?)
     }
 
-    fn begin(&mut self, tuning: &Tuning) -> Result<(), Error> {
+    fn begin(&mut self, tuning: &Tuning, beginning: &str) -> Result<(), Error> {
         let (task, answered) =
             (tuning.state().task(), tuning.state().current().map_or(0, |task| task.answers.len()));
         if self.json {
@@ -148,7 +171,7 @@ impl<'a> Bench<'a> {
             return self.line(&hello);
         }
         match answered {
-            0 => self.line(&format!("Task {task} of {}.", self.target.name)),
+            0 => self.line(&format!("Task {task} of {}.{beginning}", self.target.name)),
             _ => {
                 self.line(&format!("Task {task} of {}, going on after {answered} answers.", self.target.name))
             }
@@ -218,7 +241,7 @@ impl Source for Bench<'_> {
 }
 
 fn go_on() -> bool {
-    !stop_flag().load(Ordering::Relaxed)
+    !stop_flag("every answer is kept").load(Ordering::Relaxed)
 }
 
 /// The recommendation, beside the point in use, and why the task ended.

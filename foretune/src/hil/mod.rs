@@ -25,6 +25,7 @@ use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 use crate::own::{self, Command};
 use dialogue::{Device, Dialogue};
 use host_sim::error::Error;
+use host_sim::results::{self, check_writable};
 use host_sim::words::counted;
 use line::{Address, Line};
 use notes::Notes;
@@ -44,6 +45,9 @@ pub struct HilArguments {
     /// A measurement that takes longer has failed.
     #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds, requires = "problem")]
     limit: Option<Duration>,
+    /// The setting in use now [PROBLEM's, where the device knows nothing yet, else its last recommendation].
+    #[arg(long, value_name = "NAME=VALUE,…", requires = "problem")]
+    deployed: Option<String>,
     /// Serial port of a real board, such as /dev/ttyACM0.
     #[arg(long, value_name = "PORT", required_unless_present = "connect", conflicts_with = "connect")]
     port: Option<String>,
@@ -101,6 +105,8 @@ pub struct HilArguments {
 struct Plan {
     tasks: usize,
     budget: f32,
+    /// Whether the problem's point in use is in use now.
+    deploy: bool,
     adopt: bool,
     notes: Option<PathBuf>,
     patience: u64,
@@ -113,6 +119,9 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         (None, Some(address)) => address.clone(),
         (None, None) => return Err(Error::usage("say where the device is: --port or --connect")),
     };
+    for file in [&arguments.download, &arguments.notes].into_iter().flatten() {
+        check_writable(file)?;
+    }
     let mut world = world(arguments)?;
     let plan = plan(arguments, &world);
     let patience = Duration::from_secs(arguments.patience);
@@ -134,6 +143,9 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         Some(notes) => notes,
         None => {
             let notes = prepare(&mut dialogue, &profile, arguments, &plan, out)?;
+            if let Some(beginning) = notes.beginning(&plan, &world) {
+                writeln!(out, "{beginning}")?;
+            }
             // Before the first task begins: a station that falls over right after that must find it in its notes.
             notes.save(arguments.notes.as_deref())?;
             notes
@@ -157,7 +169,10 @@ fn world(arguments: &HilArguments) -> Result<World, Error> {
     let (Some(problem), Some(command)) = (&arguments.problem, &arguments.command) else {
         return Ok(World::Radio(Box::new(Radio::new(arguments.seed, arguments.flaky))));
     };
-    let target = own::read(problem)?;
+    let mut target = own::read(problem)?;
+    if let Some(text) = &arguments.deployed {
+        target.deployed = Some(own::point(&target, text)?);
+    }
     let command = Command::new(command, &target, arguments.limit)?;
     Ok(World::Own(Box::new(Own::new(target, command, arguments.seed)?)))
 }
@@ -170,6 +185,7 @@ fn plan(arguments: &HilArguments, world: &World) -> Plan {
     Plan {
         tasks: arguments.tasks,
         budget: arguments.budget.unwrap_or(budget),
+        deploy: arguments.deployed.is_some(),
         adopt: arguments.adopt,
         notes: arguments.notes.clone(),
         patience: arguments.patience,
@@ -334,7 +350,7 @@ fn finish(
     }
     writeln!(out, "IDENTICAL: what was learnt, {} bytes", knows.len())?;
     let Some(file) = &arguments.download else { return Ok(out.flush()?) };
-    fs::write(file, &knows)?;
+    fs::write(file, &knows).map_err(results::Error::io("write", file))?;
     describe(&knows, out)?;
     if arguments.problem.is_some() {
         return Ok(out.flush()?);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use foretune_core::snapshot::Header;
 use foretune_link::{Begin, Outcome, Query, Recommendation, crc32};
 use serde::{Deserialize, Serialize};
 
@@ -56,9 +57,22 @@ impl Notes {
             problem: world.problem().map_or(profile.problem(), crc32),
             seed: world.optimizer_seed(place),
             budget: plan.budget,
-            deploy: false,
+            deploy: plan.deploy && place == 0,
             adopt: plan.adopt && place == 0,
         }
+    }
+
+    /// Where the first task begins, in words, if the problem has a point in use.
+    pub fn beginning(&self, plan: &Plan, world: &World) -> Option<String> {
+        let known = !plan.deploy && Header::verify(&self.start).is_ok_and(|header| header.in_use);
+        let (task, point) = (self.first_task, world.in_use()?);
+        Some(if known {
+            format!(
+                "task {task} begins at the device's last recommendation; if {point} is in use, give --deployed"
+            )
+        } else {
+            format!("task {task} begins at the setting in use: {point}")
+        })
     }
 
     /// Notes the answer to a query that was noted. One that is asked again was not counted, so the last answer counts.

@@ -8,6 +8,7 @@ use super::radio::Radio;
 use crate::own::{Ask, Command, Measured, Target, Why};
 use host_sim::error::Error;
 use host_sim::runner::Space;
+use host_sim::words::{number, shortest};
 
 /// A result, and what it cost where that is not what the query said.
 pub type Result = (Outcome, Option<f32>);
@@ -37,6 +38,14 @@ impl World {
         }
     }
 
+    /// The point in use that the problem has, in words.
+    pub fn in_use(&self) -> Option<String> {
+        match self {
+            World::Radio(_) => None,
+            World::Own(own) => own.target.deployed.as_ref().map(|point| own.target.words(point)),
+        }
+    }
+
     /// Measures a query of a task.
     pub fn measure(&mut self, place: usize, query: &Query) -> std::result::Result<Result, Error> {
         match self {
@@ -57,7 +66,7 @@ impl World {
     pub fn value(&self, value: f32) -> String {
         match self {
             World::Radio(_) => format!("{value:.2} bit/s/Hz"),
-            World::Own(_) => value.to_string(),
+            World::Own(_) => number(shortest(value)),
         }
     }
 
@@ -68,7 +77,7 @@ impl World {
                 let (value, optimum) = radio.judge(place, point);
                 format!("{value:.1} of {optimum:.1} bit/s/Hz")
             }
-            World::Own(_) => format!("{mean} expected"),
+            World::Own(_) => format!("{} expected", number(shortest(mean))),
         }
     }
 }
@@ -152,9 +161,12 @@ fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Erro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hil::profile::Profile;
     use crate::own::{self, fixture::FILE};
     use foretune_core::{Floor, Level, Limit};
+    use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
+    use foretune_link::profile::coordinates;
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -192,6 +204,29 @@ mod tests {
         let ticket = foretune_link::Ticket { task: 1, step: 0 };
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
+    }
+
+    /// The second task on the compact profile begins at the last recommendation, or where the station says.
+    #[test]
+    fn a_station_says_whether_the_file_s_point_is_in_use_now() {
+        let own = own(&file(), "echo 1").unwrap();
+        let (mut numbers, profile) = (Numbers::new(), Profile::find("compact").unwrap());
+        let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
+        let dimensions = parts.problem(0.0).dimensions;
+        let unit: Vec<f32> =
+            dimensions.iter().zip([-80.0, 0.7]).map(|(d, value)| d.unit(value).unwrap()).collect();
+        let filed = coordinates(dimensions, &unit);
+        let run = |task, deploy, knowledge: &[u8]| {
+            let begin = Begin { task, deploy, seed: 1, budget: 11.0, ..Begin::PLAIN };
+            let mut answer = |query: &Query| (Some(if query.point == filed { 2.0 } else { 1.0 }), None);
+            profile.run(&begin, Some(&own.bytes), knowledge, &mut answer).unwrap()
+        };
+        let first = run(1, false, &[]);
+        assert_eq!(first.trace.queries[0].point, filed);
+        let recommended = first.trace.recommendation.unwrap().point;
+        assert_ne!(recommended, filed);
+        assert_eq!(run(2, false, &first.knowledge).trace.queries[0].point, recommended);
+        assert_eq!(run(2, true, &first.knowledge).trace.queries[0].point, filed);
     }
 
     #[test]

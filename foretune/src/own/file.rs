@@ -12,6 +12,7 @@ use toml::Spanned;
 use super::target::{Limit, Rung, Target};
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
+use host_sim::words;
 
 /// Most parameters, as the core has it.
 const MOST_PARAMETERS: usize = 16;
@@ -151,6 +152,7 @@ fn number(value: &Spanned<f64>, name: &str, low: f64, high: f64) -> Result<f64, 
     if (low..=high).contains(&found) {
         return Ok(found);
     }
+    let [low, high, found] = [low, high, found].map(words::number);
     fault(value.span(), format!("{name} takes a number from {low} to {high}, not {found}"))
 }
 
@@ -211,6 +213,7 @@ fn parameter(table: &Spanned<Parameter>, seen: &mut HashSet<String>) -> Result<D
     };
     let (high, at) = high;
     if low as f32 >= high as f32 {
+        let [low, high] = [low, high].map(words::number);
         return fault(at, format!("high of parameter `{name}` must be above low, {low}, and is {high}"));
     }
     let Some(levels) = levels else { return Ok(DimensionSpec::Interval { name, unit, low, high }) };
@@ -275,7 +278,10 @@ fn fidelities(tables: &[Spanned<Fidelity>], end: &Range<usize>) -> Result<Vec<Ru
                 cost.span(),
                 format!(
                     "fidelities go from cheap to expensive: `{}` costs {}, `{}` before it {}",
-                    rung.name, rung.cost, before.name, before.cost
+                    rung.name,
+                    words::number(rung.cost),
+                    before.name,
+                    words::number(before.cost)
                 ),
             );
         }
@@ -339,8 +345,9 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
         Some(total) if total > limit.at_most => fault(
             table.span(),
             format!(
-                "the [deployed] point breaks this limit: its sum is {total}, at most {} is allowed",
-                limit.at_most
+                "the [deployed] point breaks this limit: its sum is {}, at most {} is allowed",
+                words::number(total),
+                words::number(limit.at_most)
             ),
         ),
         _ => Ok(limit),
@@ -379,6 +386,7 @@ mod tests {
         let cases = [
             ("\"maximise\"", "\"max\"", 1, "`maximise`"),
             ("budget = 100\n", "budget = -1\n", 2, "from 0"),
+            ("budget = 100\n", "budget = 1e300\n", 2, "not 1e300"),
             ("budget = 100\n", "budget = 1\nspeed = 3\n", 3, "`budget`"),
             ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
             ("name = \"p0\"", "name = \"task\"", 4, "something else"),

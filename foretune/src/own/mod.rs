@@ -16,4 +16,4 @@ pub use bench::Bench;
 pub use command::{Command, Measured};
 pub use file::read;
 pub(crate) use target::Identity;
-pub use target::{Limit, Rung, Target};
+pub use target::{Limit, Rung, Target, point};

@@ -6,7 +6,9 @@ use foretune_core::{Floor, Goal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Service};
+use host_sim::words::number;
 
 /// One way to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,7 +112,7 @@ impl Target {
         let one = |(parameter, value): (&DimensionSpec, &f64)| {
             let unit = parameter.unit();
             let gap = if unit.is_empty() { "" } else { " " };
-            format!("{} = {value}{gap}{unit}", parameter.name())
+            format!("{} = {}{gap}{unit}", parameter.name(), number(*value))
         };
         self.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
     }
@@ -132,6 +134,9 @@ impl Target {
                     format!("no parameter is called `{name}`: there are {}", names.join(", ")),
                 )
             })?;
+            if point[known].is_some() {
+                return Err((Some(name.to_string()), format!("parameter `{name}` is given twice")));
+            }
             let fits = self.parameters[known].admissible(value);
             point[known] = Some(fits.map_err(|why| (Some(name.to_string()), why))?);
         }
@@ -140,6 +145,21 @@ impl Target {
         };
         point.iter().zip(&self.parameters).map(lacks).collect()
     }
+}
+
+/// A point of a target, given as `NAME=VALUE,…` behind `--deployed`.
+///
+/// # Errors
+/// [`Error::Usage`] naming what is wrong.
+pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
+    let value = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        Some((name.trim().to_string(), value.trim().parse().ok()?))
+    };
+    let values: Option<Vec<(String, f64)>> = text.split(',').map(value).collect();
+    let wrong = |why: String| Error::usage(format!("--deployed: {why}"));
+    let values = values.ok_or_else(|| wrong(format!("takes NAME=VALUE,NAME=VALUE,…, not `{text}`")))?;
+    target.point(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|(_, why)| wrong(why))
 }
 
 /// Everything of a target that what was learnt depends on, as the state keeps it.
@@ -206,12 +226,13 @@ impl Identity {
 
 fn range(axis: &Axis) -> String {
     let (first, last) = (axis.values.first(), axis.values.last());
-    let ends = format!("from {} to {}", first.unwrap_or(&0.0), last.unwrap_or(&0.0));
+    let [first, last] = [first, last].map(|end| number(end.copied().unwrap_or(0.0)));
+    let ends = format!("from {first} to {last}");
     if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends }
 }
 
 fn rung(rung: &Rung) -> String {
-    let noise = rung.noise.map_or("no noise given".into(), |noise| format!("noise {noise}"));
+    let noise = rung.noise.map_or("no noise given".into(), |noise| format!("noise {}", number(noise)));
     let samples = rung.samples.map_or("no samples".into(), |samples| format!("samples {samples}"));
-    format!("cost {}, {noise}, {samples}", rung.cost)
+    format!("cost {}, {noise}, {samples}", number(rung.cost))
 }

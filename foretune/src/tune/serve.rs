@@ -7,9 +7,13 @@ use super::state::Told;
 use super::wire::{NextTask, Request, Wire};
 use crate::own::{Ask, Target};
 use host_sim::error::Error;
+use host_sim::words::number;
 
 /// Longest line that a client may send.
 const LONGEST: usize = 1 << 16;
+
+/// What Python and JavaScript write where there is no number.
+const NO_NUMBER: &str = "NaN and Infinity are no numbers of JSON: tell a finite value, or send fail for a measurement that failed";
 
 /// Serves tasks until the input ends.
 ///
@@ -29,8 +33,13 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
             lines.write(&Wire(&target).recommendation(ended))?;
         }
         tuning.report()?;
-        let Some(deployed) = lines.next_task()? else { return Ok(()) };
-        tuning.next_task(deployed)?;
+        loop {
+            let Some(deployed) = lines.next_task()? else { return Ok(()) };
+            match tuning.next_task(deployed) {
+                Err(Error::Usage(why)) => lines.error(&why)?,
+                other => break other?,
+            }
+        }
     }
 }
 
@@ -65,6 +74,9 @@ impl Lines<'_> {
             }
             match serde_json::from_str(&line) {
                 Ok(request) => return Ok(Some(request)),
+                Err(_) if ["NaN", "Infinity"].iter().any(|word| line.contains(word)) => {
+                    self.error(NO_NUMBER)?
+                }
                 Err(error) => self.error(&format!("this line is not understood: {error}"))?,
             }
         }
@@ -98,7 +110,7 @@ impl Lines<'_> {
             let wrong = match request {
                 Request::Tell(tell) if tell.id == ask.id => match tell.cost {
                     Some(cost) if !(0.0..=1e12).contains(&cost) => {
-                        format!("a cost of {cost} is out of range")
+                        format!("a cost of {} is not from 0 to 1e12", number(cost))
                     }
                     cost => return Ok(Answer::Value(tell.value, cost)),
                 },

@@ -15,7 +15,7 @@ use host_sim::method::Method;
 use host_sim::runner::{Next, Proposal, Space, Tuner};
 use host_sim::settings::Setup;
 use host_sim::shapes::room;
-use host_sim::words::shortest;
+use host_sim::words::{number, shortest};
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
 pub const REPEATS: usize = 5;
@@ -80,17 +80,19 @@ pub struct Tuning {
     setup: Setup,
     state: State,
     store: Option<Store>,
+    /// The point in use at the start of the task at hand, or of the next one if that has ended, if it was given.
+    given: Option<Vec<f64>>,
 }
 
 impl Tuning {
-    /// Goes on from what the store has, or begins with this seed.
+    /// Goes on from what the store has, or begins with this seed. A point in use that is given wins over the target's.
     ///
     /// # Errors
     /// What the optimizer cannot do with the target; what is wrong with the stored state.
     pub fn open(
         target: Target,
         setup: Setup,
-        seed: Option<u64>,
+        (seed, deployed): (Option<u64>, Option<Vec<f64>>),
         store: Option<Store>,
     ) -> Result<Self, Error> {
         let stored = store.as_ref().map(|store| store.load(&target)).transpose()?.flatten();
@@ -102,12 +104,13 @@ impl Tuning {
                 state.seed
             )));
         }
-        let mut tuning = Self { target, setup, state, store };
+        let mut tuning = Self { target, setup, state, store, given: deployed };
         tuning.setup.for_method(Method::MftMes)?;
         if fresh {
             tuning.begin(None)?;
+        } else if tuning.ended().is_none() {
+            tuning.unchanged()?;
         }
-        tuning.unchanged()?;
         Ok(tuning)
     }
 
@@ -143,7 +146,7 @@ impl Tuning {
     /// Begins the next task, with another deployed point if one is given; after the current one has ended.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has not.
+    /// [`Error::Usage`] if it has not, or if the optimizer does not take the point. Nothing has begun then.
     pub fn next_task(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         if self.ended().is_none() {
             return Err(Error::usage("the current task has not ended"));
@@ -153,28 +156,59 @@ impl Tuning {
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
+        self.check(&begun)?;
+        self.given = None;
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.tasks.push(TaskState { begun, answers: Vec::new(), ended: None });
         self.save()
     }
 
-    /// What a task begins with now: the point in use is the one given, the last recommendation, or the target's.
+    /// What a task begins with now. The point in use is the one given; else the target's, if it is another one there than
+    /// when the last task began; else what that task left in use.
     fn begun(&self, deployed: Option<Vec<f64>>) -> Begun {
-        let recommended = || self.ended().and_then(|ended| ended.point.clone());
-        let target = self.target.deployed.as_ref();
-        let deployed = deployed.or_else(|| target.map(|point| recommended().unwrap_or(point.clone())));
+        let filed = self.target.deployed.clone();
+        let in_use = match self.state.current() {
+            Some(task) if task.begun.filed == filed => task.in_use().cloned(),
+            _ => filed.clone(),
+        };
         let settings = self.setup.describe(Method::MftMes);
-        Begun { budget: self.target.budget, deployed, settings, service: self.target.service().words() }
+        let (budget, service) = (self.target.budget, self.target.service().words());
+        let deployed = deployed.or(self.given.clone()).or(in_use);
+        Begun { budget, deployed, filed, settings, service }
     }
 
-    /// Budget, settings, floor, tolerance and limits may change between tasks, not within one.
-    fn unchanged(&self) -> Result<(), Error> {
-        let Some(task) = self.state.current().filter(|task| task.ended.is_none()) else { return Ok(()) };
-        let number = self.state.task();
-        let now = self.begun(None);
-        let change = if task.begun.budget != now.budget {
-            format!("the budget was {}, and is {}", task.begun.budget, now.budget)
+    /// Refuses a point in use that the optimizer would not take: what has begun is changed no more.
+    fn check(&self, begun: &Begun) -> Result<(), Error> {
+        let Some(point) = &begun.deployed else { return Ok(()) };
+        let noise = vec![0.0; self.target.fidelities.len()];
+        let space = self.space(begun, &noise, begun.budget);
+        let (parts, settings) = (space.parts(), self.setup.for_method(Method::MftMes)?);
+        let mut room = room(settings.map, self.setup.capacity);
+        match room.start(space.problem(&parts, Some(&single(point))), settings, self.state.seed) {
+            Err(foretune_core::Error::Live(why)) => Err(Error::usage(format!(
+                "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
+                self.target.words(point)
+            ))),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    fn space(&self, begun: &Begun, noise: &[f64], budget: f64) -> Space {
+        let space = Space::of_goal(&self.target.spec(noise, budget), self.target.goal);
+        if begun.deployed.is_some() { space.in_service(self.target.service()) } else { space }
+    }
+
+    /// Budget, settings, point in use, floor, tolerance and limits may change between tasks, not within one.
+    fn unchanged(&mut self) -> Result<(), Error> {
+        let (now, count) = (self.begun(None), self.state.task());
+        self.given = None;
+        let task = self.task()?;
+        let point = |of: &Begun| of.deployed.as_ref().map_or("not given".into(), |x| self.target.words(x));
+        let change = if task.begun.deployed != now.deployed {
+            format!("the setting in use was {}, and is {}", point(&task.begun), point(&now))
+        } else if task.begun.budget != now.budget {
+            format!("the budget was {}, and is {}", number(task.begun.budget), number(now.budget))
         } else if let Some((key, was)) =
             task.begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v))
         {
@@ -187,7 +221,7 @@ impl Tuning {
         } else {
             return Ok(());
         };
-        Err(Error::usage(format!("{change}: it may change between tasks, but task {number} has not ended")))
+        Err(Error::usage(format!("{change}: it may change between tasks, but task {count} has not ended")))
     }
 
     fn save(&self) -> Result<(), Error> {
@@ -212,15 +246,12 @@ impl Tuning {
         let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
         let budget = (self.task()?.begun.budget - estimating).max(0.0);
-        let deployed = self.task()?.begun.deployed.clone();
-        let mut space = Space::of_goal(&self.target.spec(&noise, budget), self.target.goal);
-        if deployed.is_some() {
-            space = space.in_service(self.target.service());
-        }
+        let begun = self.task()?.begun.clone();
+        let space = self.space(&begun, &noise, budget);
         let settings = self.setup.for_method(Method::MftMes)?;
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
         let parts = space.parts();
-        let point: Option<Vec<f32>> = deployed.map(|point| point.iter().map(|x| *x as f32).collect());
+        let point = begun.deployed.as_deref().map(single);
         let mut room = room(settings.map, capacity);
         let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
         if !self.state.knowledge.is_empty() {
@@ -402,6 +433,10 @@ fn answered(tuner: &mut dyn Tuner, ask: &Ask, source: &mut dyn Source) -> Result
 /// The first thing of two that differs.
 fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {
     was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key)).map(String::as_str)
+}
+
+fn single(point: &[f64]) -> Vec<f32> {
+    point.iter().map(|x| *x as f32).collect()
 }
 
 /// The point of a query with the digits that single precision has.

@@ -111,6 +111,9 @@ pub struct Begun {
     pub budget: f64,
     /// The point in use.
     pub deployed: Option<Vec<f64>>,
+    /// The one that the problem's file gave then.
+    #[serde(default)]
+    pub filed: Option<Vec<f64>>,
     /// The optimizer's settings.
     pub settings: BTreeMap<String, Value>,
     /// Floor, tolerance and limits, in words.
@@ -134,6 +137,12 @@ impl TaskState {
     /// What is charged to the budget: all but initial points, and these, too, where a point is in use.
     pub fn charged(&self, told: &Told) -> f64 {
         if told.why == Why::Initial && self.begun.deployed.is_none() { 0.0 } else { told.cost }
+    }
+
+    /// The point in use afterwards: what was recommended, where one was in use.
+    pub fn in_use(&self) -> Option<&Vec<f64>> {
+        let recommended = self.ended.as_ref().and_then(|ended| ended.point.as_ref());
+        self.begun.deployed.as_ref().map(|before| recommended.unwrap_or(before))
     }
 
     /// What was spent of the budget so far.
@@ -307,8 +316,8 @@ mod tests {
             cost: 5.0,
         };
         let failed = Told { outcome: Outcome::Failed, why: Why::Initial, ..told.clone() };
-        let begun =
-            Begun { budget: 60.0, deployed: None, settings: BTreeMap::new(), service: BTreeMap::new() };
+        let (settings, service) = Default::default();
+        let begun = Begun { budget: 60.0, deployed: None, filed: Some(vec![0.1, 1.0]), settings, service };
         let task = TaskState { begun, answers: vec![told, failed], ended: None };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }

@@ -25,7 +25,7 @@ pub use rrm::Rrm;
 pub use service::{Deployed, Service};
 pub use service::{level, level_words};
 
-use crate::words::shortest;
+use crate::words::{number, shortest};
 
 /// One way to evaluate the objective.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,7 @@ impl DimensionSpec {
         match self {
             Self::Interval { .. } if (low..=high).contains(&value) => Ok(value),
             Self::Interval { name, .. } => {
+                let [low, high, value] = [low, high, value].map(number);
                 Err(format!("parameter `{name}` takes a number from {low} to {high}, not {value}"))
             }
             Self::Levels { name, values, .. } => {
@@ -80,8 +81,9 @@ impl DimensionSpec {
                     return Ok(nearest);
                 }
                 Err(format!(
-                    "parameter `{name}` has no level {value}; the nearest is {}",
-                    shortest(nearest as f32)
+                    "parameter `{name}` has no level {}; the nearest is {}",
+                    number(value),
+                    number(shortest(nearest as f32))
                 ))
             }
         }

@@ -8,6 +8,7 @@ use foretune_core::{Floor, Level, Limit};
 
 use super::random::{Purpose, Random};
 use super::{DimensionSpec, ProblemSpec};
+use crate::words::{self, shortest};
 
 /// What trials have to keep to, and when a task is over.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,9 +61,9 @@ pub fn level(text: &str) -> Result<Level, String> {
     let number: f32 = number.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(wrong)?;
     match kind {
         "share" if (0.0..1.0).contains(&number) => Ok(Level::Share(number)),
-        "share" => Err(format!("a share is from 0 to below 1, not {number}")),
+        "share" => Err(format!("a share is from 0 to below 1, not {}", words::number(number.into()))),
         "drop" if number > 0.0 => Ok(Level::Drop(number)),
-        "drop" => Err(format!("a drop is above 0, not {number}")),
+        "drop" => Err(format!("a drop is above 0, not {}", words::number(number.into()))),
         "value" => Ok(Level::Value(number)),
         _ => Err(wrong()),
     }
@@ -71,8 +72,8 @@ pub fn level(text: &str) -> Result<Level, String> {
 /// The words for a level.
 pub fn level_words(level: Level) -> String {
     match level {
-        Level::Value(value) => format!("value:{value}"),
-        Level::Drop(drop) => format!("drop:{drop}"),
+        Level::Value(value) => format!("value:{}", words::number(shortest(value))),
+        Level::Drop(drop) => format!("drop:{}", words::number(shortest(drop))),
         Level::Share(share) => format!("share:{share}"),
     }
 }

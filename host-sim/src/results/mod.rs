@@ -31,7 +31,7 @@ pub use merge::merge;
 pub use row::{Kind, Row, Terms};
 pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;
-pub use snapshot::write_atomically;
+pub use snapshot::{check_writable, write_atomically};
 pub use study::{Loaded, Resumed, Study};
 pub use summary::TaskSummary;
 pub use timing::Timing;

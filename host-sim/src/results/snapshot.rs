@@ -21,6 +21,13 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
+/// Whether a file can be written, before the work that is to fill it; one that is there stays as it is.
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    let new = path.symlink_metadata().is_err();
+    File::options().append(true).create(true).open(path).map_err(Error::io("write", path))?;
+    if new { remove_if_there(path) } else { Ok(()) }
+}
+
 /// Makes a new name in a folder last through a power cut.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> std::io::Result<()> {
@@ -154,6 +161,11 @@ mod tests {
     #[test]
     fn an_unwritable_place_is_an_error_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        fs::write(&old, "x").unwrap();
+        assert!(check_writable(&old).is_ok() && check_writable(&new).is_ok());
+        assert!(fs::read(&old).unwrap() == b"x" && !new.exists());
+        assert!(check_writable(folder.path()).is_err() && check_writable(&old.join("below")).is_err());
         let error = write_atomically(&folder.path().join("no/such/file"), b"x").unwrap_err();
         assert!(error.to_string().contains("no/such/file"));
     }

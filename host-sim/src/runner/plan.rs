@@ -18,7 +18,7 @@ use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, l
 use crate::results::{self, Manifest};
 use crate::settings::Setup;
 use crate::shapes::room;
-use crate::words::shortest;
+use crate::words::{number, shortest};
 
 /// A problem with what a study may change about it.
 #[derive(Clone, Debug)]
@@ -75,7 +75,10 @@ impl Benchmark {
     /// [`Error::Usage`] if it is not a positive number.
     pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
         if !(0.0..=1e9).contains(&budget) {
-            return Err(Error::usage(format!("the budget takes a number from 0 to 1e9, not {budget}")));
+            return Err(Error::usage(format!(
+                "the budget takes a number from 0 to 1e9, not {}",
+                number(budget)
+            )));
         }
         self.spec.budget = budget;
         let (service, in_use) = (self.space.service().clone(), self.space.is_in_use());

@@ -13,6 +13,7 @@ use foretune::cli::arguments::{PresetName, setup};
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::Problem;
+use host_sim::results::{self, check_writable};
 use host_sim::work;
 
 /// Time one search and one step of learning here, beside what this machine can do at most.
@@ -133,11 +134,12 @@ fn grow(
     file: &PathBuf,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    check_writable(file)?;
     let mut all: Vec<Curves> = Vec::new();
     for subject in subjects {
         all.extend(growth::growth(subject, arguments.seed, patience)?);
     }
-    std::fs::write(file, growth::chart(&all))?;
+    std::fs::write(file, growth::chart(&all)).map_err(results::Error::io("write", file))?;
     if arguments.json {
         let curves: Vec<serde_json::Value> = all.iter().map(Curves::json).collect();
         return Ok(writeln!(out, "{:#}", serde_json::Value::from(curves))?);

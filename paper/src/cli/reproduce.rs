@@ -100,7 +100,13 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(request.preset.name()));
     let folders: Vec<PathBuf> = FIGURES.iter().map(|figure| folder.join(figure.name)).collect();
     for (figure, plan) in &plans {
-        let study = runner::run_with(plan, &folder.join(figure.name), how, stop_flag(), &folders);
+        let study = runner::run_with(
+            plan,
+            &folder.join(figure.name),
+            how,
+            stop_flag("finished tasks are kept"),
+            &folders,
+        );
         let study = study.map_err(run::explained)?;
         if arguments.execution.shard.is_none() {
             writeln!(out, "\n{}, {}", figure.name, figure.title)?;

@@ -10,7 +10,7 @@ use clap::Args;
 use crate::theory;
 use foretune::cli::shown;
 use host_sim::error::Error;
-use host_sim::results;
+use host_sim::results::{self, check_writable};
 use host_sim::words::{say, spell};
 
 /// Check the paper's regret bound, Eq. (51) and (64), on functions drawn from a Gaussian process.
@@ -87,9 +87,8 @@ impl TheoryArguments {
 pub(super) fn run(arguments: &TheoryArguments, out: &mut dyn Write) -> Result<(), Error> {
     let options = arguments.options()?;
     let text = arguments.out.join("theory.txt");
-    // Its place is tried first: work should not end in "permission denied".
     fs::create_dir_all(&arguments.out).map_err(results::Error::io("create", &arguments.out))?;
-    write(&text, b"")?;
+    check_writable(&text)?;
     let started = Instant::now();
     let mut progress = |stage: &str| {
         if !arguments.quiet {

@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<(),
         tasks: arguments.tasks,
     };
     let plan = Plan::new(identity, benchmark, vec![Variant::of(arguments.method, setup)])?;
-    let go_on = || !stop_flag().load(Ordering::Relaxed);
+    let go_on = || !stop_flag("the lines so far stand").load(Ordering::Relaxed);
     let mut each = |line: &str| match arguments.digest {
         true => Ok(()),
         // Flushed line by line: whoever compares with a slow device wants to see how far it is.

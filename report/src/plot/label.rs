@@ -27,6 +27,7 @@ pub fn short_number(v: f64) -> String {
 pub fn fixed_number(v: f64, decimals: usize) -> String {
     match format!("{v:.decimals$}") {
         _ if !v.is_finite() => "–".into(),
+        _ if v.abs() >= 1e15 => short_number(v),
         zero if zero.bytes().all(|b| matches!(b, b'-' | b'0' | b'.')) => zero.replace('-', ""),
         text => text.replace('-', "−"),
     }

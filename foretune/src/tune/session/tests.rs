@@ -10,7 +10,7 @@ fn plain(_: &Ask) -> Option<Answer> {
 
 /// Opens the tuning kept at a path.
 fn open(target: &Target, path: &Path) -> Result<Tuning, Error> {
-    Tuning::open(target.clone(), setup(target), None, Some(Store::open(path)?))
+    Tuning::open(target.clone(), setup(target), (None, None), Some(Store::open(path)?))
 }
 
 fn refusal(result: Result<Tuning, Error>) -> String {
@@ -122,7 +122,7 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
 #[test]
 fn expensive_measurements_end_a_task_early() {
     let costly = |ask: &Ask| Some(Answer::Value(bowl(ask), Some(12.0)));
-    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     let mut source = Bowl::new(&costly);
     tuning.play(&mut source).unwrap();
     let charged = tuning.state().current().unwrap().answers.len();
@@ -133,17 +133,17 @@ fn expensive_measurements_end_a_task_early() {
 #[test]
 fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
     let strange = |ask: &Ask| (ask.id == 3).then_some(Answer::Value(f64::NAN, None));
-    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     let mut source = Bowl::new(&strange);
     tuning.play(&mut source).unwrap();
     assert_eq!(source.refusals.len(), 1);
     let failing = |_: &Ask| Some(Answer::Failed);
-    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     tuning.play(&mut Bowl::new(&failing)).unwrap();
     assert_eq!(tuning.ended().unwrap().reason, Reason::Budget);
     assert_eq!(tuning.ended().unwrap().point, None);
     let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
-    let mut tuning = Tuning::open(target(), setup(&target()), None, None).unwrap();
+    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     tuning.play(&mut Bowl::new(&stopping)).unwrap();
     assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
     assert!(tuning.ended().unwrap().point.is_some());
@@ -163,17 +163,88 @@ fn what_may_not_change_is_refused_by_name() {
     other.goal = Goal::Maximise;
     assert!(refusal(open(&other, &path)).contains("the goal was minimise"));
     let store = || Some(Store::open(&path).unwrap());
-    assert!(refusal(Tuning::open(target(), setup(&target()), Some(2), store())).contains("seed 1, not 2"));
+    assert!(
+        refusal(Tuning::open(target(), setup(&target()), (Some(2), None), store())).contains("seed 1, not 2")
+    );
     let mut settings = setup(&target());
     settings.set("beta", "0.5").unwrap();
-    assert!(refusal(Tuning::open(target(), settings, None, store())).contains("`beta`"));
+    assert!(refusal(Tuning::open(target(), settings, (None, None), store())).contains("`beta`"));
     // After the end all of that but the goal may change.
     open(&target(), &path).unwrap().play(&mut Bowl::new(&plain)).unwrap();
-    let mut tuning = Tuning::open(larger, settings, None, store()).unwrap();
+    let mut tuning = Tuning::open(larger, settings, (None, None), store()).unwrap();
     tuning.next_task(Some(vec![-60.0, 0.5])).unwrap();
     tuning.play(&mut Bowl::new(&plain)).unwrap();
     assert_eq!(tuning.state().current().unwrap().begun.budget, 31.0);
     assert_eq!(tuning.state().current().unwrap().begun.deployed, Some(vec![-60.0, 0.5]));
+}
+
+/// The point that the current task began at, which was asked first.
+fn began_at(tuning: &mut Tuning) -> Vec<f64> {
+    let mut source = Bowl::new(&plain);
+    tuning.play(&mut source).unwrap();
+    let point = tuning.state().current().unwrap().begun.deployed.clone().unwrap();
+    assert_eq!(source.asked[0].point, point);
+    point
+}
+
+#[test]
+fn a_task_begins_at_the_given_point_else_at_an_edited_file_s_else_at_the_last_recommendation() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let [back, mut edited, mut without] = [target(), target(), target()];
+    (edited.deployed, without.deployed) = (Some(vec![-60.0, 1.0]), None);
+    let recommended = |tuning: &Tuning| tuning.ended().unwrap().point.clone().unwrap();
+    let mut tuning = open(&target(), &path).unwrap();
+    assert_eq!(began_at(&mut tuning), [-80.0, 0.75]);
+    let mut last = recommended(&tuning);
+    drop(tuning);
+    let given = Some(vec![-40.0, 0.0]);
+    for (target, given, expected) in [
+        (&back, None, None),
+        (&edited, None, edited.deployed.clone()),
+        (&edited, None, None),
+        (&edited, given.clone(), given.clone()),
+        (&edited, given.clone(), given.clone()),
+        (&edited, None, None),
+        (&back, None, back.deployed.clone()),
+    ] {
+        let mut tuning = open(target, &path).unwrap();
+        tuning.next_task(given).unwrap();
+        assert_eq!(began_at(&mut tuning), expected.unwrap_or(last));
+        last = recommended(&tuning);
+    }
+    let mut tuning = open(&without, &path).unwrap();
+    tuning.next_task(None).unwrap();
+    assert_eq!(tuning.state().current().unwrap().begun.deployed, None);
+    let mut tuning = Tuning::open(without.clone(), setup(&without), (None, given.clone()), None).unwrap();
+    assert_eq!(Some(began_at(&mut tuning)), given);
+    last = recommended(&tuning);
+    tuning.next_task(None).unwrap();
+    assert_eq!(began_at(&mut tuning), last);
+}
+
+#[test]
+fn the_point_in_use_stays_within_a_task_and_one_that_breaks_a_limit_begins_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let mut target = target();
+    target.limits = vec![crate::own::Limit { coefficients: vec![1.0, 2.0], at_most: 20.0 }];
+    let given = |point: &[f64]| {
+        let store = Store::open(&path).unwrap();
+        Tuning::open(target.clone(), setup(&target), (None, Some(point.to_vec())), Some(store))
+    };
+    let mut source = Bowl { limit: 2, ..Bowl::new(&plain) };
+    assert!(given(&[-60.0, 1.0]).unwrap().play(&mut source).is_err());
+    assert!(refusal(given(&[-80.0, 0.75])).contains("was p0 = -60 dBm, alpha = 1, and is p0 = -80 dBm"));
+    let edited = Target { deployed: Some(vec![-58.0, 1.0]), ..target.clone() };
+    assert!(refusal(open(&edited, &path)).contains("was p0 = -60 dBm, alpha = 1, and is p0 = -58 dBm"));
+    let mut tuning = given(&[-60.0, 1.0]).unwrap();
+    tuning.play(&mut Bowl::new(&plain)).unwrap();
+    let before = tuning.state().clone();
+    let refused = tuning.next_task(Some(vec![24.0, 1.0])).unwrap_err().to_string();
+    assert!(refused.contains("p0 = 24 dBm, alpha = 1: ") && refused.contains("limits"), "{refused}");
+    assert_eq!(tuning.state(), &before);
+    tuning.next_task(None).unwrap();
 }
 
 #[test]
