@@ -7,6 +7,7 @@ pub mod figures;
 pub mod inspect;
 pub mod page;
 pub mod reproduce;
+pub mod tables;
 pub mod theory;
 pub mod trace;
 pub mod verdict;

@@ -91,3 +91,62 @@ fn every_command_on_a_page_is_one_that_the_program_takes() {
     }
     assert!(refused.is_empty() && checked > 20, "{checked} checked\n{}", refused.join("\n"));
 }
+
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)).unwrap()
+}
+
+/// A page without its generated tables.
+fn prose(text: &str) -> String {
+    let mut parts = text.split("<!-- table: ");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |all, part| all + part.split_once("<!-- end -->").map_or("", |(_, rest)| rest))
+}
+
+#[test]
+fn front_pages_stay_short() {
+    for (name, limit, text) in [
+        ("README.md", 900, page("README.md")),
+        ("results/README.md", 1500, prose(&page("results/README.md"))),
+    ] {
+        let words = text.split_whitespace().count();
+        assert!(words <= limit, "{name} has {words} words, of {limit}");
+    }
+}
+
+/// What a link to a heading calls it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading
+        .trim_start_matches('#')
+        .trim()
+        .to_lowercase()
+        .chars()
+        .filter(kept)
+        .collect::<String>()
+        .replace(' ', "-")
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut files = Vec::new();
+    pages(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let mut broken = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let prose = text.split("```").step_by(2).collect::<Vec<_>>().concat();
+        for link in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { file.clone() } else { file.with_file_name(path) };
+            let found = || {
+                fs::read_to_string(&target).is_ok_and(|page| {
+                    page.lines().any(|line| line.starts_with('#') && anchor(line) == heading)
+                })
+            };
+            if !link.contains("://") && !(target.exists() && (heading.is_empty() || found())) {
+                broken.push(format!("{}: {link}", file.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

@@ -32,7 +32,7 @@ Examples:
   foretune tune p.toml --command './measure {x}'   what your own command measures, described in p.toml
   foretune run rrm --tasks 5                 five tasks of power control with MFT-MES, results in runs/rrm
   foretune hil --port /dev/ttyACM0           base station and radio environment to a board
-  foretune report results                    one page with everything in results/
+  foretune report runs                       one page with everything in runs/
 
 Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
 130 interrupted, with everything finished so far kept (go on with --resume).

@@ -93,6 +93,18 @@ impl Samples {
         samples
     }
 
+    /// Measured values by variant, experiment and task; all variants have the same experiments and tasks.
+    pub fn of(metric: Metric, series: &[&[Vec<f64>]]) -> Self {
+        let experiments = series.first().map_or(0, |one| one.len());
+        let tasks = series.first().and_then(|one| one.first()).map_or(0, Vec::len);
+        let mut values = Vec::with_capacity(series.len() * tasks * experiments);
+        for one in series {
+            values
+                .extend((0..tasks).flat_map(|task| one.iter().map(move |values| values.get(task).copied())));
+        }
+        Self { metric, experiments, tasks, values }
+    }
+
     /// How the values are measured.
     pub fn metric(&self) -> Metric {
         self.metric

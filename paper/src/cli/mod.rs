@@ -4,6 +4,7 @@ mod bench;
 mod inspect;
 mod merge;
 mod reproduce;
+mod tables;
 mod theory;
 mod trace;
 
@@ -19,7 +20,8 @@ use crate::page::MAKER;
 const EXAMPLES: &str = "\
 Examples:
   foretune-paper reproduce fig5 --experiments 20   a figure of the paper, made anew
-  foretune-paper report results                    one page with the figures, and the paper's claims judged
+  foretune-paper report runs/paper                 one page with the figures, and the paper's claims judged
+  foretune-paper tables                            the tables of the documents, from results/
   foretune-paper theory                            the regret bound, as far as it can be checked
   foretune-paper bench                             how fast the optimizer is here
 
@@ -43,6 +45,7 @@ enum Command {
     Trace(trace::TraceArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
+    Tables(tables::TablesArguments),
 }
 
 /// Runs the program.
@@ -59,6 +62,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Command::Trace(arguments) => trace::run(&arguments, out),
         Command::Inspect(arguments) => inspect::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
+        Command::Tables(arguments) => tables::run(&arguments, out),
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct ReproduceArguments {
     /// Budget of a task, instead of the problem's: for a quick look, not for the figures.
     #[arg(long, value_name = "COST")]
     budget: Option<f64>,
-    /// Folder for the studies [default: results/PRESET].
+    /// Folder for the studies [default: runs/PRESET].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Tell how long it would take, and stop there.
@@ -97,7 +97,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
     if arguments.estimate {
         return Ok(());
     }
-    let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(request.preset.name()));
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(request.preset.name()));
     let folders: Vec<PathBuf> = FIGURES.iter().map(|figure| folder.join(figure.name)).collect();
     for (figure, plan) in &plans {
         let study = runner::run_with(

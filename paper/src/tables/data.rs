@@ -1,0 +1,350 @@
+//! `results/`: what the studies behind the documents measured, one number per task.
+//!
+//! `studies.json` says of every study what was run; `GROUP.csv` has a row per experiment and measure, and a column per
+//! task. A study's name is `GROUP/STUDY`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use host_sim::results::stats::Estimate;
+use host_sim::results::{Error, Loaded, Manifest, Metric, Study, TaskSummary};
+
+/// What a study tells of a task, by the names of the columns of `tasks.csv`.
+pub const BEST: &str = "best";
+pub const RECOMMENDED: &str = "recommended";
+pub const MEANWHILE: &str = "meanwhile";
+pub const BELOW: &str = "below";
+pub const WORST: &str = "worst";
+pub const SPENT: &str = "spent";
+
+/// The settings that tell the variants of a study apart; the others follow from its command.
+const SETTINGS: [&str; 3] = ["particles", "beta", "c"];
+
+/// One variant of a study.
+pub type Run<'a> = (&'a str, &'a str);
+
+/// All that `results/` holds.
+#[derive(Debug, Default)]
+pub struct Results {
+    folder: PathBuf,
+    studies: BTreeMap<String, Manifest>,
+    /// Study, variant, measure: experiments, each with its tasks.
+    series: BTreeMap<(String, String, String), Vec<Vec<f64>>>,
+}
+
+/// How a study's values are compared with the optimum: in service by the value itself, unless the paper has a ratio.
+fn metric(manifest: &Manifest) -> Metric {
+    match Metric::of(manifest) {
+        Metric::Regret if in_service(manifest) => Metric::Value,
+        other => other,
+    }
+}
+
+fn in_service(manifest: &Manifest) -> bool {
+    manifest.options.contains_key("deployed")
+}
+
+fn measures(manifest: &Manifest) -> &'static [&'static str] {
+    if in_service(manifest) { &[RECOMMENDED, MEANWHILE, BELOW, WORST, SPENT] } else { &[BEST, RECOMMENDED] }
+}
+
+fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
+    let value = |value| metric.measure(value, row.optimum);
+    match measure {
+        BEST => Some(value(row.best)),
+        RECOMMENDED => Some(value(row.recommended)),
+        MEANWHILE => row.meanwhile.map(value),
+        BELOW => row.below,
+        WORST => row.worst.map(value),
+        _ => Some(row.spent),
+    }
+}
+
+impl Results {
+    /// Reads the folder.
+    ///
+    /// # Errors
+    /// A file that is missing or damaged, with its line.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join("studies.json");
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let studies: BTreeMap<String, Manifest> =
+            serde_json::from_str(&text).map_err(|e| Error::damaged(&path, e.line(), e.to_string()))?;
+        let mut results = Self { folder: folder.to_owned(), studies, series: BTreeMap::new() };
+        let mut groups: Vec<String> = results.studies.keys().map(|name| group(name).to_owned()).collect();
+        groups.dedup();
+        groups.iter().try_for_each(|group| results.read_group(group))?;
+        Ok(results)
+    }
+
+    fn read_group(&mut self, group: &str) -> Result<(), Error> {
+        let path = self.folder.join(format!("{group}.csv"));
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        for (line, row) in text.lines().enumerate().skip(1) {
+            self.read_row(group, row).map_err(|problem| Error::damaged(&path, line + 1, problem))?;
+        }
+        Ok(())
+    }
+
+    fn read_row(&mut self, group: &str, row: &str) -> Result<(), String> {
+        let mut fields = row.split(',');
+        let mut word = || fields.next().unwrap_or_default().to_string();
+        let (study, variant, measure, experiment) = (format!("{group}/{}", word()), word(), word(), word());
+        let values: Result<Vec<f64>, _> = fields.map(str::parse).collect();
+        let values = values.map_err(|error| error.to_string())?;
+        let manifest = self.studies.get(&study).ok_or_else(|| format!("studies.json has no {study}"))?;
+        let series = self.series.entry((study, variant, measure)).or_default();
+        if values.len() != manifest.tasks as usize || experiment != (series.len() + 1).to_string() {
+            return Err(format!("experiments come in order, each with {} tasks", manifest.tasks));
+        }
+        series.push(values);
+        Ok(())
+    }
+
+    /// What was run.
+    ///
+    /// # Errors
+    /// No such study.
+    pub fn manifest(&self, study: &str) -> Result<&Manifest, Error> {
+        self.studies.get(study).ok_or_else(|| Error::refused(&self.folder, format!("has no study {study}")))
+    }
+
+    /// Every experiment of a variant, with the measure in each of its tasks.
+    ///
+    /// # Errors
+    /// No such study, variant or measure.
+    pub fn series(&self, (study, variant): Run<'_>, measure: &str) -> Result<&[Vec<f64>], Error> {
+        let missing = || Error::refused(&self.folder, format!("has no {measure} of {variant} in {study}"));
+        self.series
+            .get(&(study.into(), variant.into(), measure.into()))
+            .map(Vec::as_slice)
+            .ok_or_else(missing)
+    }
+
+    /// The mean over some tasks, experiment by experiment.
+    fn means(&self, run: Run<'_>, measure: &str, tasks: &RangeInclusive<u32>) -> Result<Vec<f64>, Error> {
+        let (first, last) = (*tasks.start() as usize - 1, *tasks.end() as usize);
+        let mean = |values: &Vec<f64>| {
+            let some = values.get(first..last)?;
+            Some(some.iter().sum::<f64>() / some.len() as f64)
+        };
+        let means: Option<Vec<f64>> = self.series(run, measure)?.iter().map(mean).collect();
+        means.ok_or_else(|| Error::refused(&self.folder, format!("{} has no task {last}", run.0)))
+    }
+
+    /// Mean and interval over the experiments.
+    ///
+    /// # Errors
+    /// What is not there.
+    pub fn value(&self, run: Run<'_>, measure: &str, tasks: RangeInclusive<u32>) -> Result<Estimate, Error> {
+        self.estimate(&self.means(run, measure, &tasks)?)
+    }
+
+    /// By how much the first is better than the second, paired over the experiments that both have.
+    ///
+    /// # Errors
+    /// What is not there.
+    pub fn lead(
+        &self,
+        ours: Run<'_>,
+        theirs: Run<'_>,
+        measure: &str,
+        tasks: RangeInclusive<u32>,
+    ) -> Result<Estimate, Error> {
+        Ok(self.compared(ours, theirs, measure, tasks)?.1)
+    }
+
+    /// The second's value over the experiments that both have, and by how much the first is better there.
+    ///
+    /// # Errors
+    /// What is not there.
+    pub fn compared(
+        &self,
+        ours: Run<'_>,
+        theirs: Run<'_>,
+        measure: &str,
+        tasks: RangeInclusive<u32>,
+    ) -> Result<(Estimate, Estimate), Error> {
+        let metric = metric(self.manifest(ours.0)?);
+        let (ours, mut theirs) = (self.means(ours, measure, &tasks)?, self.means(theirs, measure, &tasks)?);
+        theirs.truncate(ours.len());
+        let gains: Vec<f64> = ours.iter().zip(&theirs).map(|(&a, &b)| metric.gain(a, b)).collect();
+        Ok((self.estimate(&theirs)?, self.estimate(&gains)?))
+    }
+
+    fn estimate(&self, values: &[f64]) -> Result<Estimate, Error> {
+        Estimate::of(values).ok_or_else(|| Error::refused(&self.folder, "a study has no experiment"))
+    }
+
+    /// Takes finished studies into a group, in place of those of the same name, and writes the group's files.
+    ///
+    /// # Errors
+    /// A study that cannot be read or is unfinished; a file that cannot be written.
+    pub fn add(&mut self, group: &str, folders: &[PathBuf]) -> Result<(), Error> {
+        for folder in folders {
+            let study = Study::open(folder)?;
+            let Loaded { rows, notes } = study.load()?;
+            if let Some(note) = notes.first() {
+                return Err(Error::refused(folder, note.clone()));
+            }
+            let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+            self.take(format!("{group}/{name}"), study.manifest(), &rows);
+        }
+        self.write(group)
+    }
+
+    fn take(&mut self, study: String, manifest: &Manifest, rows: &[TaskSummary]) {
+        self.series.retain(|(name, ..), _| *name != study);
+        let mut manifest = manifest.clone();
+        for variant in &mut manifest.variants {
+            variant.settings.retain(|name, _| SETTINGS.contains(&name.as_str()));
+        }
+        for measure in measures(&manifest) {
+            for row in rows {
+                let key = manifest.variants[row.variant].key.clone();
+                let series = self.series.entry((study.clone(), key, (*measure).into())).or_default();
+                series.resize_with(series.len().max(row.experiment as usize), Vec::new);
+                let value = measured(row, measure, metric(&manifest)).unwrap_or(f64::NAN);
+                series[row.experiment as usize - 1].push(value);
+            }
+        }
+        self.studies.insert(study, manifest);
+    }
+
+    fn write(&self, group: &str) -> Result<(), Error> {
+        let line = |(name, manifest)| Ok(format!("{name:?}: {}", serde_json::to_string(manifest)?));
+        let lines: Result<Vec<String>, serde_json::Error> = self.studies.iter().map(line).collect();
+        let path = self.folder.join("studies.json");
+        let lines = lines.map_err(|error| Error::refused(&path, error.to_string()))?;
+        fs::write(&path, format!("{{\n{}\n}}\n", lines.join(",\n"))).map_err(Error::io("write", &path))?;
+        let path = self.folder.join(format!("{group}.csv"));
+        fs::write(&path, self.rows(group)).map_err(Error::io("write", &path))
+    }
+
+    fn rows(&self, of: &str) -> String {
+        let ours = || self.studies.iter().filter(|(name, _)| group(name) == of);
+        let tasks = ours().map(|(_, manifest)| manifest.tasks).max().unwrap_or(0);
+        let head: String = (1..=tasks).map(|task| format!(",{task}")).collect();
+        let mut text = format!("study,variant,measure,experiment{head}\n");
+        for (name, manifest) in ours() {
+            for variant in manifest.variants.iter().map(|variant| &variant.key) {
+                for measure in measures(manifest) {
+                    let series = self.series.get(&(name.clone(), variant.clone(), (*measure).into()));
+                    for (i, values) in series.into_iter().flatten().enumerate() {
+                        let values: String = values.iter().map(|&v| format!(",{}", rounded(v))).collect();
+                        let study = &name[of.len() + 1..];
+                        text += &format!("{study},{variant},{measure},{}{values}\n", i + 1);
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+fn group(study: &str) -> &str {
+    study.split('/').next().unwrap_or(study)
+}
+
+/// Six significant digits: no table prints more than four.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_sim::results::{FORMAT, Variant};
+
+    #[test]
+    fn files_are_written_as_they_are_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results");
+        let (results, copy) = (Results::read(&folder).unwrap(), tempfile::tempdir().unwrap());
+        let moved = Results { folder: copy.path().into(), ..Results::read(&folder).unwrap() };
+        for name in results.studies.keys().map(|name| group(name)) {
+            moved.write(name).unwrap();
+        }
+        for file in fs::read_dir(copy.path()).unwrap().map(|file| file.unwrap().file_name()) {
+            let [is, was] = [copy.path(), &folder].map(|folder| fs::read(folder.join(&file)).unwrap());
+            assert!(is == was, "{}", file.display());
+        }
+    }
+
+    fn manifest(problem: &str, deployed: bool) -> Manifest {
+        let settings = [("beta".to_string(), 1.0.into()), ("candidates".to_string(), 128.into())].into();
+        let options = deployed.then(|| ("deployed".to_string(), "default".into())).into_iter().collect();
+        Manifest {
+            format: FORMAT,
+            study: "run".into(),
+            preset: "default".into(),
+            problem: problem.into(),
+            options,
+            seed: 7,
+            version: "0".into(),
+            command: "foretune run".into(),
+            experiments: 2,
+            tasks: 1,
+            variants: vec![Variant { key: "a".into(), label: "A".into(), method: "a".into(), settings }],
+        }
+    }
+
+    fn row(experiment: u32, best: f64) -> TaskSummary {
+        TaskSummary {
+            variant: 0,
+            experiment,
+            task: 1,
+            queries: 1,
+            spent: 10.0,
+            best,
+            recommended: best - 1.0,
+            optimum: 4.0,
+            mean_tried: None,
+            meanwhile: Some(best - 2.0),
+            below: Some(0.5),
+            worst: Some(0.0),
+            deployed: None,
+        }
+    }
+
+    #[test]
+    fn a_study_is_measured_as_its_problem_says_and_keeps_what_sets_variants_apart() {
+        let mut results = Results::default();
+        for (name, problem, deployed) in
+            [("regret", "gas", false), ("ratio", "rrm", true), ("value", "gas", true)]
+        {
+            results.take(format!("g/{name}"), &manifest(problem, deployed), &[row(1, 3.0), row(2, 4.0)]);
+        }
+        let series = |study, measure| results.series((study, "a"), measure).unwrap().concat();
+        assert_eq!(series("g/regret", RECOMMENDED), [2.0, 1.0]);
+        assert_eq!(series("g/ratio", MEANWHILE), [0.25, 0.5]);
+        assert_eq!(series("g/value", RECOMMENDED), [2.0, 3.0]);
+        assert_eq!(series("g/value", SPENT), [10.0, 10.0]);
+        assert!(results.series(("g/regret", "a"), MEANWHILE).is_err());
+        let settings = &results.manifest("g/regret").unwrap().variants[0].settings;
+        assert_eq!(settings.keys().collect::<Vec<_>>(), ["beta"]);
+        let lead = results.lead(("g/ratio", "a"), ("g/ratio", "a"), RECOMMENDED, 1..=1).unwrap();
+        assert_eq!((lead.n, lead.mean), (2, 0.0));
+        assert!(results.value(("g/regret", "a"), BEST, 2..=2).unwrap_err().to_string().contains("no task 2"));
+    }
+
+    #[test]
+    fn a_damaged_row_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut results = Results { folder: folder.path().into(), ..Results::default() };
+        results.take("g/s".into(), &manifest("gas", false), &[row(1, 3.0), row(2, 4.0)]);
+        results.write("g").unwrap();
+        let (path, text) = (folder.path().join("g.csv"), results.rows("g"));
+        for (from, to, words) in [
+            ("best,2,0", "best,3,0", "in order"),
+            ("1,1\n", "1,x\n", "invalid float"),
+            ("s,a,best,1", "t,a,best,1", "has no g/t"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            fs::write(&path, text.replacen(from, to, 1)).unwrap();
+            let error = Results::read(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("g.csv, line ") && error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The default preset: against other methods, over tasks, and part by part.
+
+use std::ops::RangeInclusive;
+
+use super::data::{BEST, MEANWHILE, RECOMMENDED, Results, Run};
+use super::table::{Table, against, difference, mean, short};
+use super::{Error, Made};
+
+pub(super) const OURS: &str = "mft-mes";
+const ALONE: &str = "mf-mes-ten";
+
+/// The methods of the tables, in their order.
+const METHODS: [(&str, &str); 10] = [
+    ("random", "random search"),
+    ("random-cheapest", "random, cheapest fidelity"),
+    ("lattice", "low-discrepancy search"),
+    ("kept", "first recommendation kept"),
+    ("hill-climbing", "hill climbing"),
+    ("mf-mes", "MF-MES, one particle"),
+    (ALONE, "no transfer, ten particles"),
+    ("warm-start", "points carried only"),
+    ("continual", "Continual (β = 0)"),
+    (OURS, "**MFT-MES**"),
+];
+
+/// Methods without a model.
+const SIMPLE: [&str; 4] = ["random-cheapest", "lattice", "kept", "hill-climbing"];
+
+const FAMILIES: [(&str, &str); 8] = [
+    ("hartmann6", "Hartmann-6"),
+    ("gas", "gas source"),
+    ("rrm", "radio, share"),
+    ("forrester", "Forrester"),
+    ("branin", "Branin"),
+    ("himmelblau", "Himmelblau"),
+    ("rosenbrock", "Rosenbrock"),
+    ("levy", "Levy"),
+];
+const LATE: RangeInclusive<u32> = 6..=10;
+
+fn name(method: &str) -> &'static str {
+    METHODS.iter().find(|(key, _)| *key == method).map_or("", |(_, name)| name)
+}
+
+/// Families by methods; a method that was not run everywhere is left out.
+fn by_family(results: &Results, measure: &str) -> Made {
+    let methods = || METHODS.iter().rev().filter(|(key, _)| *key != "lattice");
+    let mut table = Table::new(["family"].into_iter().chain(methods().map(|(_, name)| *name)));
+    for (family, title) in FAMILIES {
+        let study = format!("families/{family}");
+        let cell =
+            |(method, _): &(&str, _)| opponent(results, (&study, OURS), (&study, method), measure, LATE);
+        let cells: Result<Vec<String>, Error> = methods().map(cell).collect();
+        table.push([title.to_string()].into_iter().chain(cells?));
+    }
+    Ok(table)
+}
+
+/// An opponent's mean, marked by how it compares with ours.
+fn opponent(
+    results: &Results,
+    ours: Run<'_>,
+    theirs: Run<'_>,
+    measure: &str,
+    tasks: RangeInclusive<u32>,
+) -> Result<String, Error> {
+    let (value, lead) = results.compared(ours, theirs, measure, tasks)?;
+    let text = short(value.mean);
+    Ok(if ours == theirs { text } else { against(text, lead) })
+}
+
+pub(super) fn families(results: &Results) -> Made {
+    by_family(results, RECOMMENDED)
+}
+
+pub(super) fn families_best(results: &Results) -> Made {
+    by_family(results, BEST)
+}
+
+/// What is recommended in the first task, and in later ones where parameters alone are carried.
+pub(super) fn families_more(results: &Results) -> Made {
+    let mut table = Table::new([
+        "family",
+        "task 1: MFT-MES",
+        "random search",
+        "parameters alone carried: MFT-MES",
+        "Continual",
+        "no transfer",
+    ]);
+    for (family, title) in FAMILIES {
+        let (all, alone) = (format!("families/{family}"), format!("families-parameters/{family}"));
+        let first = |theirs| opponent(results, (&all, OURS), (&all, theirs), RECOMMENDED, 1..=1);
+        let later = |theirs| opponent(results, (&alone, OURS), theirs, RECOMMENDED, LATE);
+        let cells = [
+            first(OURS)?,
+            first("random")?,
+            later((&alone, OURS))?,
+            later((&alone, "continual"))?,
+            later((&all, ALONE))?,
+        ];
+        table.push([title.to_string()].into_iter().chain(cells));
+    }
+    Ok(table)
+}
+
+/// Studies of the default preset, and the tasks that are looked at.
+const PROBLEMS: [(&str, &str, RangeInclusive<u32>); 5] = [
+    ("default/hartmann6", "Hartmann-6, tasks 6 to 10", LATE),
+    ("default/gas", "gas source, tasks 13 to 17", 13..=17),
+    ("default/rrm", "radio, tasks 31 to 40", 31..=40),
+    ("default/rrm-antennas-32", "32 antennas, tasks 6 to 10", LATE),
+    ("default/rrm-stations-3", "three stations, tasks 6 to 10", LATE),
+];
+
+pub(super) fn problems(results: &Results) -> Made {
+    let mut table =
+        Table::new(["recommended"].into_iter().chain(PROBLEMS.iter().map(|(_, title, _)| *title)));
+    for (method, title) in METHODS {
+        let cell = |(study, _, tasks): &(&str, _, RangeInclusive<u32>)| {
+            let ran = results.manifest(study)?.variants.iter().any(|variant| variant.key == method);
+            if !ran {
+                return Ok(String::new());
+            }
+            let (value, lead) =
+                results.compared((study, OURS), (study, method), RECOMMENDED, tasks.clone())?;
+            Ok(if method == OURS { mean(value) } else { against(mean(value), lead) })
+        };
+        let cells: Result<Vec<String>, Error> = PROBLEMS.iter().map(cell).collect();
+        table.push([title.to_string()].into_iter().chain(cells?));
+    }
+    Ok(table)
+}
+
+/// Foretune, the best method without a model, and random search.
+pub(super) fn works(results: &Results) -> Made {
+    let mut table = Table::new(["", "Foretune", "best simple alternative", "random search"]);
+    let rows = [
+        ("Hartmann-6, regret", "default/hartmann6", LATE),
+        ("gas source, regret", "default/gas", 13..=17),
+        ("radio, share of the optimum", "default/rrm", 31..=40),
+        ("Levy, where the model is wrong: regret", "families/levy", LATE),
+    ];
+    let service = "live/radio-05";
+    let (ours, theirs) = ((service, OURS), (service, "hill-climbing"));
+    table.push([
+        "radio in service, share that users get while it tunes".to_string(),
+        short(results.value(ours, MEANWHILE, 1..=10)?.mean),
+        format!("hill climbing {}", opponent(results, ours, theirs, MEANWHILE, 1..=10)?),
+        String::new(),
+    ]);
+    for (title, study, tasks) in rows {
+        let run = |method| opponent(results, (study, OURS), (study, method), RECOMMENDED, tasks.clone());
+        let simple = best(results, study, tasks.clone())?;
+        let theirs = format!("{} {}", name(simple), run(simple)?);
+        table.push([title.to_string(), run(OURS)?, theirs, run("random")?]);
+    }
+    Ok(table)
+}
+
+/// The simple method that is furthest ahead of random search.
+fn best(results: &Results, study: &str, tasks: RangeInclusive<u32>) -> Result<&'static str, Error> {
+    let mut found = ("random", 0.0);
+    for method in SIMPLE {
+        if !results.manifest(study)?.variants.iter().any(|variant| variant.key == method) {
+            continue;
+        }
+        let lead = results.lead((study, method), (study, "random"), RECOMMENDED, tasks.clone())?.mean;
+        if lead > found.1 {
+            found = (method, lead);
+        }
+    }
+    Ok(found.0)
+}
+
+/// A task to which nothing that was carried applies.
+pub(super) fn changed_task(results: &Results) -> Made {
+    let mut table = Table::new(["regret on task 6", "best tried", "recommended"]);
+    let runs = [("default/hartmann6-changed", OURS), ("default/hartmann6-changed-fresh", OURS)];
+    for (run, title) in runs.into_iter().zip(["all that was carried", "a fresh start"]) {
+        let value = |measure| Ok::<_, Error>(mean(results.value(run, measure, 6..=6)?));
+        table.push([title.to_string(), value(BEST)?, value(RECOMMENDED)?]);
+    }
+    let lost = |measure| Ok::<_, Error>(difference(results.lead(runs[1], runs[0], measure, 6..=6)?));
+    table.push(["lost by carrying".to_string(), lost(BEST)?, lost(RECOMMENDED)?]);
+    Ok(table)
+}
+
+const PARTS: [(&str, &str); 15] = [
+    ("nothing-carried", "nothing carried"),
+    ("no-points-carried", "no points carried"),
+    ("no-particles-carried", "no particles carried"),
+    ("no-transfer-term", "no transfer term"),
+    ("transfer-term-without-limit", "transfer term without its limit"),
+    ("information-paper", "cheap information not discounted"),
+    ("no-part-without-memory", "no share before memory"),
+    ("not-measured-again", "carried points not measured again"),
+    ("no-values-remembered", "no values remembered"),
+    ("first-prior-left-out", "no share of the first prior"),
+    ("learning-at-the-end-only", "learning at the end only"),
+    ("running-scale", "scale of all observations so far"),
+    ("nothing-kept-for-measuring", "nothing kept to measure what is recommended"),
+    ("recommended-anywhere", "recommended anywhere"),
+    ("recommended-among-all-tried", "recommended among all points tried"),
+];
+
+/// What it costs to change one part of the preset; above 0 the change is for the worse.
+pub(super) fn parts(results: &Results) -> Made {
+    let problems = [("hartmann6", LATE), ("gas", 13..=17), ("rrm", 8..=12)];
+    let study = |problem: &str, part: &str| format!("parts-{problem}/{part}");
+    let mut table = Table::new(["changed", "with", "Hartmann-6", "gas source", "radio, share"]);
+    let own = |(problem, tasks): &(&str, RangeInclusive<u32>)| {
+        Ok(mean(results.value((&study(problem, "preset"), OURS), RECOMMENDED, tasks.clone())?))
+    };
+    let cells: Result<Vec<String>, Error> = problems.iter().map(own).collect();
+    table.push(["nothing: its own values".into(), String::new()].into_iter().chain(cells?));
+    for (part, title) in PARTS {
+        let cost = |(problem, tasks): &(&str, RangeInclusive<u32>)| {
+            let (preset, changed) = (study(problem, "preset"), study(problem, part));
+            if results.manifest(&changed).is_err() {
+                return Ok(String::new());
+            }
+            let lead = results.lead((&preset, OURS), (&changed, OURS), RECOMMENDED, tasks.clone())?;
+            Ok(difference(lead))
+        };
+        let cells: Result<Vec<String>, Error> = problems.iter().map(cost).collect();
+        let with = super::deep::set(results.manifest(&study("gas", part))?);
+        table.push([title.to_string(), with].into_iter().chain(cells?));
+    }
+    Ok(table)
+}

@@ -1,0 +1,139 @@
+//! The tables of the documents, made of `results/`.
+//!
+//! A document has a table between `<!-- table: NAME -->` and `<!-- end -->`. Differences are paired over experiments;
+//! *significant* means that their 90 % interval does not contain 0.
+
+mod claims;
+mod data;
+mod default;
+mod deep;
+mod service;
+mod table;
+
+use std::path::Path;
+
+use host_sim::results::Error;
+
+pub use claims::summary;
+pub use data::Results;
+pub use table::Table;
+
+type Made = Result<Table, Error>;
+
+/// Every table by its name.
+pub const TABLES: &[(&str, fn(&Results) -> Made)] = &[
+    ("works", default::works),
+    ("families", default::families),
+    ("families-best", default::families_best),
+    ("families-more", default::families_more),
+    ("problems", default::problems),
+    ("changed-task", default::changed_task),
+    ("parts", default::parts),
+    ("service", service::service),
+    ("deep", deep::deep),
+    ("deep-parts", deep::parts),
+    ("interpretations", deep::interpretations),
+    ("weights", deep::weights),
+    ("claims", claims::claims),
+    ("findings", claims::findings),
+];
+
+/// The table of this name.
+///
+/// # Errors
+/// No such table; results that it needs and that are not there.
+pub fn named(name: &str, results: &Results) -> Made {
+    let made = TABLES.iter().find(|(known, _)| *known == name).map(|(_, make)| make(results));
+    made.unwrap_or_else(|| {
+        let names: Vec<&str> = TABLES.iter().map(|(name, _)| *name).collect();
+        Err(Error::refused(Path::new(name), format!("is no table: there are {}", names.join(", "))))
+    })
+}
+
+const BEGIN: &str = "<!-- table: ";
+const END: &str = "<!-- end -->";
+
+/// The document with its tables made anew.
+///
+/// # Errors
+/// An unknown table, or one without its end; results that are not there.
+pub fn renewed(text: &str, path: &Path, results: &Results) -> Result<String, Error> {
+    let mut parts = text.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let unfinished = || Error::refused(path, format!("a table's `{BEGIN}NAME -->` lacks its `{END}`"));
+        let (name, rest) = part.split_once(" -->").ok_or_else(unfinished)?;
+        let (_, rest) = rest.split_once(END).ok_or_else(unfinished)?;
+        out += &format!("{BEGIN}{name} -->\n{}{END}{rest}", named(name, results)?);
+    }
+    Ok(out)
+}
+
+/// Refuses a document whose tables are not those of the results.
+///
+/// # Errors
+/// The first line that differs.
+pub fn check(text: &str, path: &Path, results: &Results) -> Result<(), Error> {
+    let right = renewed(text, path, results)?;
+    let differs = text.lines().zip(right.lines()).position(|(is, should)| is != should);
+    match differs {
+        Some(line) => {
+            let should = right.lines().nth(line).unwrap_or_default();
+            Err(Error::damaged(path, line + 1, format!("the results say `{should}`: renew it with --write")))
+        }
+        None if text == right => Ok(()),
+        None => Err(Error::refused(path, "a table is shorter or longer: renew it with --write")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    fn results() -> Results {
+        Results::read(&root().join("results")).unwrap()
+    }
+
+    const DOCUMENTS: [&str; 3] = ["README.md", "results/README.md", "docs/guide/reproduce.md"];
+
+    #[test]
+    fn the_tables_of_the_documents_are_those_of_the_results() {
+        let (results, mut shown) = (results(), String::new());
+        for document in DOCUMENTS {
+            let path = root().join(document);
+            let text = fs::read_to_string(&path).unwrap();
+            check(&text, &path, &results).unwrap_or_else(|error| panic!("{error}"));
+            shown += &text;
+        }
+        for (name, _) in TABLES {
+            assert!(
+                *name == "findings" || shown.contains(&format!("{BEGIN}{name} -->")),
+                "{name} is nowhere"
+            );
+        }
+        assert!(shown.contains(&summary(&results).unwrap()), "{}", summary(&results).unwrap());
+    }
+
+    #[test]
+    fn an_altered_cell_a_missing_end_and_an_unknown_table_are_refused() {
+        let results = results();
+        let of = |table: &str| format!("# T\n\n{BEGIN}changed-task -->\n{table}{END}\n\nText.\n");
+        let right = of(&named("changed-task", &results).unwrap().to_string());
+        let refused = |text: &str| check(text, Path::new("d.md"), &results).unwrap_err().to_string();
+        assert!(check(&right, Path::new("d.md"), &results).is_ok());
+        assert!(
+            refused(&right.replacen("0.608", "0.607", 1)).contains("line 6: the results say `| all that")
+        );
+        assert!(refused(&of("")).contains("--write"));
+        assert!(refused(&right.replace(END, "")).contains("lacks its"));
+        assert!(refused(&right.replace("changed-task", "changed")).contains("there are works, families"));
+        assert_eq!(renewed(&of(""), Path::new("d.md"), &results).unwrap(), right);
+    }
+}
