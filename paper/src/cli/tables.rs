@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::tables::{Results, TABLES, check, named, renewed};
 use host_sim::error::Error;
 use host_sim::results;
-use crate::tables::{Results, TABLES, check, named, renewed};
 
 /// Print the tables of the documents from the results, compare documents with them, or renew them.
 #[derive(Debug, Args)]
