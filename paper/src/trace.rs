@@ -9,7 +9,7 @@
 //!
 //! Tasks and fidelities count from 1, rounds from 0. `HEX` are the bits of an `f32` as eight hexadecimal digits: `x` in
 //! the unit cube, `y` as the optimizer was told, mean and deviation of the recommendation. `KIND` is `initial`,
-//! `carried` or `search`; `STOP` is `budget`, `capacity`, `exhausted`, `failures` or `requested`.
+//! `carried` or `search`; `STOP` is `budget`, `capacity`, `exhausted`, `tolerance` or `requested`.
 //!
 //! The digest is the CRC-32 (IEEE) of all events so far as little-endian 32-bit words: of a query its task, round, kind
 //! (0, 1, 2 in the order above), fidelity from 0, the bits of `x` and of `y`; of an end its task, `ffffffff`, the bits
