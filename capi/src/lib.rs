@@ -15,9 +15,6 @@ extern crate std;
 mod calls;
 mod convert;
 mod error;
-#[doc(hidden)]
-#[cfg(any(test, feature = "fuzz"))]
-pub mod fuzz;
 mod memory;
 mod panic;
 mod pointer;

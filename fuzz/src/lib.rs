@@ -11,10 +11,10 @@
 //! | [`capi`] | calls of the functions for C, with any arguments | what is refused changes nothing; queries are sound |
 //! | [`settings`] | a TOML file | settings that the core accepts and that read back, or an error in one line |
 //!
-//! They run in two ways: [`mutate`] feeds a fixed number of inputs as an ordinary test (`cargo test`, so that continuous
-//! integration needs nothing special; `FUZZ_INPUTS=100000 cargo test --release` for more), and libFuzzer looks for new
-//! paths (`cargo +nightly fuzz run --features libfuzzer <target>`). Inputs that once failed lie in `findings/<target>/`
-//! and are run first, always.
+//! They run in two ways: [`mutate`] feeds a fixed number of inputs as an ordinary test (`cargo test -p foretune-fuzz`, so that
+//! continuous integration needs nothing special; `FUZZ_INPUTS=100000 cargo test --release -p foretune-fuzz` for more), and
+//! libFuzzer looks for new paths (`cargo xtask fuzz <target>`). Inputs that once failed lie in `findings/<target>/` and are run
+//! first, always.
 
 pub mod capi;
 pub mod case;
@@ -26,3 +26,46 @@ pub mod seal;
 pub mod settings;
 pub mod snapshot;
 pub mod storage;
+
+/// A fuzz target.
+#[derive(Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    run: fn(&[u8]),
+    /// Inputs to start from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Inputs of the fixed test.
+    pub inputs: u64,
+}
+
+impl Target {
+    /// Runs one input.
+    pub fn run(&self, bytes: &[u8]) {
+        (self.run)(bytes);
+    }
+}
+
+/// All targets.
+pub const TARGETS: [Target; 8] = [
+    Target { name: "optimizer", run: optimizer::run, seeds: optimizer::seeds, inputs: 15_000 },
+    Target { name: "snapshot", run: snapshot::run, seeds: snapshot::seeds, inputs: 10_000 },
+    Target { name: "storage", run: storage::run, seeds: optimizer::seeds, inputs: 30_000 },
+    Target { name: "link", run: link::run, seeds: link::seeds, inputs: 50_000 },
+    Target { name: "seal", run: seal::run, seeds: seal::seeds, inputs: 5_000 },
+    Target { name: "inspect", run: inspect::run, seeds: inspect::seeds, inputs: 40_000 },
+    Target { name: "settings", run: settings::run, seeds: settings::seeds, inputs: 4_000 },
+    Target { name: "capi", run: capi::run, seeds: capi::seeds, inputs: 5_000 },
+];
+
+/// The target of that name.
+pub fn find(name: &str) -> &'static Target {
+    const ALL: &[Target] = &TARGETS;
+    ALL.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("no target is called `{name}`"))
+}
+
+/// The target that `FUZZ_TARGET` names.
+pub fn chosen() -> &'static Target {
+    static CHOSEN: std::sync::OnceLock<&Target> = std::sync::OnceLock::new();
+    CHOSEN.get_or_init(|| find(&std::env::var("FUZZ_TARGET").expect("FUZZ_TARGET names a target")))
+}

@@ -17,11 +17,6 @@ const CALLS: usize = 80;
 type Flash = SimFlash<1, 16, SECTOR>;
 type Sim = Store<Flash, RECORD>;
 
-/// Seeds: calls of all kinds.
-pub fn seeds() -> Vec<Vec<u8>> {
-    crate::optimizer::seeds()
-}
-
 /// Runs an input.
 pub fn run(bytes: &[u8]) {
     let _ = play(&mut Unstructured::new(bytes));

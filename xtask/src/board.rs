@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::Error;
+use crate::error::{Error, fail};
 use crate::shell::{run, target_dir};
 use crate::tools::Tools;
 
@@ -19,16 +19,11 @@ pub fn list() {
             Silicon::Emulated => "emulated; every test run tries it",
             Silicon::Never => "built and its memory map checked, but never run on silicon",
         };
-        println!("{:<14} {}: {}; {}", board.name, board.title, board.programs.join(", "), tried);
+        println!("{:<14} {}: {}; {tried}", board.name, board.title, board.programs.join(", "));
         let DataFlash { sector, word, ecc } = board.flash;
         let ecc = if ecc { "with ECC" } else { "no ECC" };
-        println!(
-            "{:14} {}; {}; data flash: sectors of {} KB, words of {word} bytes, {ecc}",
-            "",
-            board.chip,
-            board.target,
-            sector / 1024
-        );
+        let flash = format!("sectors of {} KB, words of {word} bytes, {ecc}", sector / 1024);
+        println!("{:14} {}; {}; data flash: {flash}", "", board.chip, board.target);
     }
 }
 
@@ -42,6 +37,11 @@ pub fn probed() -> impl Iterator<Item = &'static Board> {
     BOARDS.iter().filter(|board| board.machine().is_none())
 }
 
+/// The boards that QEMU emulates.
+pub fn emulated() -> impl Iterator<Item = &'static Board> {
+    BOARDS.iter().filter(|board| board.machine().is_some())
+}
+
 /// The board of that name.
 pub fn find(name: &str) -> Result<&'static Board, Error> {
     let known = || names().collect::<Vec<_>>().join(", ");
@@ -49,8 +49,21 @@ pub fn find(name: &str) -> Result<&'static Board, Error> {
     found.ok_or_else(|| Error::failed(format!("no board is called `{name}`; there are {}", known())))
 }
 
+/// Cargo's profile of everything that is built for a board.
+pub const PROFILE: &str = "firmware";
+
+/// What speed is worth in the deep profile; `Cargo.toml` says why. All else stays as it is, so that drivers and libraries
+/// are compiled once.
+const FAST_CORE: [&str; 2] = ["--config", "profile.firmware.package.foretune-core.opt-level=2"];
+
+fn is_fast(program: &str) -> bool {
+    program.contains("deep")
+}
+
 /// Where the build looks for a device's key.
 const KEY: &str = "FORETUNE_KEY";
+/// Where it looks for the number of learning steps.
+const STEPS: &str = "FORETUNE_STEPS";
 
 /// What a program can be built with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,8 +81,9 @@ impl Variant {
     }
 
     fn name_of(&self, program: &str) -> String {
+        let steps = self.steps.map(|steps| format!("-{steps}")).unwrap_or_default();
         let key = if self.key.is_some() { "-key" } else { "" };
-        format!("{program}{key}")
+        format!("{program}{steps}{key}")
     }
 }
 
@@ -81,50 +95,61 @@ impl Board {
 
     /// The same, not as usual.
     pub fn build_with(&self, tools: &Tools, program: &str, variant: &Variant) -> Result<PathBuf, Error> {
-        if !self.programs.contains(&program) {
-            let fitting = self.programs.join(", ");
-            return Err(Error::failed(format!(
-                "no program `{program}` for {}; there are {fitting}",
-                self.name
-            )));
-        }
-        let toolchain = tools.board_toolchain(self.target)?;
-        let mut cargo = toolchain.cargo("build");
-        let profile = profile(program);
-        cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
-        cargo.args(["--bin", program]).env_remove("FORETUNE_STEPS").env_remove(KEY);
-        cargo.envs(variant.steps.map(|steps| ("FORETUNE_STEPS", steps.to_string())));
-        if let Some(key) = &variant.key {
-            cargo.args(["--features", "key"]).env(KEY, key);
-        }
-        run(&mut cargo)?;
-        // Cargo builds all boards into one place, so this one's is put aside before the next board's comes.
-        let built = toolchain.output().join(profile).join(program);
-        let kept = target_dir().join("boards").join(self.name).join(variant.name_of(program));
-        std::fs::create_dir_all(kept.parent().expect("a folder"))?;
-        std::fs::copy(built, &kept)?;
-        Ok(kept)
+        Ok(self.build_all(tools, &[program], variant)?.remove(0))
     }
 
-    /// Builds an example of the firmware with one of Cargo's profiles; returns where its ELF file lies.
-    pub fn build_example(&self, tools: &Tools, example: &str, profile: &str) -> Result<PathBuf, Error> {
-        self.build_example_with(tools, example, profile, &[])
-    }
-
-    /// The same, with further features.
-    pub fn build_example_with(
+    /// Builds several programs at a time; what was built before in this run is not looked at again.
+    pub fn build_all(
         &self,
         tools: &Tools,
-        example: &str,
-        profile: &str,
-        features: &[&str],
-    ) -> Result<PathBuf, Error> {
+        programs: &[&str],
+        variant: &Variant,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let folder = target_dir().join("boards").join(self.name);
+        let kept = |program: &str| folder.join(variant.name_of(program));
+        for fast in [false, true] {
+            let wanted =
+                |program: &&str| is_fast(program) == fast && !tools.has_built(&kept(program), variant);
+            let wanted: Vec<_> = programs.iter().copied().filter(wanted).collect();
+            if let Some(program) = wanted.iter().find(|program| !self.programs.contains(program)) {
+                let fitting = self.programs.join(", ");
+                fail!("no program `{program}` for {}; there are {fitting}", self.name);
+            }
+            if wanted.is_empty() {
+                continue;
+            }
+            let toolchain = tools.board_toolchain(self.target)?;
+            let mut cargo = toolchain.cargo("build");
+            cargo.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", self.name]);
+            cargo
+                .args(wanted.iter().flat_map(|program| ["--bin", program]))
+                .env_remove(STEPS)
+                .env_remove(KEY);
+            cargo.args(FAST_CORE.iter().filter(|_| fast));
+            cargo.envs(variant.steps.map(|steps| (STEPS, steps.to_string())));
+            if let Some(key) = &variant.key {
+                cargo.args(["--features", "key"]).env(KEY, key);
+            }
+            run(&mut cargo)?;
+            // Cargo builds all boards into one place, so this one's are put aside before the next board's come.
+            std::fs::create_dir_all(&folder)?;
+            for program in wanted {
+                std::fs::copy(toolchain.output().join(PROFILE).join(program), kept(program))?;
+                tools.note_built(kept(program), variant);
+            }
+        }
+        Ok(programs.iter().map(|program| kept(program)).collect())
+    }
+
+    /// Builds an example of the firmware with further features; returns where its ELF file lies.
+    pub fn build_example(&self, tools: &Tools, example: &str, features: &[&str]) -> Result<PathBuf, Error> {
         let toolchain = tools.board_toolchain(self.target)?;
         let mut cargo = toolchain.cargo("build");
-        cargo.args(["--package", "foretune-firmware", "--profile", profile, "--features", self.name]);
+        cargo.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", self.name]);
         cargo.args(features.iter().flat_map(|feature| ["--features", feature]));
+        cargo.args(FAST_CORE.iter().filter(|_| is_fast(example)));
         run(cargo.args(["--example", example]))?;
-        Ok(toolchain.output().join(profile).join("examples").join(example))
+        Ok(toolchain.output().join(PROFILE).join("examples").join(example))
     }
 
     /// QEMU's name for it, when there is one.
@@ -134,17 +159,6 @@ impl Board {
             Reach::Probed(_) => None,
         }
     }
-}
-
-/// Cargo's profile for a program: `Cargo.toml` says why there are two. Whatever is not large takes the same one, so that a
-/// board's drivers are compiled once.
-fn profile(program: &str) -> &'static str {
-    if program == "deep" { "firmware" } else { "firmware-small" }
-}
-
-/// The boards that QEMU emulates.
-pub fn emulated() -> impl Iterator<Item = &'static Board> {
-    BOARDS.iter().filter(|board| board.machine().is_some())
 }
 
 #[cfg(test)]
@@ -163,19 +177,12 @@ mod tests {
             assert!(manifest.contains(&format!("\n{name} = [")), "{name}: no feature in firmware/Cargo.toml");
             let module = board.layout.split('/').nth(2).unwrap();
             assert!(modules.contains(&format!("pub mod {module};")), "{name}: not in src/boards/mod.rs");
-            assert!(readme.contains(&format!("| `{name}` |")), "{name}: no row in firmware/README.md");
             assert!(config.contains(board.target), "{name}: no linker for its target in .cargo/config.toml");
-        }
-    }
-
-    #[test]
-    fn what_has_not_run_on_silicon_says_so() {
-        let readme = std::fs::read_to_string(root().join("firmware/README.md")).unwrap();
-        for board in BOARDS {
-            let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", board.name))).unwrap();
+            let row = readme.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("{name}: no row in firmware/README.md"));
             let never = board.silicon == Silicon::Never;
             assert_eq!(row.contains("never on silicon"), never, "{row}");
-            assert_eq!(board.machine().is_none(), never, "{}", board.name);
+            assert_eq!(board.machine().is_none(), never, "{name}");
         }
     }
 

@@ -6,19 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::board::{self, V7, V8, find};
+use crate::board::{PROFILE, V7, V8, find};
 use crate::elf::Elf;
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::qemu;
-use crate::shell::{cargo, read, root, run, target_dir};
+use crate::shell::{host_built, read, root, run, target_dir};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// Targets that a release is made for.
 pub const TARGETS: [&str; 2] = [V7, V8];
 
-/// Cargo's profile of the library: that of the compact firmware, so that both can be compared.
-const PROFILE: &str = "firmware-small";
 const LIBRARY: &str = "libforetune_c.a";
 /// What Rust's standard library wants of this host.
 const NATIVE: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
@@ -62,12 +60,12 @@ fn release_with(tools: &Tools, target: &'static str) -> Result<PathBuf, Error> {
 /// The step: from C, from C++ and on a bare board, the queries are those of the Rust library.
 pub fn check(tools: &Tools) -> Verdict {
     let expected = reference()?;
-    let library = host_library()?;
+    let library = host_built(LIBRARY)?;
     for (compiler, standard) in [("cc", &["-std=c11"][..]), ("c++", &["-std=c++17", "-x", "c++"])] {
         same(compiler, &expected, &on_host(tools, compiler, standard, &library)?)?;
     }
     let elf = on_board(tools, &["tune.c", "sizes.c", "board/main.c"], "main")?;
-    let said = qemu::output(tools, find("mps2-an386")?, &elf, 300, &[])?;
+    let said = qemu::output(&tools.qemu()?, find("mps2-an386")?, &elf, 300, &[])?;
     same("the board", &format!("{expected}\ntwo resets"), &said)?;
     let [c, rust] = flash(tools)?;
     Ok(format!("flash of the minimal program: {c} bytes in C, {rust} in Rust"))
@@ -75,21 +73,13 @@ pub fn check(tools: &Tools) -> Verdict {
 
 fn same(what: &str, expected: &str, said: &str) -> Result<(), Error> {
     println!("{what}:\n{said}");
-    match said == expected {
-        true => Ok(()),
-        false => Err(Error::failed(format!("{what} says\n{said}\nbut the Rust library\n{expected}"))),
-    }
+    ensure!(said == expected, "{what} says\n{said}\nbut the Rust library\n{expected}");
+    Ok(())
 }
 
 fn reference() -> Result<String, Error> {
-    let mut reference = cargo();
-    reference.args(["run", "--quiet", "--package", "foretune-c", "--example", "reference"]);
+    let mut reference = Command::new(host_built("examples/reference")?);
     read(&mut reference).ok_or_else(|| Error::failed("the reference did not run"))
-}
-
-fn host_library() -> Result<PathBuf, Error> {
-    run(cargo().arg("rustc").args(KIND))?;
-    Ok(target_dir().join("debug").join(LIBRARY))
 }
 
 fn examples() -> PathBuf {
@@ -131,25 +121,13 @@ const MORE_FLASH: u64 = 4096;
 pub fn flash(tools: &Tools) -> Result<[u64; 2], Error> {
     let board = find("mps2-an386")?;
     let c = on_board(tools, &["minimal.c"], "minimal")?;
-    let said = qemu::output(tools, board, &c, 300, &[])?;
-    if said.lines().filter(|line| line.contains("found")).count() != 2 {
-        return Err(Error::failed(format!("the minimal program in C: {said}")));
-    }
-    let rust = board.build_example(tools, "minimal", PROFILE)?;
-    let loaded = |elf: &Path| -> Result<u64, Error> {
-        Ok(Elf::read(elf)?.loads.iter().map(|load| load.end - load.start).sum())
-    };
-    let [c, rust] = [loaded(&c)?, loaded(&rust)?];
-    match c <= rust + MORE_FLASH {
-        true => Ok([c, rust]),
-        false => Err(Error::failed(format!("the minimal program takes {c} bytes in C, {rust} in Rust"))),
-    }
-}
-
-/// What the program that counts instructions prints.
-pub fn counted(tools: &Tools, board: &board::Board) -> Result<String, Error> {
-    let elf = on_board(tools, &["board/count.c"], "count")?;
-    qemu::output(tools, board, &elf, 900, &["-icount", "shift=0"])
+    let said = qemu::output(&tools.qemu()?, board, &c, 300, &[])?;
+    let found = said.lines().filter(|line| line.contains("found")).count();
+    ensure!(found == 2, "the minimal program in C: {said}");
+    let rust = Elf::read(&board.build_example(tools, "minimal", &[])?)?.flash();
+    let c = Elf::read(&c)?.flash();
+    ensure!(c <= rust + MORE_FLASH, "the minimal program takes {c} bytes in C, {rust} in Rust");
+    Ok([c, rust])
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use crate::board::find;
 use crate::c;
-use crate::error::Error;
-use crate::qemu;
-use crate::shell::root;
+use crate::error::{Error, ensure, fail};
+use crate::qemu::output;
+use crate::shell::{in_pairs, root};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -20,12 +21,12 @@ const TABLE: &str = "firmware/instructions.md";
 /// A count may grow by this before the table must be written anew.
 const TOLERANCE: f64 = 0.05;
 
-/// Programs in `firmware/examples`, the profile of Cargo that they stand for, and the name of that in the table.
-const PROGRAMS: [(&str, &str, &str); 4] = [
-    ("count-compact", "firmware-small", "compact"),
-    ("count-deep", "firmware", "deep"),
-    ("count-deep-model", "firmware", "deep"),
-    ("count-key", "firmware-small", "key"),
+/// Programs in `firmware/examples`, and their names in the table.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("count-compact", "compact"),
+    ("count-deep", "deep"),
+    ("count-deep-model", "deep"),
+    ("count-key", "key"),
 ];
 
 /// The name of what the C program counts.
@@ -59,22 +60,23 @@ pub fn check(tools: &Tools) -> Verdict {
 
 /// Runs all programs.
 fn measure(tools: &Tools) -> Result<Counts, Error> {
+    let (board, qemu) = (find(BOARD)?, tools.qemu()?);
+    let mut programs = vec![(FROM_C, c::on_board(tools, &["board/count.c"], "count")?)];
+    for (program, name) in PROGRAMS {
+        programs.push((name, board.build_example(tools, program, &[])?));
+    }
+    let count =
+        |(name, elf): (_, PathBuf)| Ok((name, output(&qemu, board, &elf, 900, &["-icount", "shift=0"])?));
     let mut counts = Counts::new();
-    for (program, profile, name) in PROGRAMS {
-        let board = find(BOARD)?;
-        let elf = board.build_example(tools, program, profile)?;
-        let said = qemu::output(tools, board, &elf, 900, &["-icount", "shift=0"])?;
+    for (name, said) in in_pairs(programs, count)? {
         add(&mut counts, name, &said)?;
     }
-    add(&mut counts, FROM_C, &c::counted(tools, find(BOARD)?)?)?;
     Ok(counts)
 }
 
 /// Adds what a program printed.
 fn add(counts: &mut Counts, name: &str, said: &str) -> Result<(), Error> {
-    if said.lines().last() != Some("done") {
-        return Err(Error::failed(format!("{name} did not come to its end: {said}")));
-    }
+    ensure!(said.lines().last() == Some("done"), "{name} did not come to its end: {said}");
     for line in said.lines() {
         if let [what, t, instructions] = line.split(' ').collect::<Vec<_>>()[..] {
             let number = |word: &str| word.parse().map_err(|_| Error::failed(format!("`{line}`?")));
@@ -88,9 +90,8 @@ fn add(counts: &mut Counts, name: &str, said: &str) -> Result<(), Error> {
 fn compare_languages(counts: &Counts) -> Result<(), Error> {
     for ((name, what, t), &rust) in counts.iter().filter(|((name, ..), _)| name == "compact") {
         let Some(&from_c) = counts.get(&(FROM_C.into(), what.clone(), *t)) else { continue };
-        if what != "snapshot" && from_c as f64 > rust as f64 * (1.0 + MORE_FROM_C) {
-            return Err(Error::failed(format!("{name} {what} at {t}: {from_c} from C, {rust} from Rust")));
-        }
+        let few = what == "snapshot" || from_c as f64 <= rust as f64 * (1.0 + MORE_FROM_C);
+        ensure!(few, "{name} {what} at {t}: {from_c} from C, {rust} from Rust");
     }
     Ok(())
 }
@@ -174,15 +175,15 @@ fn compare(kept: &Counts, now: &Counts) -> Verdict {
     for (key @ (profile, what, t), &count) in now {
         let name = format!("{profile} {what} at {t}");
         let Some(&before) = kept.get(key) else {
-            return Err(Error::failed(format!("{name} is not in {TABLE}: cargo xtask count --write")));
+            fail!("{name} is not in {TABLE}: cargo xtask count --write");
         };
         let (before, count) = (before as f64, count as f64);
-        if count > before * (1.0 + TOLERANCE) {
-            let growth = 100.0 * (count / before - 1.0);
-            return Err(Error::failed(format!(
-                "{name} takes {growth:.1} % more instructions; if that is wanted: cargo xtask count --write"
-            )));
-        }
+        let growth = 100.0 * (count / before - 1.0);
+        let few = count <= before * (1.0 + TOLERANCE);
+        ensure!(
+            few,
+            "{name} takes {growth:.1} % more instructions; if that is wanted: cargo xtask count --write"
+        );
         less += u32::from(count < before * (1.0 - TOLERANCE));
     }
     Ok(if less > 0 {

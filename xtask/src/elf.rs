@@ -66,6 +66,11 @@ impl Elf {
         Ok(Elf { sections, loads, symbols: symbols.collect() })
     }
 
+    /// Bytes that are written into flash.
+    pub fn flash(&self) -> u64 {
+        self.loads.iter().map(|load| load.end - load.start).sum()
+    }
+
     /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
@@ -81,4 +86,9 @@ impl Elf {
     pub fn between(&self, start: &str, end: &str) -> Result<Range<u64>, Error> {
         Ok(self.symbol(start)?..self.symbol(end)?)
     }
+}
+
+/// A number of four bytes.
+pub fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }

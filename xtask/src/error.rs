@@ -33,3 +33,19 @@ impl From<std::io::Error> for Error {
         Error::Failed(error.to_string())
     }
 }
+
+/// Returns a failure with these words.
+macro_rules! fail {
+    ($($words:tt)*) => { return Err($crate::error::Error::failed(format!($($words)*))) };
+}
+
+/// Returns a failure with these words unless something holds.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)*) => {
+        if !$holds {
+            $crate::error::fail!($($words)*)
+        }
+    };
+}
+
+pub(crate) use {ensure, fail};

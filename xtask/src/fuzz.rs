@@ -1,17 +1,14 @@
 //! The fuzz targets: a fixed number of inputs as a step, libFuzzer as a command.
 //!
-//! The targets are plain functions in `fuzz/`, a workspace of its own. The step needs no more than the compiler in use;
-//! `cargo xtask fuzz` wants `cargo-fuzz`, a nightly compiler and a C++ one, and looks for new paths with the address
-//! sanitizer watching.
-
-use std::process::Command;
+//! The targets are plain functions in `fuzz/`. The step needs no more than the compiler in use; `cargo xtask fuzz` wants
+//! `cargo-fuzz`, a nightly compiler and a C++ one, and looks for new paths with the address sanitizer watching.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::error::Error;
 use crate::install::crates_io;
-use crate::shell::{cargo, plain_cargo, root, run, target_dir};
+use crate::shell::{cargo, plain_cargo, root, run};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -19,18 +16,9 @@ use crate::tools::Tools;
 const TARGETS: [&str; 8] =
     ["optimizer", "snapshot", "storage", "link", "seal", "inspect", "settings", "capi"];
 
-fn cargo_in_fuzz() -> Command {
-    let mut cargo = cargo();
-    cargo.current_dir(root().join("fuzz"));
-    cargo
-}
-
 /// The step: what once failed, the seeds, and a fixed number of inputs for every target.
-pub fn check(tools: &Tools) -> Verdict {
-    tools.component("rustfmt", "fmt")?;
-    run(cargo_in_fuzz().args(["fmt", "--check"]))?;
-    // The same folder as everything else: what both need is built once.
-    run(cargo_in_fuzz().args(["test", "--target-dir"]).arg(target_dir()).args(["--", "--nocapture"]))?;
+pub fn check(_: &Tools) -> Verdict {
+    run(cargo().args(["test", "--package", "foretune-fuzz", "--", "--nocapture"]))?;
     Ok(String::new())
 }
 
@@ -55,15 +43,13 @@ pub fn fuzz(arguments: &FuzzArguments) -> Result<(), Error> {
 
 /// Has libFuzzer look for a while; what it finds lies in `fuzz/artifacts/`, what it learnt in `fuzz/corpus/`.
 fn search(target: &str, seconds: u32) -> Result<(), Error> {
+    let folders = ["corpus", "artifacts"].map(|kind| root().join("fuzz").join(kind).join(target));
+    folders.iter().try_for_each(std::fs::create_dir_all)?;
     let mut command = plain_cargo();
-    command.args(["+nightly", "fuzz", "run", "--features", "libfuzzer", target, "--"]);
-    run(command.args([
-        &format!("-max_total_time={seconds}"),
-        "-max_len=4096",
-        "-len_control=0",
-        "-timeout=20",
-        "-print_final_stats=1",
-    ]))
+    command.env("FUZZ_TARGET", target).args(["+nightly", "fuzz", "run", "--features", "libfuzzer", "any"]);
+    command.arg(&folders[0]).arg("--").arg(format!("-artifact_prefix={}/", folders[1].display()));
+    command.args(["-max_len=4096", "-len_control=0", "-timeout=20", "-print_final_stats=1"]);
+    run(command.arg(format!("-max_total_time={seconds}")))
 }
 
 #[cfg(test)]
@@ -71,11 +57,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_target_is_a_program_of_the_fuzz_workspace() {
-        let manifest = std::fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
-        for target in TARGETS {
-            assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
-        }
-        assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
+    fn every_target_is_one_of_the_package() {
+        let package = std::fs::read_to_string(root().join("fuzz/src/lib.rs")).unwrap();
+        assert!(TARGETS.iter().all(|name| package.contains(&format!("Target {{ name: \"{name}\","))));
+        assert_eq!(package.matches("Target { name:").count(), TARGETS.len());
     }
 }

@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use crate::board::{Board, Variant, emulated, find};
 use crate::error::Error;
 use crate::qemu::{Device, instructions_per_tick};
-use crate::shell::{cargo, root, run, target_dir};
+use crate::shell::{host_built, root, run};
 use crate::size::budget;
 use crate::step::Verdict;
 use crate::tools::Tools;
@@ -114,8 +114,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
 
 /// Builds the base station.
 pub fn station() -> Result<PathBuf, Error> {
-    run(cargo().args(["build", "--package", "foretune", "--bin", "foretune"]))?;
-    Ok(target_dir().join("debug/foretune"))
+    host_built("foretune")
 }
 
 /// A key as the station reads it.

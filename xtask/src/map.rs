@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::board::{BOARDS, Board, Kind, find};
-use crate::elf::Elf;
-use crate::error::Error;
+use crate::board::{BOARDS, Board, Kind, Variant, find};
+use crate::elf::{Elf, word};
+use crate::error::{Error, ensure, fail};
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -25,10 +25,10 @@ pub fn map(board: &str, program: &str) -> Result<(), Error> {
 pub fn check_all(tools: &Tools) -> Verdict {
     let mut maps = 0;
     for board in BOARDS {
-        for program in board.programs {
-            let elf = Elf::read(&board.build(tools, program)?)?;
-            check(board, &elf)
-                .map_err(|error| Error::failed(format!("{program} on {}: {}", board.name, error.why())))?;
+        let elves = board.build_all(tools, board.programs, &Variant::from_environment())?;
+        for (elf, program) in elves.iter().zip(board.programs) {
+            let named = |error: Error| Error::failed(format!("{program} on {}: {}", board.name, error.why()));
+            check(board, &Elf::read(elf)?).map_err(named)?;
             maps += 1;
         }
     }
@@ -66,9 +66,8 @@ pub fn check(board: &Board, elf: &Elf) -> Result<(), Error> {
     inside(board, Kind::Ram, "the stack", &stack)?;
     inside(board, Kind::Storage, "the storage", &storage)?;
     let sector = board.flash.sector as u64;
-    if storage.start % sector != 0 || storage.end % sector != 0 || storage.is_empty() {
-        return Err(Error::failed(format!("the storage {} is not whole sectors", show(&storage))));
-    }
+    let whole = storage.start % sector == 0 && storage.end % sector == 0 && !storage.is_empty();
+    ensure!(whole, "the storage {} is not whole sectors", show(&storage));
     let mut spans: Vec<_> =
         elf.sections.iter().map(|section| (section.name.as_str(), &section.span)).collect();
     spans.extend([("the stack", &stack), ("the storage", &storage), ("the last words", &last_words)]);
@@ -81,28 +80,26 @@ fn is_ram(section: &str) -> Result<bool, Error> {
     match section {
         ".vector_table" | ".start_block" | ".text" | ".rodata" | ".gnu.sgstubs" => Ok(false),
         ".data" | ".bss" | ".uninit" => Ok(true),
-        other => Err(Error::failed(format!("no rule says where section {other} belongs"))),
+        other => fail!("no rule says where section {other} belongs"),
     }
 }
 
 /// `span` must lie in one piece of the chip's memory of that kind.
 fn inside(board: &Board, kind: Kind, what: &str, span: &Range<u64>) -> Result<(), Error> {
-    let holds = |memory: &&crate::board::Memory| {
+    let holds = |memory: &crate::board::Memory| {
         memory.kind == kind && memory.span.start <= span.start && span.end <= memory.span.end
     };
-    match board.memory.iter().find(holds) {
-        Some(_) => Ok(()),
-        None => Err(Error::failed(format!("{what} at {} is not inside any {kind:?} memory", show(span)))),
-    }
+    let held = board.memory.iter().any(holds);
+    ensure!(held, "{what} at {} is not inside any {kind:?} memory", show(span));
+    Ok(())
 }
 
 /// No two may overlap.
 fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Error> {
     for (index, (one, a)) in spans.iter().enumerate() {
         for (other, b) in &spans[index + 1..] {
-            if a.start < b.end && b.start < a.end {
-                return Err(Error::failed(format!("{one} at {} overlaps {other} at {}", show(a), show(b))));
-            }
+            let apart = a.end <= b.start || b.end <= a.start;
+            ensure!(apart, "{one} at {} overlaps {other} at {}", show(a), show(b));
         }
     }
     Ok(())
@@ -112,33 +109,24 @@ fn apart(spans: &[(&str, &Range<u64>)]) -> Result<(), Error> {
 fn vectors(board: &Board, elf: &Elf, stack: &Range<u64>) -> Result<(), Error> {
     let table = elf.section(".vector_table").ok_or_else(|| Error::failed("there is no vector table"))?;
     let text = elf.section(".text").ok_or_else(|| Error::failed("there is no code"))?;
-    let code =
-        board.memory.iter().find(|memory| memory.kind == Kind::Code).expect("every chip has code memory");
-    let entries: Vec<u64> = table
-        .content
-        .chunks_exact(4)
-        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")).into())
-        .collect();
+    let code = board.memory.iter().find(|memory| memory.kind == Kind::Code);
+    let start = code.expect("every chip has code memory").span.start;
+    let entries: Vec<u64> = table.content.chunks_exact(4).map(|bytes| word(bytes).into()).collect();
     let wanted = PROCESSOR_VECTORS + board.interrupts;
-    match () {
-        _ if table.span.start != code.span.start => Err(Error::failed(format!(
-            "the vector table is at {}, not where the chip starts",
-            show(&table.span)
-        ))),
-        _ if entries.len() < wanted => {
-            Err(Error::failed(format!("{} vectors, but the chip has {wanted}", entries.len())))
-        }
-        _ if entries[0] != stack.end || !entries[0].is_multiple_of(8) => {
-            Err(Error::failed(format!("the first vector {:#010x} is not the stack's top", entries[0])))
-        }
-        _ => entries[1..].iter().filter(|&&entry| entry != 0).try_for_each(|&entry| {
-            // The lowest bit says Thumb, the only instruction set there is.
-            match entry % 2 == 1 && text.span.contains(&(entry - 1)) {
-                true => Ok(()),
-                false => Err(Error::failed(format!("the vector {entry:#010x} does not point to code"))),
-            }
-        }),
+    ensure!(
+        table.span.start == start,
+        "the vector table is at {}, not where the chip starts",
+        show(&table.span)
+    );
+    ensure!(entries.len() >= wanted, "{} vectors, but the chip has {wanted}", entries.len());
+    let top = entries[0] == stack.end && entries[0].is_multiple_of(8);
+    ensure!(top, "the first vector {:#010x} is not the stack's top", entries[0]);
+    for entry in entries[1..].iter().filter(|&&entry| entry != 0) {
+        // The lowest bit says Thumb, the only instruction set there is.
+        let good = entry % 2 == 1 && text.span.contains(&(entry - 1));
+        ensure!(good, "the vector {entry:#010x} does not point to code");
     }
+    Ok(())
 }
 
 fn show(span: &Range<u64>) -> String {

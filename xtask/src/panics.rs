@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::board::find;
-use crate::elf::Elf;
+use crate::elf::{Elf, word};
 use crate::error::Error;
 use crate::shell::root;
 use crate::step::Verdict;
@@ -146,10 +146,6 @@ fn messages_in(elf: &Elf) -> BTreeSet<Place> {
         elf.symbols.keys().filter_map(|symbol| Some((package(symbol)?, symbol))).collect();
     symbols.sort();
     symbols.into_iter().zip(1..).map(|((package, _), number)| (package, number, 0)).collect()
-}
-
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 /// A file's name without what depends on the machine: the folders before a package or the compiler's library, and

@@ -68,12 +68,10 @@ pub struct Device {
 impl Device {
     /// A device with the flash that lies in `folder` (an erased one when there is none yet).
     pub fn new(tools: &Tools, board: &Board, elf: &Path, folder: &Path) -> Result<Self, Error> {
-        let machine =
-            board.machine().ok_or_else(|| Error::failed(format!("{} is not emulated", board.name)))?;
         Ok(Device {
             qemu: tools.qemu()?,
             decoder: tools.defmt_print()?,
-            machine,
+            machine: machine(board)?,
             elf: elf.to_path_buf(),
             folder: folder.to_path_buf(),
             count_instructions: false,
@@ -118,18 +116,21 @@ impl Device {
 /// What a program without a serial line prints until it ends by itself; one that does not is ended after `seconds`.
 /// `options` are the emulator's own.
 pub fn output(
-    tools: &Tools,
+    qemu: &Path,
     board: &Board,
     elf: &Path,
     seconds: u32,
     options: &[&str],
 ) -> Result<String, Error> {
-    let machine = board.machine().ok_or_else(|| Error::failed(format!("{} is not emulated", board.name)))?;
     let mut emulator = Command::new("timeout");
-    emulator.arg(seconds.to_string()).arg(tools.qemu()?).args(["-machine", machine]).args(options);
+    emulator.arg(seconds.to_string()).arg(qemu).args(["-machine", machine(board)?]).args(options);
     emulator.args(["-display", "none", "-monitor", "none", "-serial", "none"]);
     emulator.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
     read(&mut emulator).ok_or_else(|| Error::failed(format!("{} did not end with success", elf.display())))
+}
+
+fn machine(board: &Board) -> Result<&'static str, Error> {
+    board.machine().ok_or_else(|| Error::failed(format!("{} is not emulated", board.name)))
 }
 
 /// A port that nobody listens on at the moment.

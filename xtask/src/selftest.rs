@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::board::{Board, emulated};
 use crate::elf::Elf;
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::qemu::{CUT, Device, Running, instructions_per_tick};
+use crate::shell::in_pairs;
 use crate::step::Verdict;
 use crate::tools::Tools;
 
@@ -24,25 +24,23 @@ const WRITTEN: u8 = 0x3F;
 
 /// Runs everything on every emulated board.
 pub fn selftest(tools: &Tools) -> Verdict {
-    let mut remarks = Vec::new();
+    let mut rigs = Vec::new();
     for board in emulated() {
-        let elf = board.build(tools, "selftest")?;
-        println!("self-test on {}", board.name);
-        remarks.push(format!("{}: {}", board.name, on_board(tools, board, &elf)?));
+        let folder = tempfile::tempdir()?;
+        let device = Device::new(tools, board, &board.build(tools, "selftest")?, folder.path())?;
+        rigs.push((board, device, folder));
     }
+    let remarks = in_pairs(rigs, |(board, device, _folder)| {
+        println!("self-test on {}", board.name);
+        let stored = store_something(&device)?;
+        let stack = line_and_clock(&device, board)?;
+        faults(&device)?;
+        exact_power_cuts(&device)?;
+        random_power_cuts(&device)?;
+        check_stored(&device, &stored)?;
+        Ok(format!("{}: stack {stack}", board.name))
+    })?;
     Ok(remarks.join("; "))
-}
-
-fn on_board(tools: &Tools, board: &Board, elf: &Path) -> Result<String, Error> {
-    let folder = tempfile::tempdir()?;
-    let device = Device::new(tools, board, elf, folder.path())?;
-    let stored = store_something(&device)?;
-    let stack = line_and_clock(&device, board)?;
-    faults(&device)?;
-    exact_power_cuts(&device)?;
-    random_power_cuts(&device)?;
-    check_stored(&device, &stored)?;
-    Ok(format!("stack {stack}"))
 }
 
 /// Fills the flash with anything, as if a tuner had stored it: data, then one mark per word. Returns the data.
@@ -59,10 +57,11 @@ fn store_something(device: &Device) -> Result<Vec<u8>, Error> {
 fn check_stored(device: &Device, stored: &[u8]) -> Result<(), Error> {
     let now = std::fs::read(device.flash())?;
     let kept = stored.len() - 2 * SECTOR;
-    check(now[..kept] == stored[..kept], || "the self-test changed what was stored".to_owned())?;
+    ensure!(now[..kept] == stored[..kept], "the self-test changed what was stored");
     let marks = &now[stored.len()..][..kept / WORD];
-    check(marks.iter().all(|mark| *mark == WRITTEN), || "the self-test touched what was stored".to_owned())?;
-    check(now[kept..stored.len()] != stored[kept..], || "the flash was not tried".to_owned())
+    ensure!(marks.iter().all(|mark| *mark == WRITTEN), "the self-test touched what was stored");
+    ensure!(now[kept..stored.len()] != stored[kept..], "the flash was not tried");
+    Ok(())
 }
 
 /// Echo, instruction count, stack mark, log, exit.
@@ -75,15 +74,13 @@ fn line_and_clock(device: &Device, board: &Board) -> Result<String, Error> {
     expect("fault", report.get("fault"), "None")?;
     // The program waits for a million rounds of two instructions.
     let instructions = number(&report, "ticks")? * instructions_per_tick(board);
-    check((2_000_000..2_002_000).contains(&instructions), || {
-        format!("2 000 000 instructions counted as {instructions}")
-    })?;
+    let right = (2_000_000..2_002_000).contains(&instructions);
+    ensure!(right, "2 000 000 instructions counted as {instructions}");
     session.send(command::EXIT)?;
     let (code, log) = session.running.wait(Duration::from_secs(30))?;
-    check(code == 0, || format!("exit code {code}"))?;
-    check(log.iter().any(|line| line.contains(&format!("selftest on {}", board.name))), || {
-        format!("log: {log:?}")
-    })?;
+    ensure!(code == 0, "exit code {code}");
+    let named = format!("selftest on {}", board.name);
+    ensure!(log.iter().any(|line| line.contains(&named)), "log: {log:?}");
     Ok(report["stack"].clone())
 }
 
@@ -104,9 +101,9 @@ fn faults(device: &Device) -> Result<(), Error> {
         expect("fault", session.report()?.get("fault"), &format!("Some({name})"))?;
     }
     let log = session.running.kill()?;
-    for trace in ["panicked at", "on command", "cause: StackOverflow", "cause: HardFault", "cause: Watchdog"]
-    {
-        check(log.iter().any(|line| line.contains(trace)), || format!("no `{trace}` in the log: {log:?}"))?;
+    let traces = ["panicked at", "on command", "cause: StackOverflow", "cause: HardFault", "cause: Watchdog"];
+    for trace in traces {
+        ensure!(log.iter().any(|line| line.contains(trace)), "no `{trace}` in the log: {log:?}");
     }
     Ok(())
 }
@@ -129,7 +126,7 @@ fn exact_power_cuts(device: &Device) -> Result<(), Error> {
         let mut session = Session::open(&cutting)?;
         session.send(command::RECORD)?;
         let (code, _) = session.running.wait(Duration::from_secs(60))?;
-        check(code == CUT, || format!("exit code {code} instead of a power cut at piece {at}"))?;
+        ensure!(code == CUT, "exit code {code} instead of a power cut at piece {at}");
         let report = Session::open(device)?.report()?;
         let (records, torn) = match piece {
             pieces::RECORD => (4, "false"),
@@ -137,9 +134,8 @@ fn exact_power_cuts(device: &Device) -> Result<(), Error> {
             piece if piece % pieces::WORD == 0 => (3, "false"),
             _ => (3, "true"),
         };
-        check(number(&report, "records")? == records, || {
-            format!("records after a cut at piece {piece}: {report:?}")
-        })?;
+        let found = number(&report, "records")?;
+        ensure!(found == records, "records after a cut at piece {piece}: {report:?}");
         expect(&format!("torn after a cut at piece {piece}"), report.get("torn"), torn)?;
     }
     Ok(())
@@ -158,7 +154,7 @@ fn random_power_cuts(device: &Device) -> Result<(), Error> {
         session.send(command::RESTART)?;
         let second = session.report()?;
         let same = ["records", "torn"].iter().all(|key| first.get(*key) == second.get(*key));
-        check(same, || format!("{first:?} became {second:?} without being touched"))?;
+        ensure!(same, "{first:?} became {second:?} without being touched");
     }
     Ok(())
 }
@@ -209,7 +205,7 @@ impl Session {
             self.line.get_mut().write_all(block)?;
             let mut back = vec![0; block.len()];
             self.line.read_exact(&mut back)?;
-            check(back == block, || "the echo differs from what was sent".to_owned())?;
+            ensure!(back == block, "the echo differs from what was sent");
         }
         Ok(())
     }
@@ -226,12 +222,9 @@ fn number(report: &HashMap<String, String>, key: &str) -> Result<u64, Error> {
     value.ok_or_else(|| Error::failed(format!("no number `{key}` in {report:?}")))
 }
 
-fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Error> {
-    if holds { Ok(()) } else { Err(Error::failed(otherwise())) }
-}
-
 fn expect(what: &str, found: Option<&String>, wanted: &str) -> Result<(), Error> {
-    check(found.is_some_and(|found| found == wanted), || format!("{what}: {found:?} instead of {wanted}"))
+    ensure!(found.is_some_and(|found| found == wanted), "{what}: {found:?} instead of {wanted}");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
@@ -26,6 +28,13 @@ pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
+}
+
+/// Builds libraries, programs and examples for this host as `cargo test` does, so that nothing is compiled twice; where
+/// one of them lies.
+pub fn host_built(name: &str) -> Result<PathBuf, Error> {
+    run(cargo().args(["build", "--lib", "--bins", "--examples"]))?;
+    Ok(target_dir().join("debug").join(name))
 }
 
 /// Cargo by its name, so that a toolchain can be asked for although one is running us.
@@ -97,7 +106,7 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Error> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(failed(format!("ended with {status}"))),
-            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
+            None if Instant::now() < deadline => thread::sleep(Duration::from_millis(50)),
             None => {
                 child.kill()?;
                 child.wait()?;
@@ -105,6 +114,23 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Error> {
             }
         }
     }
+}
+
+/// Does the same to all of these, two at a time: an emulator keeps one core busy.
+pub fn in_pairs<T: Send, R: Send>(
+    items: Vec<T>,
+    act: impl Fn(T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let items = Mutex::new(items.into_iter().enumerate());
+    let next = || items.lock().expect("nobody panics").next();
+    let work = || std::iter::from_fn(next).map(|(i, item)| (i, act(item))).collect::<Vec<_>>();
+    let mut done = thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let own = work();
+        own.into_iter().chain(other.join().expect("nobody panics")).collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// A command's trimmed output, or `None` when it does not start or does not succeed.
@@ -129,6 +155,18 @@ mod tests {
         let verdict = run_within(Command::new("sleep").arg("60"), Duration::from_millis(200));
         assert!(verdict.unwrap_err().why().contains("took longer"));
         assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_is_done_in_pairs_keeps_its_order_and_its_failures() {
+        let halves = |numbers: &[u32]| {
+            in_pairs(numbers.to_vec(), |n| match n % 2 {
+                0 => Ok(n / 2),
+                _ => Err(Error::failed(format!("{n} is odd"))),
+            })
+        };
+        assert_eq!(halves(&[6, 2, 8, 4]), Ok(vec![3, 1, 4, 2]));
+        assert_eq!(halves(&[2, 3]).unwrap_err().why(), "3 is odd");
     }
 
     #[test]

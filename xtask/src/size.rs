@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::board::{BOARDS, Board, Variant};
 use crate::c;
 use crate::elf::Elf;
-use crate::error::Error;
+use crate::error::{Error, ensure};
+use crate::hil::KEYS;
 use crate::shell::root;
 use crate::step::Verdict;
 use crate::tools::Tools;
@@ -75,9 +76,6 @@ fn measure_all(tools: &Tools, boards: impl Iterator<Item = &'static Board>) -> R
     Ok(sizes)
 }
 
-/// Any key: it takes as much room as any other.
-const KEY: &str = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-
 const HEADING: &str = "\
 # What the programs take
 
@@ -100,7 +98,7 @@ struct Size {
 }
 
 fn measure(tools: &Tools, board: &'static Board, budget: &'static Budget, key: bool) -> Result<Size, Error> {
-    let variant = Variant { key: key.then(|| KEY.to_owned()), ..Variant::default() };
+    let variant = Variant { key: key.then(|| KEYS[0].to_owned()), ..Variant::default() };
     let elf = Elf::read(&board.build_with(tools, budget.program, &variant)?)?;
     let section = |name| elf.section(name).map_or(0, |section| section.span.end - section.span.start);
     let stack = elf.between("_stack_end", "_stack_start")?;
@@ -108,7 +106,7 @@ fn measure(tools: &Tools, board: &'static Board, budget: &'static Budget, key: b
         board: board.name,
         budget,
         key,
-        flash: elf.loads.iter().map(|load| load.end - load.start).sum(),
+        flash: elf.flash(),
         data: section(".data"),
         bss: section(".bss"),
         uninit: section(".uninit"),
@@ -124,19 +122,19 @@ impl Size {
 
     fn check(&self) -> Result<(), Error> {
         let Budget { program, flash, ram, stack } = self.budget;
-        let over = |what: &str, taken: u64, granted: u64| {
-            let key = if self.key { " with a key" } else { "" };
-            Error::failed(format!(
-                "{program}{key} on {}: {what} of {taken} bytes, but the budget is {granted}",
-                self.board
-            ))
-        };
-        match () {
-            _ if self.flash > flash * 1024 => Err(over("flash", self.flash, flash * 1024)),
-            _ if self.ram() > ram * 1024 => Err(over("memory", self.ram(), ram * 1024)),
-            _ if self.stack < stack * 1024 => Err(over("room for a stack", self.stack, stack * 1024)),
-            _ => Ok(()),
+        let key = if self.key { " with a key" } else { "" };
+        for (what, bytes, granted, fits) in [
+            ("flash", self.flash, flash, self.flash <= flash * 1024),
+            ("memory", self.ram(), ram, self.ram() <= ram * 1024),
+            ("room for a stack", self.stack, stack, self.stack >= stack * 1024),
+        ] {
+            let board = self.board;
+            ensure!(
+                fits,
+                "{program}{key} on {board}: {what} of {bytes} bytes, but the budget is {granted} KB"
+            );
         }
+        Ok(())
     }
 }
 

@@ -16,6 +16,11 @@ pub struct Step {
     pub run: fn(&Tools) -> Verdict,
 }
 
+/// A row of the table of steps.
+pub const fn step(name: &'static str, about: &'static str, run: fn(&Tools) -> Verdict) -> Step {
+    Step { name, about, run }
+}
+
 /// A remark for the summary (often empty), or why it did not pass.
 pub type Verdict = Result<String, Error>;
 

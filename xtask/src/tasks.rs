@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 
 use crate::board::find;
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::qemu::Device;
 use crate::step::Verdict;
 use crate::tools::Tools;
@@ -18,7 +18,7 @@ const FEWEST: u32 = 10;
 
 /// The step: everybody goes on, and what the tuner learns is what it learns in one go.
 pub fn check(tools: &Tools) -> Verdict {
-    let build = |name| find(name)?.build_example_with(tools, "tasks", "firmware-small", &["tasks"]);
+    let build = |name| find(name)?.build_example(tools, "tasks", &["tasks"]);
     build(BOARDS[1])?;
     let (elf, folder) = (build(BOARDS[0])?, tempfile::tempdir()?);
     let mut device = Device::new(tools, find(BOARDS[0])?, &elf, folder.path())?;
@@ -48,15 +48,10 @@ fn judge(report: &str, echoed: u32) -> Result<(), Error> {
         word.ok_or_else(|| Error::failed(format!("no `{name}` in `{report}`")))
     };
     let switched: u32 = value("switched")?.parse().map_err(|_| Error::failed(format!("`{report}`?")))?;
-    match () {
-        _ if value("learnt")? != value("in_one_go")? => {
-            Err(Error::failed(format!("slices and one go teach another thing: {report}")))
-        }
-        _ if switched < FEWEST || echoed < FEWEST => {
-            Err(Error::failed(format!("the others had to wait: {report}, {echoed} lines echoed")))
-        }
-        _ => Ok(()),
-    }
+    let same = value("learnt")? == value("in_one_go")?;
+    ensure!(same, "slices and one go teach another thing: {report}");
+    ensure!(switched.min(echoed) >= FEWEST, "the others had to wait: {report}, {echoed} lines echoed");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,81 +1,45 @@
 //! `cargo xtask test`: every test there is, in the order in which a failure is cheapest to learn of.
 
-use crate::board::{BOARDS, V7, V8};
-use crate::error::Error;
+use std::process::Command;
+
+use crate::board::{BOARDS, PROFILE, V7, V8, Variant};
+use crate::error::{Error, ensure};
 use crate::selftest::selftest;
-use crate::shell::{cargo, is_ci, run};
-use crate::step::{Report, Step, Verdict};
+use crate::shell::{cargo, host_built, is_ci, read, root, run};
+use crate::step::{Report, Step, Verdict, step};
 use crate::tools::Tools;
-use crate::{
-    c, count, disturbed, fuzz, hil, keyed, map, minimal, panics, python_station, size, tasks, unsafety,
-};
+use crate::{c, count, disturbed, fuzz, hil, keyed, map, minimal, panics, python_station, size, tasks};
 
 /// All steps. A new one is a line here and a function below.
 pub const STEPS: &[Step] = &[
-    Step { name: "format", about: "the code is formatted", run: format },
-    Step { name: "lint", about: "clippy has nothing to say", run: lint },
-    Step {
-        name: "unsafe",
-        about: "no `unsafe` but in the boards' files and the library for C",
-        run: unsafety::check,
-    },
-    Step { name: "host", about: "tests of core, link and simulator", run: host },
-    Step { name: "bench", about: "the benchmarks run, each once: no time is judged", run: bench },
-    Step { name: "firmware", about: "the firmware's own tests, on mock hardware", run: firmware },
-    Step { name: "fuzz", about: "every fuzz target on a fixed number of inputs", run: fuzz::check },
-    Step { name: "xtask", about: "tests of these commands", run: xtask },
-    Step { name: "doc", about: "the documentation builds without warnings", run: doc },
-    Step { name: "core", about: "the core builds for a board, without std and without allocator", run: core },
-    Step {
-        name: "boards",
-        about: "the firmware builds for every board, and clippy has nothing to say",
-        run: boards,
-    },
-    Step { name: "map", about: "every memory map fits its chip", run: map::check_all },
-    Step { name: "size", about: "every program is within its budget", run: size::check_all },
-    Step { name: "panics", about: "every place that could panic is accounted for", run: panics::check },
-    Step {
-        name: "selftest",
-        about: "line, clock, flash, faults and power cuts on emulated boards",
-        run: selftest,
-    },
-    Step {
-        name: "minimal",
-        about: "the core in a bare program of sixty lines, emulated",
-        run: minimal::check,
-    },
-    Step {
-        name: "tasks",
-        about: "the core beside other tasks of an executor, emulated and for a real board",
-        run: tasks::check,
-    },
-    Step {
-        name: "c",
-        about: "from C, from C++ and on a bare board: the queries of the Rust library",
-        run: c::check,
-    },
-    Step {
-        name: "count",
-        about: "no count of instructions on the Cortex-M7 has grown by more than 5 %",
-        run: count::check,
-    },
-    Step {
-        name: "hil",
-        about: "emulated boards tune tasks, bit for bit as this host would",
-        run: hil::check_all,
-    },
-    Step {
-        name: "key",
-        about: "an emulated board with a key: another key and a recording are refused",
-        run: keyed::check,
-    },
-    Step {
-        name: "station",
-        about: "a station in Python recommends what ours does, on an emulated board and on this host",
-        run: python_station::check,
-    },
-    Step { name: "power", about: "power failures while an emulated board tunes", run: disturbed::power },
-    Step { name: "line", about: "a bad line and restarts of either side meanwhile", run: disturbed::line },
+    step("format", "the code is formatted", format),
+    step("lint", "clippy has nothing to say", lint),
+    step("unsafe", "no `unsafe` but in the boards' files, the library for C and what tries it", no_unsafe),
+    step("host", "tests of core, link, simulator and programs", host),
+    step("bench", "the benchmarks run, each once: no time is judged", bench),
+    step("firmware", "the firmware's own tests, on mock hardware", firmware),
+    step("fuzz", "every fuzz target on a fixed number of inputs", fuzz::check),
+    step("xtask", "tests of these commands", xtask),
+    step("doc", "the documentation builds without warnings", doc),
+    step("core", "the core builds for a board, without std and without allocator", core),
+    step("boards", "the firmware builds for every board, and clippy has nothing to say", boards),
+    step("map", "every memory map fits its chip", map::check_all),
+    step("size", "every program is within its budget", size::check_all),
+    step("panics", "every place that could panic is accounted for", panics::check),
+    step("selftest", "line, clock, flash, faults and power cuts on emulated boards", selftest),
+    step("minimal", "the core in a bare program of sixty lines, emulated", minimal::check),
+    step("tasks", "the core beside other tasks of an executor, emulated and for a real board", tasks::check),
+    step("c", "from C, from C++ and on a bare board: the queries of the Rust library", c::check),
+    step("count", "no count of instructions on the Cortex-M7 has grown by more than 5 %", count::check),
+    step("hil", "emulated boards tune tasks, bit for bit as this host would", hil::check_all),
+    step("key", "an emulated board with a key: another key and a recording are refused", keyed::check),
+    step(
+        "station",
+        "a station in Python recommends what ours does, on a board and on this host",
+        python_station::check,
+    ),
+    step("power", "power failures while an emulated board tunes", disturbed::power),
+    step("line", "a bad line and restarts of either side meanwhile", disturbed::line),
 ];
 
 /// Runs all steps, or those named.
@@ -94,37 +58,60 @@ pub fn list() -> String {
     STEPS.iter().map(|step| format!("  {:<10} {}\n", step.name, step.about)).collect()
 }
 
+/// Runs cargo with these words.
+fn with_cargo(words: &[&str]) -> Verdict {
+    run(cargo().args(words)).map(|()| String::new())
+}
+
 fn format(tools: &Tools) -> Verdict {
     tools.component("rustfmt", "fmt")?;
-    run(cargo().args(["fmt", "--all", "--check"]))?;
-    Ok(String::new())
+    with_cargo(&["fmt", "--all", "--check"])
 }
+
+/// What the firmware can have on this host.
+const FIRMWARE: &str = "foretune-firmware/key,foretune-firmware/sim";
 
 fn lint(tools: &Tools) -> Verdict {
     tools.component("clippy", "clippy")?;
-    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    Ok(String::new())
+    with_cargo(&["clippy", "--workspace", "--all-targets", "--features", FIRMWARE, "--", "-D", "warnings"])
+}
+
+/// Where `unsafe` is allowed beside the library for C: what talks to hardware, and what tries that library.
+const ALLOWED: [&str; 2] = ["firmware/src/boards/mod.rs", "fuzz/src/capi.rs"];
+
+/// The compiler refuses `unsafe` in every package; here it is seen that nobody tells it otherwise.
+fn no_unsafe(_: &Tools) -> Verdict {
+    let grep = |words: &[&str]| {
+        let found = read(Command::new("git").args(["grep", "-l"]).args(words).current_dir(root()));
+        found.ok_or_else(|| Error::missing("git finds nothing: is this a clone?"))
+    };
+    for manifest in grep(&["^\\[package\\]", "--", "*/Cargo.toml", ":!capi"])?.lines() {
+        let text = std::fs::read_to_string(root().join(manifest))?;
+        let refusals = ["[lints]\nworkspace = true", "\nunsafe_code = \"deny\""];
+        ensure!(refusals.iter().any(|words| text.contains(words)), "{manifest} does not refuse `unsafe`");
+    }
+    let allowed = grep(&["allow(unsafe_code", "--", "*.rs", ":!xtask"])?;
+    ensure!(allowed.lines().eq(ALLOWED), "`unsafe` is allowed in {allowed:?}, not in {ALLOWED:?}");
+    Ok(format!("allowed in capi, {}", ALLOWED.join(", ")))
 }
 
 fn host(_: &Tools) -> Verdict {
-    run(cargo().arg("test"))?;
-    Ok(String::new())
+    with_cargo(&["test"])
 }
 
+/// As tests are built: nothing is compiled for this alone.
 fn bench(_: &Tools) -> Verdict {
-    run(cargo().args(["bench", "--package", "foretune-core", "--", "--test"]))?;
-    run(cargo().args(["run", "--release", "--package", "foretune-paper", "--", "bench", "--patience", "0"]))?;
+    with_cargo(&["test", "--bench", "time"])?;
+    run(Command::new(host_built("foretune-paper")?).args(["bench", "--patience", "0"]))?;
     Ok(String::new())
 }
 
 fn firmware(_: &Tools) -> Verdict {
-    run(cargo().args(["test", "--package", "foretune-firmware", "--features", "key"]))?;
-    Ok(String::new())
+    with_cargo(&["test", "--package", "foretune-firmware", "--features", "key,sim"])
 }
 
 fn xtask(_: &Tools) -> Verdict {
-    run(cargo().args(["test", "--package", "xtask"]))?;
-    Ok(String::new())
+    with_cargo(&["test", "--package", "xtask"])
 }
 
 fn doc(_: &Tools) -> Verdict {
@@ -139,7 +126,7 @@ fn core(tools: &Tools) -> Verdict {
     let mut remarks = Vec::new();
     for target in [V7, V8] {
         let toolchain = tools.board_toolchain(target)?;
-        run(toolchain.cargo("build").args(["--package", "foretune-core", "--profile", "firmware-small"]))?;
+        run(toolchain.cargo("build").args(["--package", "foretune-core", "--profile", PROFILE]))?;
         remarks.push(toolchain.to_string());
     }
     Ok(remarks.join("; "))
@@ -149,20 +136,13 @@ fn core(tools: &Tools) -> Verdict {
 fn boards(tools: &Tools) -> Verdict {
     let mut linted = true;
     for board in BOARDS {
+        board.build_all(tools, board.programs, &Variant::from_environment())?;
         let toolchain = tools.board_toolchain(board.target)?;
-        board.build(tools, "selftest")?;
         linted &= toolchain.can_lint();
         if toolchain.can_lint() {
             tools.component("clippy", "clippy")?;
             let mut clippy = toolchain.cargo("clippy");
-            clippy.args([
-                "--package",
-                "foretune-firmware",
-                "--profile",
-                "firmware-small",
-                "--features",
-                board.name,
-            ]);
+            clippy.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", board.name]);
             run(clippy.args(["--no-deps", "--lib", "--bins", "--", "-D", "warnings"]))?;
         }
     }

@@ -2,9 +2,10 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::board::Variant;
 use crate::error::Error;
 use crate::install::{PATIENCE, crates_io, debian};
 use crate::shell::{cargo, find, read, run_within};
@@ -15,6 +16,8 @@ use crate::toolchain::BoardToolchain;
 pub struct Tools {
     /// By target.
     board_toolchains: RefCell<BTreeMap<&'static str, Result<BoardToolchain, Error>>>,
+    /// Programs of this run, by where they lie.
+    built: RefCell<BTreeMap<PathBuf, Variant>>,
     qemu: OnceCell<Result<PathBuf, Error>>,
     arm_compiler: OnceCell<Result<PathBuf, Error>>,
     flip_link: OnceCell<Result<PathBuf, Error>>,
@@ -49,6 +52,16 @@ impl Tools {
             found
         });
         found.clone()
+    }
+
+    /// Whether a program was built in this run, and no other in its place since.
+    pub fn has_built(&self, program: &Path, variant: &Variant) -> bool {
+        self.built.borrow().get(program) == Some(variant)
+    }
+
+    /// Remembers that a program was built.
+    pub fn note_built(&self, program: PathBuf, variant: &Variant) {
+        self.built.borrow_mut().insert(program, variant.clone());
     }
 
     /// The emulator.

@@ -1,4 +1,0 @@
-//! `cargo +nightly fuzz run --features libfuzzer snapshot`
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| foretune_fuzz::snapshot::run(bytes));
