@@ -39,16 +39,49 @@ fn modules_use_only_earlier_ones() {
         .collect();
     assert!(names.len() > 15, "{names:?}");
     for (position, name) in names.iter().enumerate() {
-        for later in &names[position + 1..] {
-            for file in files_of(name) {
-                let code = fs::read_to_string(&file).expect("a module's file");
-                let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-                let uses = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-                let found = uses.filter(|line| line.contains(&format!("crate::{later}"))).collect::<Vec<_>>();
-                assert!(found.is_empty(), "{name} comes before {later} and uses it: {found:?}");
+        for file in files_of(name) {
+            let code = fs::read_to_string(&file).expect("a module's file");
+            let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+            let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            for used in code.split("crate::").skip(1).flat_map(first_names) {
+                // What `lib.rs` exports is its module's.
+                let module = if names.contains(&used) { Some(used) } else { exporter(&lib, used) };
+                let later = names[position + 1..].iter().find(|later| Some(**later) == module);
+                assert_eq!(later, None, "{} comes before it and has `crate::{used}`", file.display());
             }
         }
     }
+}
+
+/// `a` of `a::b`, and `a`, `c` of `{a::{b}, c}`.
+fn first_names(path: &str) -> Vec<&str> {
+    let word = |text: &'_ str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let Some(list) = path.strip_prefix('{') else { return vec![&path[..word(path)]] };
+    let (mut depth, mut names, mut start) = (0, Vec::new(), 0);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            ',' | '}' if depth == 0 => {
+                let name = list[start..at].trim();
+                names.push(&name[..word(name)]);
+                start = at + 1;
+                if letter == '}' {
+                    break;
+                }
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The module that `lib.rs` exports a name of.
+fn exporter<'a>(lib: &'a str, name: &str) -> Option<&'a str> {
+    let exports = lib.split("\npub use ").skip(1).filter_map(|text| text.split_once(';')?.0.split_once("::"));
+    let mut exports =
+        exports.map(|(module, names)| (module, names.split(|c: char| !c.is_alphanumeric() && c != '_')));
+    exports.find_map(|(module, mut names)| names.any(|own| own == name).then_some(module))
 }
 
 fn source() -> PathBuf {
@@ -76,12 +109,12 @@ fn file_of(item: &str) -> PathBuf {
 
 fn files_of(module: &str) -> Vec<PathBuf> {
     let file = source().join(format!("{module}.rs"));
-    if file.is_file() {
-        return vec![file];
-    }
-    let folder = fs::read_dir(source().join(module)).unwrap_or_else(|_| panic!("no module `{module}`"));
+    let folder = fs::read_dir(source().join(module)).into_iter().flatten();
     let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.is_file() && !path.ends_with("tests.rs"));
     files.sort_by_key(|path| (!path.ends_with("mod.rs"), path.clone()));
+    files.splice(..0, file.is_file().then_some(file));
+    assert!(!files.is_empty(), "no module `{module}`");
     files
 }
 
@@ -105,4 +138,12 @@ fn mentions(text: &str) -> BTreeSet<u32> {
         last = Some((number, after));
     }
     found
+}
+
+#[test]
+fn uses_are_read_with_and_without_braces() {
+    assert_eq!(first_names("gp::{Memory, Particle};"), ["gp"]);
+    assert_eq!(first_names("{Error, gp::{Memory, Particle}, math};"), ["Error", "gp", "math"]);
+    assert_eq!(exporter("\npub use data::{Kind, Point};\npub use gp::Fallbacks;", "Point"), Some("data"));
+    assert_eq!(exporter("\npub use data::{Kind, Point};", "Poin"), None);
 }
