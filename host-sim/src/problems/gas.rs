@@ -192,23 +192,6 @@ mod tests {
         assert_eq!(source.concentration(3, 6.0, [-1.0, 0.0, 0.0]), 0.0);
     }
 
-    /// What crosses a plane downwind per second is what the source emits: ∫∫ u C dy dz = Q.
-    #[test]
-    fn every_class_conserves_mass() {
-        let source = Source { rate: 100.0, x: 0.0, y: 0.0, height: 5.0 };
-        for class in 0..6 {
-            let (sigma_y, sigma_z) = dispersion(class, 400.0);
-            let (dy, dz) = (sigma_y / 10.0, sigma_z / 10.0);
-            let top = ((source.height + 6.0 * sigma_z) / dz) as i32;
-            let mut flow = 0.0;
-            for (j, k) in (-60..=60).flat_map(|j| (0..top).map(move |k| (j, k))) {
-                let place = [400.0, f64::from(j) * dy, (f64::from(k) + 0.5) * dz];
-                flow += WIND * source.concentration(class, WIND, place) * dy * dz;
-            }
-            close(flow, source.rate, 1e-3);
-        }
-    }
-
     #[test]
     fn the_value_is_exactly_one_at_the_source_and_below_elsewhere() {
         let spec = Gas.spec("gas".into());
@@ -228,38 +211,5 @@ mod tests {
     fn the_source_of_an_unlike_task_is_another() {
         let unlike = Gas.unlike_task(1, 5);
         assert!(unlike.value(TRUTH, &Gas.task(1, 5).optimum_at()) < 0.5);
-    }
-
-    #[test]
-    fn sensors_stay_within_their_jitter() {
-        let places = sensors(&mut Random::new(1, Purpose::Sensors, 0));
-        assert_eq!(places.len(), 18);
-        assert!(places.iter().all(|&[x, y]| (200.0..500.0).contains(&x) && (-40.0..40.0).contains(&y)));
-        assert_ne!(places, sensors(&mut Random::new(1, Purpose::Sensors, 1)));
-    }
-
-    #[test]
-    fn most_of_the_box_is_flat() {
-        let spec = Gas.spec("gas".into());
-        let flat = |n| {
-            let (task, mut random) = (Gas.task(1, n), Random::new(1, Purpose::Queries, n));
-            let near_zero = |_: &i32| task.value(TRUTH, &trial::query(&spec, &mut random)).abs() < 0.01;
-            (0..1000).filter(near_zero).count() as f64 / 1000.0
-        };
-        let shares: Vec<Vec<f64>> = (0..30).map(|n| vec![flat(n)]).collect();
-        trial::assert_means(&shares, &[0.88]);
-    }
-
-    #[test]
-    fn random_search_leaves_the_known_regret() {
-        trial::assert_means(&trial::random_search("gas", 60, 20, &[21, 75]), &[0.73, 0.46]);
-    }
-
-    #[test]
-    fn lower_classes_correlate_with_the_truth_as_known() {
-        let expected = [0.07, 0.16, 0.29, 0.45, 0.73, 1.0];
-        for (measured, expected) in trial::correlations("gas", 60, 2000).iter().zip(expected) {
-            assert!((measured - expected).abs() < 0.03, "{measured} {expected}");
-        }
     }
 }

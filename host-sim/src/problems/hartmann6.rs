@@ -185,7 +185,6 @@ impl Task for Function {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial;
     use super::*;
 
     const TRUTH: usize = 3;
@@ -203,18 +202,6 @@ mod tests {
         // Coordinates 3 and 5 hardly matter to the fourth bump (A = 0.05 and 0.1).
         for j in [0, 1, 3, 5] {
             assert!((at[j] - CENTRES[3][j]).abs() < 0.001, "{at:?}");
-        }
-    }
-
-    #[test]
-    fn lower_fidelities_of_the_paper_s_order_stay_below_the_optimum() {
-        let function = plain(Order::LastIsTruth);
-        let peak = |m| function.value(m, &function.optimum_at());
-        assert!(peak(0) < peak(1) && peak(1) < peak(2) && peak(2) < peak(3));
-        let mut random = Random::new(1, Purpose::Queries, 0);
-        for _ in 0..2_000 {
-            let x = core::array::from_fn(|_| random.uniform(0.0, 1.0));
-            assert!((0..TRUTH).all(|m| function.value(m, &function.climb(x)) < function.optimum()));
         }
     }
 
@@ -243,39 +230,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_gradient_vanishes_at_the_optimum() {
-        let function = Hartmann6::default().task(5, 2);
-        let at = function.optimum_at();
-        for j in 0..D {
-            let shifted = |h: f64| {
-                let mut x = at.clone();
-                x[j] += h;
-                function.value(TRUTH, &x)
-            };
-            assert!((shifted(1e-4) - shifted(-1e-4)).abs() / 2e-4 < 1e-5);
-        }
-    }
-
-    #[test]
-    fn tasks_share_their_optimum_almost_exactly() {
-        // Measured over 100 pairs: mean regret 0.0001, at worst 0.0014.
-        let problem = Hartmann6::default();
-        let regret = |n| {
-            let (known, new) = (problem.task(1, n), problem.task(1, n + 1));
-            new.optimum() - new.value(TRUTH, &known.optimum_at())
-        };
-        let regrets: Vec<f64> = (0..100).map(regret).collect();
-        let (mean, _) = trial::mean_and_error(&regrets);
-        assert!(mean > 2e-5 && mean < 4e-4, "{mean}");
-        assert!(regrets.iter().all(|&regret| regret > -1e-9 && regret < 0.005));
-    }
-
-    #[test]
-    fn random_search_leaves_the_known_regret() {
-        trial::assert_means(&trial::random_search("hartmann6", 60, 20, &[34, 64]), &[1.90, 1.63]);
     }
 
     #[test]

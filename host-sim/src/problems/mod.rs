@@ -340,6 +340,66 @@ mod tests {
         }
     }
 
+    /// What `docs/problems.md` says about how hard the problems are: correlations of the lower fidelities with the truth,
+    /// and what random search leaves after so many points.
+    #[test]
+    fn problems_are_as_hard_as_documented() {
+        type Row = (&'static str, u64, &'static [f64], [usize; 2], [f64; 2]);
+        const TABLE: [Row; 8] = [
+            ("hartmann6", 60, &[0.995, 0.998, 0.999], [34, 64], [1.90, 1.63]),
+            ("rrm", 6, &[0.999, 0.999, 0.999], [10, 50], [0.75, 0.85]),
+            ("gas", 60, &[0.07, 0.16, 0.29, 0.45, 0.73], [21, 75], [0.73, 0.46]),
+            ("forrester", 60, &[0.60, 0.92], [20, 60], [0.51, 0.07]),
+            ("branin", 60, &[0.30, 0.20], [20, 60], [2.92, 0.94]),
+            ("himmelblau", 60, &[0.32], [20, 60], [10.4, 3.7]),
+            ("rosenbrock", 60, &[1.0, 1.0], [20, 60], [135.0, 61.0]),
+            ("levy", 60, &[0.69, 0.88], [20, 60], [31.1, 22.4]),
+        ];
+        for (name, seeds, correlations, counts, expected) in TABLE {
+            let found = trial::correlations(name, seeds, 30_000 / seeds as usize);
+            for (found, expected) in found.iter().zip(correlations) {
+                assert!((found - expected).abs() < 0.03, "{name}: {found} instead of {expected}");
+            }
+            let measured = trial::random_search(name, seeds, 20, &counts);
+            for (place, expected) in expected.into_iter().enumerate() {
+                let column: Vec<f64> = measured.iter().map(|row| row[place]).collect();
+                let (mean, error) = trial::mean_and_error(&column);
+                assert!(
+                    (mean - expected).abs() < 4.0 * error + 0.01,
+                    "{name}: {mean} ± {error}, not {expected}"
+                );
+            }
+        }
+    }
+
+    /// The fixed map of observations has mean 0 and variance 1 over uniform points.
+    #[test]
+    fn scales_are_those_of_uniform_points() {
+        let options = ["rrm:stations=1", "rrm:stations=3", "rrm:antennas=32", "rrm:stations=4,antennas=32"];
+        for name in NAMES.map(|named| named.name).into_iter().chain(options) {
+            let problem: Problem = name.parse().unwrap();
+            let spec = problem.spec();
+            if spec.scale_mean == 0.0 {
+                // By choice: its values are of this size.
+                continue;
+            }
+            let fidelity = if name.starts_with("rrm") { 1 } else { spec.fidelities.len() - 1 };
+            let (mut means, mut squares) = (Vec::new(), Vec::new());
+            for seed in 0..12 {
+                let (task, mut random) =
+                    (problem.tasks(seed).task(0), Random::new(seed, Purpose::Queries, 0));
+                let scaled =
+                    |x: Vec<f64>| (task.value(fidelity, &x) - spec.scale_mean) / spec.scale_deviation;
+                let values: Vec<f64> = (0..200).map(|_| scaled(trial::query(&spec, &mut random))).collect();
+                means.push(trial::mean_and_error(&values).0);
+                squares.push(values.iter().map(|y| y * y).sum::<f64>() / 200.0);
+            }
+            let [(mean, error), (square, spread)] = [&means, &squares].map(|all| trial::mean_and_error(all));
+            assert!(mean.abs() < 4.0 * error + 0.05, "{name}: {mean} ± {error}");
+            assert!((square - 1.0).abs() < 4.0 * spread + 0.1, "{name}: {square} ± {spread}");
+        }
+    }
+
     /// The table of `docs/problems.md`: `cargo test --release -p host-sim --lib how_far -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement: it takes a minute, and its table is in the documents"]
@@ -384,11 +444,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn measures_are_those_of_the_paper() {
-        assert_eq!(Measure::SimpleRegret.of(2.0, 3.5), 1.5);
-        assert_eq!(Measure::OptimalityRatio.of(2.0, 4.0), 0.5);
     }
 }

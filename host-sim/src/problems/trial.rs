@@ -50,16 +50,6 @@ pub(super) fn random_search(
     (0..seeds).map(of_seed).collect()
 }
 
-/// Asserts that the mean over the seeds is the expected one within four standard errors and a rounding of 0.01.
-pub(super) fn assert_means(measured: &[Vec<f64>], expected: &[f64]) {
-    for (place, expected) in expected.iter().enumerate() {
-        let column: Vec<f64> = measured.iter().map(|row| row[place]).collect();
-        let (mean, error) = mean_and_error(&column);
-        println!("{place}: {mean:.3} ± {error:.3}, expected {expected}");
-        assert!((mean - expected).abs() < 4.0 * error + 0.01, "{place}: {mean} ± {error}, not {expected}");
-    }
-}
-
 /// Correlation of every fidelity with the truth over uniform points, averaged over the first tasks of some seeds.
 pub(super) fn correlations(problem: &str, seeds: u64, points: usize) -> Vec<f64> {
     let problem: Problem = problem.parse().unwrap();

@@ -40,26 +40,3 @@ fn branin(x1: f64, x2: f64, weights: &[f64]) -> f64 {
 fn middle(x1: f64, x2: f64, weights: &[f64]) -> f64 {
     10.0 * branin(x1 - 2.0, x2 - 2.0, weights).sqrt() + 2.0 * (x1 - 0.5) - 3.0 * (3.0 * x2 - 1.0) - 1.0
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_three_lowest_points_have_the_known_depth() {
-        for [x1, x2] in [[-PI, 12.275], [PI, 2.275], [3.0 * PI, 2.475]] {
-            assert!((function(2, &[x1, x2], &[1.0, 1.0]) - 0.397_887_357_729_738).abs() < 1e-9);
-        }
-    }
-
-    /// At (0, 0) the truth is 36 + 10(1 − 1/8π) + 10; the middle one at (2, 2) is ten times its root, + 3 − 15 − 1.
-    #[test]
-    fn lower_fidelities_have_values_worked_out_by_hand() {
-        let truth: f64 = 36.0 + 20.0 - 10.0 / (8.0 * PI);
-        assert!((function(2, &[0.0, 0.0], &[1.0, 1.0]) - truth).abs() < 1e-12);
-        assert!((function(1, &[2.0, 2.0], &[1.0, 1.0]) - (10.0 * truth.sqrt() - 13.0)).abs() < 1e-12);
-        let at = 2.0 / 1.2 - 2.0;
-        let expected = 10.0 * truth.sqrt() - 13.0 - 3.0 * at + 1.0;
-        assert!((function(0, &[at, at], &[1.0, 1.0]) - expected).abs() < 1e-9);
-    }
-}

@@ -31,16 +31,3 @@ fn function(fidelity: usize, x: &[f64], weights: &[f64]) -> f64 {
         _ => wave(6.0 * x - 2.0),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 4² sin 8 = 16 · 0.98936 = 15.8297 at x = 1; there the others are 3² sin 8 and 15.8297/2 + 5 − 5.
-    #[test]
-    fn the_right_end_has_its_known_values() {
-        for (fidelity, expected) in [(2, 15.829_732), (1, 8.904_224), (0, 7.914_866)] {
-            assert!((function(fidelity, &[1.0], &[1.0]) - expected).abs() < 1e-6, "{fidelity}");
-        }
-    }
-}

@@ -33,23 +33,3 @@ fn himmelblau(x1: f64, x2: f64, weights: &[f64]) -> f64 {
     let [first, second] = [x1 * x1 + x2 - 11.0, x1 + x2 * x2 - 7.0];
     weights[0] * first * first + weights[1] * second * second
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_four_lowest_points_are_zero() {
-        let known = [[3.0, 2.0], [-2.805_118, 3.131_312], [-3.779_310, -3.283_186], [3.584_428, -1.848_126]];
-        for x in known {
-            assert!(function(1, &x, &[1.0, 1.0]) < 1e-9, "{x:?}");
-        }
-    }
-
-    /// At (2, 0) the cheap one is (1 − 11)² + (1 − 7)² − 3² = 127, the truth (4 − 11)² + (2 − 7)² = 74.
-    #[test]
-    fn values_worked_out_by_hand() {
-        assert_eq!(function(0, &[2.0, 0.0], &[1.0, 1.0]), 127.0);
-        assert_eq!(function(1, &[2.0, 0.0], &[1.0, 1.0]), 74.0);
-    }
-}

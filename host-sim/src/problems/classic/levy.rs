@@ -46,20 +46,3 @@ fn levy(dents: f64, offset: f64, x: &[f64], weights: &[f64]) -> f64 {
     };
     x.iter().enumerate().map(term).sum()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// At (−3, …): w = 0 everywhere, so f = sin² 0 + 7·(1 + 10 sin² 1) + (1 + sin² 0).
-    #[test]
-    fn values_worked_out_by_hand() {
-        let sine = libm::sin(1.0);
-        let expected = 8.0 + 70.0 * sine * sine;
-        assert!((function(2, &[-3.0; 8], &[1.0; 8]) - expected).abs() < 1e-9);
-        assert!(function(2, &[1.0; 8], &[1.0; 8]).abs() < 1e-12);
-        assert!((function(0, &[-1.5; 8], &[1.0; 8]) - 8.0).abs() < 1e-12);
-        let half = 8.0 + 35.0 * sine * sine;
-        assert!((function(1, &[-2.5; 8], &[1.0; 8]) - half).abs() < 1e-9);
-    }
-}

@@ -39,16 +39,3 @@ fn valley(steepness: f64, end: f64, x: &[f64], weights: &[f64]) -> f64 {
     };
     x.windows(2).map(term).sum()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// At (2, 0, 0, 0): 100·4² + 1 + 1 + 1 = 1603; 50·4² + 4² + 2² + 2² − 1 = 823; (1603 − 4 − 1)/(10 + ½).
-    #[test]
-    fn values_worked_out_by_hand() {
-        let at = |fidelity| function(fidelity, &[2.0, 0.0, 0.0, 0.0], &[1.0, 1.0]);
-        assert_eq!([at(2), at(1), at(0)], [1603.0, 823.0, 1598.0 / 10.5]);
-        assert_eq!(function(2, &[1.0; 4], &[1.0, 1.0]), 0.0);
-    }
-}

@@ -143,7 +143,6 @@ fn normal_cdf(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::super::random::Purpose;
-    use super::super::super::trial::{correlation, mean_and_error};
     use super::*;
 
     fn deployment(stations: usize, seed: u64) -> Deployment {
@@ -182,15 +181,6 @@ mod tests {
         }
     }
 
-    /// In a cell of half the disc the mean of |x| of a uniform point is 4R/3π = 84.9 m.
-    #[test]
-    fn users_are_uniform_in_the_area() {
-        let sides: Vec<f64> =
-            (0..200).flat_map(|seed| deployment(2, seed).users).map(|user| user.place[0].abs()).collect();
-        let (mean, error) = mean_and_error(&sides);
-        assert!((mean - 84.9).abs() < 4.0 * error, "{mean} {error}");
-    }
-
     #[test]
     fn users_move_at_most_10_m_and_stay_where_they_belong() {
         let mut deployment = deployment(2, 1);
@@ -203,56 +193,5 @@ mod tests {
                 assert!(step > 0.0 && step <= 10.0 + 1e-9);
             }
         }
-    }
-
-    /// Links keep their distribution, and correlate over a step by the mean of `e^{−step/length}`: with a mean
-    /// step of some 6.6 m about 0.58 over 12 m and 0.88 over 50 m.
-    #[test]
-    fn links_stay_normal_and_correlate_over_a_step() {
-        let (mut pairs, mut expected) = ([const { (Vec::new(), Vec::new()) }; 2], [0.0; 2]);
-        for seed in 0..200 {
-            let mut deployment = deployment(2, seed);
-            let before = deployment.users.clone();
-            deployment.step(&mut Random::new(seed, Purpose::Movement, 1));
-            for (before, after) in before.iter().zip(&deployment.users) {
-                let step = distance(before.place, after.place);
-                expected[0] += libm::exp(-step / 12.0) / 4000.0;
-                expected[1] += libm::exp(-step / 50.0) / 4000.0;
-                for (before, after) in before.links.iter().zip(&after.links) {
-                    pairs[0].0.push(before.shadowing);
-                    pairs[0].1.push(after.shadowing);
-                    pairs[1].0.push(before.obstruction);
-                    pairs[1].1.push(after.obstruction);
-                }
-            }
-        }
-        for ((before, after), expected) in pairs.iter().zip(expected) {
-            assert!((correlation(before, after) - expected).abs() < 0.03, "{expected}");
-            let squares: Vec<f64> = after.iter().map(|z| z * z).collect();
-            let (mean, error) = mean_and_error(&squares);
-            assert!((mean - 1.0).abs() < 4.0 * error, "{mean}");
-        }
-        assert!((expected[0] - 0.58).abs() < 0.02 && (expected[1] - 0.88).abs() < 0.02, "{expected:?}");
-    }
-
-    /// Wherever users stand, the share of links with sight is the mean of the model's probability.
-    #[test]
-    fn links_have_sight_as_often_as_the_model_says() {
-        let (mut seen, mut expected, mut count) = (0.0, 0.0, 0.0);
-        for seed in 0..200 {
-            let deployment = deployment(2, seed);
-            for (user, losses) in deployment.users.iter().zip(deployment.path_losses()) {
-                for (b, loss) in losses.iter().enumerate() {
-                    let ground = distance(user.place, deployment.layout.stations[b]);
-                    let direct = path_loss::median(ground, true) + 4.0 * user.links[b].shadowing;
-                    seen += f64::from(u8::from((loss - direct).abs() < 1e-9));
-                    expected += path_loss::line_of_sight_probability(ground);
-                    count += 1.0;
-                }
-            }
-        }
-        let (seen, expected) = (seen / count, expected / count);
-        // 8000 links: standard error 0.005.
-        assert!((seen - expected).abs() < 0.02, "{seen} {expected}");
     }
 }

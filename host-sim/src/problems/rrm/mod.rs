@@ -23,8 +23,6 @@
 //! | optimum | see [`optimum`] | our choice |
 
 mod deployment;
-#[cfg(test)]
-mod difficulty;
 mod fading;
 mod optimum;
 mod path_loss;
@@ -227,20 +225,5 @@ mod tests {
     fn the_optimum_is_the_value_of_its_setting() {
         let cells = Rrm::new(2, 32).unwrap().task(9, 3);
         assert_eq!(cells.optimum(), cells.value(3, &cells.optimum_at()));
-    }
-
-    /// Users walk, they do not jump: the first task's deployment tells little about a value far down the chain,
-    /// much about that of the next task.
-    #[test]
-    fn neighbouring_tasks_resemble_each_other_more_than_distant_ones() {
-        let (mut near, mut far) = (0.0, 0.0);
-        for seed in 0..10 {
-            let losses = |n| Rrm::default().task(seed, n).path_losses;
-            let difference =
-                |a: Vec<f64>, b: Vec<f64>| -> f64 { a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum() };
-            near += difference(losses(0), losses(1));
-            far += difference(losses(0), losses(30));
-        }
-        assert!(near < 0.6 * far, "{near} {far}");
     }
 }
