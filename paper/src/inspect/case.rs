@@ -1,18 +1,71 @@
 //! The file to inspect: what it may hold, and what it must.
 
 use foretune_core::{Information, MAX_DIMENSIONS, MAX_FIDELITIES};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 
-use super::error::Error;
-use super::field::{Field, parse};
-use super::parameters::{Kernel, Parameters};
+use super::Error;
+use super::parameters::{Kernel, Natural, Parameters};
 
 /// Most observations.
 pub const MAX_OBSERVATIONS: usize = 1024;
 /// Most particles.
 pub const MAX_PARTICLES: usize = 256;
 
-/// The contents of a file.
+/// A finite number of 32 bits.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Number(pub f32);
+
+impl TryFrom<f64> for Number {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let number = Some(value as f32).filter(|number| number.is_finite());
+        number.map(Self).ok_or_else(|| format!("must fit a 32-bit float, found {value:e}"))
+    }
+}
+
+/// A whole number; some writers have only floats, so 3.0 is one.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+struct Count(usize);
+
+impl TryFrom<f64> for Count {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let whole = value >= 0.0 && value.fract() == 0.0;
+        if whole { Ok(Self(value as usize)) } else { Err(format!("must be a whole number, found {value}")) }
+    }
+}
+
+/// The contents of a file, as written.
+#[derive(Deserialize)]
+struct File {
+    kernel: Kernel,
+    d: Count,
+    #[serde(rename = "M")]
+    fidelities: Count,
+    params: Option<Natural>,
+    particles: Option<Vec<Natural>>,
+    x: Vec<Vec<Number>>,
+    m: Vec<Count>,
+    y: Vec<Number>,
+    xc: Vec<Vec<Number>>,
+    fstar: Option<Vec<Vec<Number>>>,
+    costs: Option<Vec<Number>>,
+    beta: Option<Number>,
+    form: Option<Form>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    Paper,
+    Correlated,
+}
+
+/// The contents of a file, checked.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Dimensions of the input.
@@ -48,99 +101,131 @@ pub struct Scoring {
     pub form: Information,
 }
 
+/// Reads JSON; an error has the path of the value.
+pub fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
+    let mut reader = serde_json::Deserializer::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        match path.as_str() {
+            "." => Error::file(error.inner()),
+            path => Error::field(path, error.inner()),
+        }
+    })?;
+    reader.end().map_err(Error::file)?;
+    Ok(value)
+}
+
+/// That a list has so many items; `what` says of what.
+pub fn exactly<T>(path: &str, list: &[T], length: usize, what: &str) -> Result<(), Error> {
+    match list.len() == length {
+        true => Ok(()),
+        false => Err(Error::field(path, format!("must have {length} items ({what}), found {}", list.len()))),
+    }
+}
+
+/// That all numbers of a list meet a condition, which `wanted` puts in words.
+pub fn all(path: &str, list: &[Number], wanted: &str, good: fn(f32) -> bool) -> Result<Vec<f32>, Error> {
+    let check = |(i, number): (usize, &Number)| match good(number.0) {
+        true => Ok(number.0),
+        false => Err(Error::field(format!("{path}[{i}]"), format!("must be {wanted}, found {}", number.0))),
+    };
+    list.iter().enumerate().map(check).collect()
+}
+
+/// That one number meets a condition.
+pub fn one(path: &str, number: Number, wanted: &str, good: fn(f32) -> bool) -> Result<f32, Error> {
+    match good(number.0) {
+        true => Ok(number.0),
+        false => Err(Error::field(path, format!("must be {wanted}, found {}", number.0))),
+    }
+}
+
+/// Rows of `width` numbers, one after the other.
+pub fn rows(path: &str, rows: &[Vec<Number>], width: usize, what: &str) -> Result<Vec<f32>, Error> {
+    for (i, row) in rows.iter().enumerate() {
+        exactly(&format!("{path}[{i}]"), row, width, what)?;
+    }
+    Ok(rows.iter().flatten().map(|number| number.0).collect())
+}
+
+/// A field that is there.
+pub fn required<T>(path: &str, value: Option<T>) -> Result<T, Error> {
+    value.ok_or_else(|| Error::field(path, "is missing"))
+}
+
+fn within(path: &str, Count(count): Count, most: usize) -> Result<usize, Error> {
+    let problem = || format!("must be a whole number from 1 to {most}, found {count}");
+    (1..=most).contains(&count).then_some(count).ok_or_else(|| Error::field(path, problem()))
+}
+
 impl Case {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`Error::Syntax`] or [`Error::Field`].
+    /// What is wrong with it, with the field.
     pub fn read(text: &str) -> Result<Self, Error> {
-        let object = parse(text)?;
-        let field = |name| Field::of(&object, name);
-        let kernel = word(&field("kernel")?, &[("deep", Kernel::Deep), ("ard", Kernel::Ard)])?;
-        let (d, fidelities) =
-            (field("d")?.count(1..=MAX_DIMENSIONS)?, field("M")?.count(1..=MAX_FIDELITIES)?);
-        let (particles, several) =
-            particles(&object, |field| Parameters::read(kernel, d, fidelities, field))?;
-        let points = field("x")?.rows(d, "d")?;
-        let t = points.len() / d;
+        let file: File = parse(text)?;
+        let d = within("d", file.d, MAX_DIMENSIONS)?;
+        let fidelities = within("M", file.fidelities, MAX_FIDELITIES)?;
+        let read = |name: String, natural| Parameters::read(name, file.kernel, d, fidelities, natural);
+        let particles = match (&file.particles, &file.params) {
+            (Some(list), _) if !(1..=MAX_PARTICLES).contains(&list.len()) => {
+                let problem = format!("must have 1 to {MAX_PARTICLES} items, found {}", list.len());
+                return Err(Error::field("particles", problem));
+            }
+            (Some(list), _) => {
+                list.iter().enumerate().map(|(v, one)| read(format!("particles[{v}]"), one)).collect()
+            }
+            (None, Some(params)) => read("params".into(), params).map(|particle| vec![particle]),
+            (None, None) => {
+                Err(Error::field("params", "is missing (and there are no `particles` in its place)"))
+            }
+        }?;
+        let t = file.x.len();
         if t > MAX_OBSERVATIONS {
-            return Err(field("x")?.error(format!("must have at most {MAX_OBSERVATIONS} rows, found {t}")));
+            return Err(Error::field("x", format!("must have at most {MAX_OBSERVATIONS} rows, found {t}")));
         }
-        let levels = field("m")?;
-        let level = |item: Field<'_>| Ok(item.count(1..=fidelities)? as u8 - 1);
-        let fidelity =
-            levels.items_exactly(t, "one per row of x")?.map(level).collect::<Result<Vec<u8>, Error>>()?;
+        exactly("m", &file.m, t, "one per row of x")?;
+        exactly("y", &file.y, t, "one per row of x")?;
+        let level = |(i, m): (usize, &Count)| Ok(within(&format!("m[{i}]"), *m, fidelities)? as u8 - 1);
         Ok(Self {
             d,
             fidelities,
-            y: field("y")?.numbers(t, "one per row of x")?,
-            candidates: field("xc")?.rows(d, "d")?,
-            scoring: several.then(|| Scoring::read(&object, particles.len(), fidelities)).transpose()?,
-            ambiguous: several && object.contains_key("params"),
-            points,
-            fidelity,
+            points: rows("x", &file.x, d, "d")?,
+            fidelity: file.m.iter().enumerate().map(level).collect::<Result<_, Error>>()?,
+            y: file.y.iter().map(|y| y.0).collect(),
+            candidates: rows("xc", &file.xc, d, "d")?,
+            ambiguous: file.particles.is_some() && file.params.is_some(),
+            scoring: match file.particles {
+                Some(_) => Some(Scoring::read(file, particles.len(), fidelities)?),
+                None => None,
+            },
             particles,
         })
     }
 }
 
-/// The particles of a file, and whether it has a list of them.
-fn particles(
-    object: &Map<String, Value>,
-    read: impl Fn(&Field<'_>) -> Result<Parameters, Error>,
-) -> Result<(Vec<Parameters>, bool), Error> {
-    if !object.contains_key("particles") {
-        let Ok(params) = Field::of(object, "params") else {
-            return Err(Error::field("params", "is missing (and there are no `particles` in its place)"));
-        };
-        return Ok((vec![read(&params)?], false));
-    }
-    let field = Field::of(object, "particles")?;
-    let items = field.items()?;
-    if !(1..=MAX_PARTICLES).contains(&items.len()) {
-        return Err(field.error(format!("must have 1 to {MAX_PARTICLES} items, found {}", items.len())));
-    }
-    Ok((items.map(|item| read(&item)).collect::<Result<_, _>>()?, true))
-}
-
 impl Scoring {
-    fn read(object: &Map<String, Value>, particles: usize, fidelities: usize) -> Result<Self, Error> {
-        let field = |name| Field::of(object, name);
-        let costs = field("costs")?;
-        let cost = |item: Field<'_>| item.number_that("above 0", |cost| cost > 0.0);
-        let forms = [("paper", Information::Paper), ("correlated", Information::Correlated)];
+    fn read(file: File, particles: usize, fidelities: usize) -> Result<Self, Error> {
+        let samples = required("fstar", file.fstar)?;
+        exactly("fstar", &samples, particles, "one per particle")?;
+        let count = samples[0].len();
+        if count == 0 {
+            return Err(Error::field("fstar[0]", "must have at least one sample, found none"));
+        }
+        let maxima = rows("fstar", &samples, count, "samples, as for the first particle")?;
+        let costs = required("costs", file.costs)?;
+        exactly("costs", &costs, fidelities, "M")?;
         Ok(Self {
-            maxima: maxima(&field("fstar")?, particles)?,
-            costs: costs.items_exactly(fidelities, "M")?.map(cost).collect::<Result<_, _>>()?,
-            beta: field("beta")?.number_that("at least 0", |beta| beta >= 0.0)?,
-            form: word(&field("form")?, &forms)?,
+            maxima: maxima.chunks(count).map(<[f32]>::to_vec).collect(),
+            costs: all("costs", &costs, "above 0", |cost| cost > 0.0)?,
+            beta: one("beta", required("beta", file.beta)?, "at least 0", |beta| beta >= 0.0)?,
+            form: match required("form", file.form)? {
+                Form::Paper => Information::Paper,
+                Form::Correlated => Information::Correlated,
+            },
         })
     }
-}
-
-/// Samples of the optimum's value: as many for every particle.
-fn maxima(field: &Field<'_>, particles: usize) -> Result<Vec<Vec<f32>>, Error> {
-    let mut samples = None;
-    field
-        .items_exactly(particles, "one per particle")?
-        .map(|row| {
-            let count = *samples.get_or_insert(row.items()?.len());
-            if count == 0 {
-                return Err(row.error("must have at least one sample, found none"));
-            }
-            row.numbers(count, "samples, as for the first particle")
-        })
-        .collect()
-}
-
-/// One of several words.
-fn word<T: Copy>(field: &Field<'_>, words: &[(&str, T)]) -> Result<T, Error> {
-    let text = field.text()?;
-    let meant = words.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
-    meant.ok_or_else(|| {
-        let wanted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        field.error(format!("must be {}, found \"{text}\"", wanted.join(" or ")))
-    })
 }
 
 #[cfg(test)]
@@ -181,7 +266,8 @@ mod tests {
     fn every_missing_field_is_named() {
         for name in ["kernel", "d", "M", "x", "m", "y", "xc"] {
             let text = single().replacen(&format!("\"{name}\""), "\"other\"", 1);
-            assert_eq!(Case::read(&text).unwrap_err().to_string(), format!("field `{name}` is missing"));
+            let said = Case::read(&text).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("missing field `{name}` at line ")), "{said}");
         }
         for name in ["fstar", "costs", "beta", "form"] {
             let text = several().replacen(&format!("\"{name}\""), "\"other\"", 1);
@@ -196,7 +282,18 @@ mod tests {
         let one = single();
         let two = several();
         let cases = [
-            (&one, "\"ard\"", "\"rbf\"", "kernel` must be \"deep\" or \"ard\", found \"rbf\""),
+            (
+                &one,
+                "\"ard\"",
+                "\"rbf\"",
+                "kernel` unknown variant `rbf`, expected `ard` or `deep` at line 1 column 16",
+            ),
+            (
+                &one,
+                "\"ard\"",
+                "\"r\\nf\"",
+                "kernel` unknown variant `r f`, expected `ard` or `deep` at line 1 column 17",
+            ),
             (&one, "\"d\": 2", "\"d\": 0", "d` must be a whole number from 1 to 16, found 0"),
             (&one, "\"M\": 3", "\"M\": 9", "M` must be a whole number from 1 to 8, found 9"),
             (&one, "[0.5, 0.5]", "[0.5]", "x[1]` must have 2 items (d), found 1"),
@@ -204,7 +301,10 @@ mod tests {
             (&one, "[1, 3]", "[0, 3]", "m[0]` must be a whole number from 1 to 3, found 0"),
             (&one, "[1, 3]", "[1]", "m` must have 2 items (one per row of x), found 1"),
             (&one, "[0.25, -1]", "[1, 2, 3]", "y` must have 2 items (one per row of x), found 3"),
-            (&one, "-1]", "NaN]", "y[1]` must be a finite number, found null (or NaN, or Infinity)"),
+            (&one, "-1]", "NaN]", "y[1]` expected value at line 2 column 32"),
+            (&one, "-1]", "\"a\"]", "y[1]` invalid type: string \"a\", expected f64 at line 2 column 33"),
+            (&one, "-1]", "1e39]", "y[1]` must fit a 32-bit float, found 1e39 at line 2 column 34"),
+            (&one, "[1, 3]", "[1, 2.5]", "m[1]` must be a whole number, found 2.5 at line 1 column 0"),
             (&two, "[[1, 2], [3, 4]]", "[[1, 2]]", "fstar` must have 2 items (one per particle), found 1"),
             (
                 &two,
@@ -216,12 +316,17 @@ mod tests {
             (&two, "[1, 2, 3]", "[1, 0, 3]", "costs[1]` must be above 0, found 0"),
             (&two, "[1, 2, 3]", "[1, 3]", "costs` must have 3 items (M), found 2"),
             (&two, "\"beta\": 0.5", "\"beta\": -1", "beta` must be at least 0, found -1"),
-            (&two, "\"paper\"", "\"mes\"", "form` must be \"paper\" or \"correlated\", found \"mes\""),
+            (
+                &two,
+                "\"paper\"",
+                "\"mes\"",
+                "form` unknown variant `mes`, expected `paper` or `correlated` at line 2 column 22",
+            ),
             (
                 &two,
                 "\"lengthscales\": [0.5, 2]",
                 "\"lengthscales\": 1",
-                "particles[0].lengthscales` must be a list, found a number",
+                "particles[0].lengthscales` invalid type: integer `1`, expected a sequence at line 1 column 0",
             ),
         ];
         for (text, from, to, expected) in cases {

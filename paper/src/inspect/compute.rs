@@ -9,8 +9,8 @@ use foretune_core::internals::gp::{
 use foretune_core::internals::kernel::{Hyper, PairSums};
 use foretune_core::internals::linalg::{LANES, Matrix};
 
+use super::Error;
 use super::case::{Case, MAX_OBSERVATIONS, Scoring};
-use super::error::Error;
 use super::parameters::{Gradient, MAX_WIDTH, Parameters};
 
 /// All zeros, so it takes no room in the program, and of the machine's memory only what is used.
@@ -41,7 +41,7 @@ pub struct Scores {
 /// Computes the belief of one particle. Where the core had to help itself, it says so in `warnings`.
 ///
 /// # Errors
-/// [`Error::Overflow`] if the result is not finite.
+/// If the result is not finite.
 pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) -> Result<Belief, Error> {
     let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let mut workspace = memory.workspace();
@@ -53,7 +53,7 @@ pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) 
     for first in (0..case.y.len()).step_by(LANES) {
         workspace
             .factor(&particle, &data, first, &mut fallbacks)
-            .map_err(|_| Error::Overflow { result: format!("kernel matrix of {}", parameters.name) })?;
+            .map_err(|_| Error::overflow(format!("kernel matrix of {}", parameters.name)))?;
     }
     // Minus zero, without observations, would be no help to anyone.
     let likelihood = workspace.condition(&data) + 0.0;
@@ -141,7 +141,7 @@ fn check(
         (gradient.iter().all(|entry| entry.is_finite()), "grad"),
     ] {
         if !finite {
-            return Err(Error::Overflow { result: format!("{result} of {}", parameters.name) });
+            return Err(Error::overflow(format!("{result} of {}", parameters.name)));
         }
     }
     Ok(())
@@ -153,7 +153,7 @@ fn check(
 /// particles disagree about it, `mean_v(σᵥ² + μᵥ²) − (mean_v μᵥ)²` of Eq. (36) takes the mean of their noises.
 ///
 /// # Errors
-/// [`Error::Overflow`] if a score is not finite.
+/// If a score is not finite.
 pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scores, Error> {
     let (v, levels) = (beliefs.len(), case.fidelities);
     let mut scores = Scores::default();
@@ -174,7 +174,7 @@ pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scor
         [("information", &scores.information), ("transfer", &scores.transfer), ("score", &scores.score)]
     {
         if !values.iter().all(|value| value.is_finite()) {
-            return Err(Error::Overflow { result: result.to_string() });
+            return Err(Error::overflow(result));
         }
     }
     Ok(scores)

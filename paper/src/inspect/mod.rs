@@ -34,36 +34,62 @@
 
 mod case;
 mod compute;
-mod error;
-mod field;
 mod parameters;
 mod report;
 
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
+use std::{fmt, fs};
 
-pub use error::Error;
 pub use parameters::Gradient;
 pub use report::{Answer, Report};
 
 use case::Case;
 
+/// What is wrong with a file to inspect, in one line.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl Error {
+    /// The text is not what a file should be.
+    fn file(problem: impl fmt::Display) -> Self {
+        Self(one_line(&problem.to_string()))
+    }
+
+    /// A field is missing, or is not what it should be.
+    fn field(path: impl fmt::Display, problem: impl fmt::Display) -> Self {
+        Self(one_line(&format!("field `{path}` {problem}")))
+    }
+
+    /// The numbers are in order one by one, but 32-bit floats cannot compute with them.
+    fn overflow(result: impl fmt::Display) -> Self {
+        Self(format!("`{result}` does not come out finite: the numbers are too extreme for 32-bit floats"))
+    }
+}
+
+/// What a file says may be repeated, but not its line ends and other control characters.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// The text of a file; `-` is the standard input.
 ///
 /// # Errors
-/// [`Error::Read`], also for what is not UTF-8.
+/// If it cannot be read, or is not UTF-8.
 pub fn read(path: &Path) -> Result<String, Error> {
-    let standard_input = || {
-        let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    let (text, file) = match path.to_str() {
+        Some("-") => (io::read_to_string(io::stdin().lock()), "the standard input".to_string()),
+        _ => (fs::read_to_string(path), path.display().to_string()),
     };
-    let (text, file) = if path == Path::new("-") {
-        (standard_input(), "the standard input".to_string())
-    } else {
-        (fs::read_to_string(path), path.display().to_string())
-    };
-    text.map_err(|error| Error::Read { file, error })
+    text.map_err(|error| Error(format!("cannot read {file}: {error}")))
 }
 
 /// What the core computes for the text of a file.

@@ -6,10 +6,10 @@
 use foretune_core::internals::features::LAYERS;
 use foretune_core::internals::kernel::{Model, Offsets};
 use foretune_core::{MAX_FIDELITIES, Map};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::error::Error;
-use super::field::Field;
+use super::Error;
+use super::case::{Number, all, exactly, one, required, rows};
 
 /// Widest layer of the deep map.
 pub const MAX_WIDTH: usize = 512;
@@ -21,12 +21,33 @@ const NO_OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };
 const LN_ZERO: f32 = -1e3;
 
 /// Which kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kernel {
     /// A lengthscale per dimension.
     Ard,
     /// Three tanh layers.
     Deep,
+}
+
+/// One particle, as the file has it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Natural {
+    lengthscales: Option<Vec<Number>>,
+    signal_variance: Option<Number>,
+    #[serde(rename = "W")]
+    weights: Option<Vec<Vec<Vec<Number>>>>,
+    #[serde(rename = "b")]
+    biases: Option<Vec<Vec<Number>>>,
+    gamma: Number,
+    noise: Noise,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "must be a finite number, or a list of such with one per fidelity")]
+enum Noise {
+    All(Number),
+    Each(Vec<Number>),
 }
 
 /// One particle.
@@ -76,73 +97,85 @@ impl Parameters {
     /// Reads one particle.
     ///
     /// # Errors
-    /// [`Error::Field`] that names what is wrong.
-    pub fn read(kernel: Kernel, d: usize, fidelities: usize, field: &Field<'_>) -> Result<Self, Error> {
-        let mut particle = match kernel {
-            Kernel::Ard => Self::ard(d, field)?,
-            Kernel::Deep => Self::deep(d, field)?,
-        };
-        let gamma = field.get("gamma")?.number_that("at least 0", |gamma| gamma >= 0.0)?;
+    /// What is wrong with it, with the field.
+    pub fn read(
+        name: String,
+        kernel: Kernel,
+        d: usize,
+        fidelities: usize,
+        natural: &Natural,
+    ) -> Result<Self, Error> {
+        let model = Model { map: Map::Ard, dimensions: d, offsets: NO_OFFSETS };
+        let noise = [0.0; MAX_FIDELITIES];
+        let mut particle =
+            Self { name, model, theta: Vec::new(), noise, sizes: [0; LAYERS], positive: Vec::new() };
+        match kernel {
+            Kernel::Ard => particle.read_ard(natural)?,
+            Kernel::Deep => particle.read_deep(natural)?,
+        }
+        let gamma = one(&particle.path("gamma"), natural.gamma, "at least 0", |gamma| gamma >= 0.0)?;
         particle.theta.push(if gamma > 0.0 { ln(gamma) } else { LN_ZERO });
-        particle.read_noise(fidelities, &field.get("noise")?)?;
+        particle.read_noise(fidelities, &natural.noise)?;
         Ok(particle)
     }
 
-    fn ard(d: usize, field: &Field<'_>) -> Result<Self, Error> {
-        let above_zero = |field: Field<'_>| field.number_that("above 0", |value| value > 0.0);
-        let lengthscales = field.get("lengthscales")?;
-        let mut positive =
-            lengthscales.items_exactly(d, "d")?.map(above_zero).collect::<Result<Vec<f32>, Error>>()?;
-        positive.push(above_zero(field.get("signal_variance")?)?);
-        let theta = positive.iter().map(|&value| ln(value)).collect();
-        Ok(Self::new(field, Map::Ard, d, theta, [0; LAYERS], positive))
+    fn path(&self, field: &str) -> String {
+        format!("{}.{field}", self.name)
     }
 
-    fn deep(d: usize, field: &Field<'_>) -> Result<Self, Error> {
-        let (weights, biases) = (field.get("W")?, field.get("b")?);
-        let weights: Vec<Field<'_>> = weights.items_exactly(LAYERS, "layers")?.collect();
-        let biases: Vec<Field<'_>> = biases.items_exactly(LAYERS, "layers")?.collect();
-        let mut sizes = [0; LAYERS];
-        for (size, layer) in sizes.iter_mut().zip(&weights) {
-            *size = layer.items()?.len();
+    fn read_ard(&mut self, natural: &Natural) -> Result<(), Error> {
+        let (lengths, signal) = (self.path("lengthscales"), self.path("signal_variance"));
+        let lengthscales = required(&lengths, natural.lengthscales.as_deref())?;
+        exactly(&lengths, lengthscales, self.model.dimensions, "d")?;
+        self.positive = all(&lengths, lengthscales, "above 0", |length| length > 0.0)?;
+        let variance = required(&signal, natural.signal_variance)?;
+        self.positive.push(one(&signal, variance, "above 0", |variance| variance > 0.0)?);
+        self.theta = self.positive.iter().map(|&value| ln(value)).collect();
+        Ok(())
+    }
+
+    fn read_deep(&mut self, natural: &Natural) -> Result<(), Error> {
+        let (w, b, d) = (self.path("W"), self.path("b"), self.model.dimensions);
+        let weights = required(&w, natural.weights.as_deref())?;
+        let biases = required(&b, natural.biases.as_deref())?;
+        exactly(&w, weights, LAYERS, "layers")?;
+        exactly(&b, biases, LAYERS, "layers")?;
+        for (layer, size) in self.sizes.iter_mut().enumerate() {
+            *size = weights[layer].len();
             if !(1..=MAX_WIDTH).contains(size) {
-                return Err(layer.error(format!("must have 1 to {MAX_WIDTH} rows (units), found {size}")));
+                let problem = format!("must have 1 to {MAX_WIDTH} rows (units), found {size}");
+                return Err(Error::field(format!("{w}[{layer}]"), problem));
             }
         }
-        let width = sizes.into_iter().max().unwrap_or(1);
-        let mut theta = vec![0.0; Map::Deep { width }.parameters(d)];
+        let width = self.sizes.into_iter().max().unwrap_or(1);
+        self.model.map = Map::Deep { width };
+        self.theta = vec![0.0; self.model.map.parameters(d)];
         for layer in 0..LAYERS {
-            let inputs = inputs(layer, d, sizes);
+            let inputs = inputs(layer, d, self.sizes);
             let what = if layer == 0 { "inputs: d" } else { "inputs: units of the layer before" };
-            for (k, value) in weights[layer].rows(inputs, what)?.into_iter().enumerate() {
-                theta[weight(layer, d, width) + k % inputs * width + k / inputs] = value;
+            let values = rows(&format!("{w}[{layer}]"), &weights[layer], inputs, what)?;
+            for (k, value) in values.into_iter().enumerate() {
+                self.theta[weight(layer, d, width) + k % inputs * width + k / inputs] = value;
             }
-            let values = biases[layer].numbers(sizes[layer], "units, as in W")?;
-            theta[bias(layer, d, width)..][..sizes[layer]].copy_from_slice(&values);
+            exactly(&format!("{b}[{layer}]"), &biases[layer], self.sizes[layer], "units, as in W")?;
+            for (theta, value) in self.theta[bias(layer, d, width)..].iter_mut().zip(&biases[layer]) {
+                *theta = value.0;
+            }
         }
-        Ok(Self::new(field, Map::Deep { width }, d, theta, sizes, Vec::new()))
+        Ok(())
     }
 
-    fn new(
-        field: &Field<'_>,
-        map: Map,
-        dimensions: usize,
-        theta: Vec<f32>,
-        sizes: [usize; LAYERS],
-        positive: Vec<f32>,
-    ) -> Self {
-        let model = Model { map, dimensions, offsets: NO_OFFSETS };
-        Self { name: field.path.clone(), model, theta, noise: [0.0; MAX_FIDELITIES], sizes, positive }
-    }
-
-    fn read_noise(&mut self, fidelities: usize, field: &Field<'_>) -> Result<(), Error> {
-        let at_least_zero = |field: &Field<'_>| field.number_that("at least 0", |noise| noise >= 0.0);
-        if !field.is_list() {
-            self.noise[..fidelities].fill(at_least_zero(field)?);
-            return Ok(());
-        }
-        for (noise, item) in self.noise.iter_mut().zip(field.items_exactly(fidelities, "M")?) {
-            *noise = at_least_zero(&item)?;
+    fn read_noise(&mut self, fidelities: usize, noise: &Noise) -> Result<(), Error> {
+        let path = self.path("noise");
+        match noise {
+            Noise::All(noise) => {
+                self.noise[..fidelities].fill(one(&path, *noise, "at least 0", |noise| noise >= 0.0)?);
+            }
+            Noise::Each(list) => {
+                exactly(&path, list, fidelities, "M")?;
+                let values = all(&path, list, "at least 0", |noise| noise >= 0.0)?;
+                self.noise[..fidelities].copy_from_slice(&values);
+            }
         }
         Ok(())
     }
@@ -196,18 +229,17 @@ fn bias(layer: usize, d: usize, width: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::field::parse;
+    use super::super::case::parse;
     use super::*;
 
     fn read(kernel: Kernel, text: &str) -> Result<Parameters, String> {
-        let object = parse(text).unwrap();
-        Parameters::read(kernel, 2, 3, &Field::of(&object, "params").unwrap())
-            .map_err(|error| error.to_string())
+        let read = |natural| Parameters::read("params".into(), kernel, 2, 3, &natural);
+        parse(text).and_then(read).map_err(|error| error.to_string())
     }
 
-    const DEEP: &str = r#"{"params": {
+    const DEEP: &str = r#"{
         "W": [[[1, 2], [3, 4], [5, 6]], [[7, 8, 9]], [[10], [11]]], "b": [[12, 13, 14], [15], [16, 17]],
-        "gamma": 0.5, "noise": 0.1}}"#;
+        "gamma": 0.5, "noise": 0.1}"#;
 
     #[test]
     fn layers_of_different_sizes_are_padded_and_come_back_in_their_shape() {
@@ -227,8 +259,7 @@ mod tests {
 
     #[test]
     fn positive_parameters_become_logarithms_and_their_gradients_natural() {
-        let text =
-            r#"{"params": {"lengthscales": [0.5, 2], "signal_variance": 4, "gamma": 0, "noise": [1, 2, 3]}}"#;
+        let text = r#"{"lengthscales": [0.5, 2], "signal_variance": 4, "gamma": 0, "noise": [1, 2, 3]}"#;
         let ard = read(Kernel::Ard, text).unwrap();
         assert_eq!(ard.theta, [0.5f32.ln(), 2f32.ln(), 4f32.ln(), LN_ZERO]);
         assert_eq!(ard.model.hyper(&ard.theta).gamma, 0.0);
@@ -240,16 +271,14 @@ mod tests {
 
     #[test]
     fn every_wrong_parameter_is_named() {
-        let ard = r#"{"params": {"lengthscales": [0.5, 2], "signal_variance": 4, "gamma": 1, "noise": 0.1}}"#;
+        let ard = r#"{"lengthscales": [0.5, 2], "signal_variance": 4, "gamma": 1, "noise": 0.1}"#;
         let cases = [
             (Kernel::Ard, ard, "[0.5, 2]", "[1]", "lengthscales` must have 2 items (d), found 1"),
             (Kernel::Ard, ard, "[0.5, 2]", "[1, 0]", "lengthscales[1]` must be above 0, found 0"),
             (Kernel::Ard, ard, ": 4", ": -4", "signal_variance` must be above 0, found -4"),
-            (Kernel::Ard, ard, "gamma", "Gamma", "gamma` is missing"),
             (Kernel::Ard, ard, "\"gamma\": 1", "\"gamma\": -1", "gamma` must be at least 0, found -1"),
             (Kernel::Ard, ard, "0.1}", "[0.1]}", "noise` must have 3 items (M), found 1"),
             (Kernel::Ard, ard, "0.1}", "[0.1, -1, 1]}", "noise[1]` must be at least 0, found -1"),
-            (Kernel::Ard, ard, "0.1}", "\"low\"}", "noise` must be a finite number, found a string"),
             (Kernel::Deep, ard, "", "", "W` is missing"),
             (Kernel::Deep, DEEP, ", [[10], [11]]", "", "W` must have 3 items (layers), found 2"),
             (Kernel::Deep, DEEP, "[[7, 8, 9]]", "[]", "W[1]` must have 1 to 512 rows (units), found 0"),
@@ -262,13 +291,6 @@ mod tests {
                 "W[2][1]` must have 1 items (inputs: units of the layer before), found 2",
             ),
             (Kernel::Deep, DEEP, "[15]", "[15, 1]", "b[1]` must have 1 items (units, as in W), found 2"),
-            (
-                Kernel::Deep,
-                DEEP,
-                "[16, 17]",
-                "[16, null]",
-                "b[2][1]` must be a finite number, found null (or NaN, or Infinity)",
-            ),
         ];
         for (kernel, text, from, to, expected) in cases {
             let said = read(kernel, &text.replacen(from, to, 1)).unwrap_err();

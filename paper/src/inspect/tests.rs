@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use foretune_core::Information;
 use foretune_core::internals::gp::{NOISE_FLOOR, Posterior};
 use serde_json::{Value, json};
-use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
 use super::case::Case;
 use super::compute::{Belief, scores};
@@ -166,86 +164,6 @@ fn deep_files_give_the_golden_values() {
         let gamma = case["gradient_ln_gamma"].as_f64().unwrap() / exp(&case["ln_gamma"]);
         let allowed = allowed.max(GRADIENT * gamma.abs()) / exp(&case["ln_gamma"]);
         assert_near(&numbers(&found["grad"]["gamma"]), &[gamma], allowed, name);
-    }
-}
-
-/// The reference's information, written out in `f64` from the golden posterior.
-fn information(
-    form: Information,
-    case: &Value,
-    noise: f64,
-    maxima: &[f64],
-    candidate: usize,
-    m: usize,
-) -> f64 {
-    let at = |field: &str, m: usize| case[field][candidate][m].as_f64().unwrap();
-    let (mean, variance, share) = match form {
-        Information::Paper => (at("mean", m), at("variance", m), 1.0),
-        Information::Correlated => {
-            let share = at("covariance", m).powi(2) / ((at("variance", m) + noise) * at("variance", 3));
-            (at("mean", 3), at("variance", 3), share)
-        }
-    };
-    let normal = Normal::standard();
-    let sum: f64 = maxima
-        .iter()
-        .map(|maximum| {
-            let g = (maximum - mean) / variance.sqrt();
-            let r = normal.pdf(g) / normal.cdf(g);
-            (1.0 - share * r * (g + r)).ln()
-        })
-        .sum();
-    -0.5 * sum / maxima.len() as f64
-}
-
-#[test]
-fn scores_from_text_agree_with_the_formulas_on_golden_posteriors() {
-    let golden = golden("gp.json");
-    let cases: Vec<&Value> = [
-        "ard-d4-short-t40-noise-per-fidelity",
-        "ard-d4-medium-t40-noise-per-fidelity",
-        "ard-d4-long-t40-noise-per-fidelity",
-    ]
-    .iter()
-    .map(|name| list(&golden["ard"]).iter().find(|case| case["name"] == *name).expect("a case of that name"))
-    .collect();
-    let (maxima, costs, beta) = ([[1.0, 1.5], [0.5, 2.0], [1.2, 0.9]], [1.0, 2.0, 4.0, 8.0], 0.7);
-    for (word, form) in [("paper", Information::Paper), ("correlated", Information::Correlated)] {
-        let mut input = file(&golden, cases[0], "ard");
-        input["particles"] = cases.iter().map(|case| ard_params(case)).collect();
-        input["fstar"] = json!(maxima);
-        input["costs"] = json!(costs);
-        input["beta"] = json!(beta);
-        input["form"] = json!(word);
-        let found = answer(&input);
-        assert_eq!((list(&found["lml"]).len(), list(&found["grad"]).len()), (3, 3));
-        for (v, case) in cases.iter().enumerate() {
-            assert_near(&numbers(&found["mean"][v]), &numbers(&case["mean"]), POSTERIOR, word);
-        }
-        for (candidate, row) in list(&found["score"]).iter().enumerate() {
-            for m in 0..4 {
-                let noise = cases[0]["noise"][m].as_f64().unwrap();
-                let mut worth = 0.0;
-                let (mut mean, mut square, mut logs) = (0.0, 0.0, 0.0);
-                for (case, maxima) in cases.iter().zip(&maxima) {
-                    worth += information(form, case, noise, maxima, candidate, m) / 3.0;
-                    let at = |field: &str| case[field][candidate][m].as_f64().unwrap();
-                    mean += at("mean") / 3.0;
-                    square += (at("variance") + at("mean").powi(2)) / 3.0;
-                    logs += (at("variance") + noise).ln() / 3.0;
-                }
-                let transfer = 0.5 * ((square - mean * mean + noise).ln() - logs);
-                let name = format!("{word}, candidate {candidate}, fidelity {m}");
-                let near = |field: &str, want: f64| {
-                    let got = found[field][candidate][m].as_f64().unwrap();
-                    assert_near(&[got], &[want], SCORE * want.abs() + 1e-4, &name);
-                };
-                near("information", worth);
-                near("transfer", transfer);
-                near("score", (worth + beta * transfer) / costs[m]);
-            }
-            assert_eq!(list(row).len(), 4);
-        }
     }
 }
 

@@ -18,6 +18,8 @@
 //! sample path of the prior becomes one of the posterior by moving it, observation by observation, towards what was
 //! observed (Matheron's rule), so that every path costs one pass over the grid per observation.
 
+use clap::{Args, FromArgMatches};
+
 mod bound;
 mod charts;
 mod fault;
@@ -42,52 +44,51 @@ pub const MAX_POINTS: usize = 256;
 /// Most particles.
 pub const MAX_PARTICLES: usize = 16;
 
-/// What is measured, and how much of it.
-#[derive(Clone, Debug, PartialEq)]
+/// What is measured, and how much of it; as it stands, some twenty seconds on one core.
+#[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// Root of all randomness.
-    pub seed: u64,
-    /// Joint samples of the posterior behind every expected maximum.
-    pub samples: usize,
-    /// Known θ: functions drawn per number of dimensions and noise.
+    /// Known θ: functions drawn for each noise.
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub functions: usize,
-    /// Known θ: rounds, up to [`MAX_ROUNDS`].
+    /// Known θ: queries of each function, up to 64.
+    #[arg(long, value_name = "N", default_value_t = 40)]
     pub rounds: usize,
-    /// Known θ: noise variances; the functions have variance 1.
+    /// Known θ: noise variances, beside functions of variance 1.
+    #[arg(long = "noise", value_name = "LIST", value_delimiter = ',', default_value = "0.001,0.01,0.1,1")]
     pub noises: Vec<f64>,
-    /// Two-phase: sequences of tasks per share.
+    /// Unknown θ: sequences of tasks for each c.
+    #[arg(long, value_name = "N", default_value_t = 30)]
     pub experiments: usize,
-    /// Two-phase: tasks in a sequence.
+    /// Unknown θ: tasks in a sequence.
+    #[arg(long, value_name = "N", default_value_t = 8)]
     pub tasks: usize,
-    /// Two-phase: queries per task `T`, up to [`MAX_ROUNDS`].
+    /// Unknown θ: queries of each task, up to 64.
+    #[arg(long, value_name = "N", default_value_t = 12)]
     pub queries: usize,
-    /// Two-phase: shares `c` of queries for the current task.
+    /// Unknown θ: shares c of queries for the current task.
+    #[arg(long = "c", value_name = "LIST", value_delimiter = ',', default_value = "0.25,0.5,0.75,1")]
     pub shares: Vec<f64>,
-    /// Two-phase: noise variance.
+    /// Unknown θ: noise variance.
+    #[arg(long = "task-noise", value_name = "X", default_value_t = 0.01)]
     pub noise: f64,
-    /// Two-phase: deviation of the density estimate around each carried particle.
-    pub bandwidth: f64,
-    /// Two-phase: particles, up to [`MAX_PARTICLES`].
+    /// Unknown θ: particles, up to 16.
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub particles: usize,
+    /// Unknown θ: deviation of the density estimate around each carried particle.
+    #[arg(long, value_name = "X", default_value_t = 0.2)]
+    pub bandwidth: f64,
+    /// Samples of the posterior behind every expected maximum.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub samples: usize,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 }
 
 impl Default for Options {
-    /// Some twenty seconds on one core.
     fn default() -> Self {
-        Self {
-            seed: 1,
-            samples: 400,
-            functions: 20,
-            rounds: 40,
-            noises: vec![0.001, 0.01, 0.1, 1.0],
-            experiments: 30,
-            tasks: 8,
-            queries: 12,
-            shares: vec![0.25, 0.5, 0.75, 1.0],
-            noise: 0.01,
-            bandwidth: 0.2,
-            particles: 10,
-        }
+        let defaults = Self::augment_args(clap::Command::new("theory")).get_matches_from(["theory"]);
+        Self::from_arg_matches(&defaults).expect("every option has a default")
     }
 }
 
@@ -96,7 +97,7 @@ impl Options {
     ///
     /// # Errors
     /// A sentence about the first that does not.
-    pub fn checked(self) -> Result<Self, String> {
+    pub fn checked(self) -> Result<Self, &'static str> {
         let positive = |noise: &f64| (3e-4..=1e3).contains(noise);
         let share = |c: &f64| *c > 0.0 && *c <= 1.0;
         let rounds = 1..=MAX_ROUNDS;
@@ -114,7 +115,7 @@ impl Options {
             ((1..=MAX_PARTICLES).contains(&self.particles), "particles must be 1 to 16"),
         ] {
             if !good {
-                return Err(problem.to_string());
+                return Err(problem);
             }
         }
         Ok(self)
