@@ -155,8 +155,7 @@ impl FromStr for Method {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let full = if text == "myopic" { "separation-myopic" } else { text };
-        Self::ALL.into_iter().find(|method| method.name() == full).ok_or_else(|| {
+        Self::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|method| method.name()).collect();
             format!("unknown method `{text}`: known are {}", names.join(", "))
         })
@@ -172,7 +171,6 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(method.to_string().parse(), Ok(method));
         }
-        assert_eq!("myopic".parse(), Ok(Method::Myopic));
         assert!("mft".parse::<Method>().unwrap_err().contains("mft-mes"));
     }
 }

@@ -1,16 +1,7 @@
-//! Words for people: lines on the error output, counts, time spans, names of settings.
+//! Words for people: lines on the error output, counts, time spans.
 
 use std::io::Write;
 use std::time::Duration;
-
-/// Names that settings had in earlier versions, and their names now.
-pub const FORMER_NAMES: [(&str, &str); 3] =
-    [("retry", "remeasure"), ("doubt", "memory_deviation"), ("fresh", "memory_after")];
-
-/// The name of a setting now, whether it is given by that or by a former one.
-pub fn current_name(name: &str) -> &str {
-    FORMER_NAMES.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
-}
 
 /// A line for people on the error output. That it cannot be read is no reason to stop.
 pub fn say(text: &str) {

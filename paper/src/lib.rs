@@ -5,6 +5,7 @@ pub mod claims;
 pub mod cli;
 pub mod figures;
 pub mod inspect;
+pub mod merge;
 pub mod page;
 pub mod reproduce;
 pub mod tables;

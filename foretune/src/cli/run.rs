@@ -53,7 +53,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     service: ServiceArguments,
     /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
-    #[arg(long, value_name = "TASK", alias = "foreign-task")]
+    #[arg(long, value_name = "TASK")]
     unlike_task: Option<u32>,
     /// Folder for the results [default: runs/PROBLEM].
     #[arg(long, short, value_name = "DIR")]

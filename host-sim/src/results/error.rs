@@ -70,23 +70,3 @@ impl std::error::Error for Error {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_error_is_one_line_naming_the_file() {
-        let path = Path::new("runs/a.csv");
-        let missing = io::Error::from(io::ErrorKind::NotFound);
-        let errors = [
-            Error::io("read", path)(missing),
-            Error::damaged(path, 7, "cut off"),
-            Error::refused(path, "is busy"),
-        ];
-        for error in errors {
-            let text = error.to_string();
-            assert!(text.contains("runs/a.csv") && !text.contains('\n'), "{text}");
-        }
-    }
-}

@@ -61,7 +61,7 @@ pub fn write_task(writer: &mut UnitWriter, unit: UnitId, task: u32) {
 /// Writes the given units whole.
 pub fn write_units(study: &Study, units: impl IntoIterator<Item = UnitId>) {
     for unit in units {
-        if let Resumed::Continue { mut writer, .. } = study.open_unit(unit, true).unwrap() {
+        if let Resumed::Continue { mut writer, .. } = study.open_unit(unit).unwrap() {
             while writer.next_task() <= study.manifest().tasks {
                 let task = writer.next_task();
                 write_task(&mut writer, unit, task);

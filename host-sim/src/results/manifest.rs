@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use super::Error;
 use crate::checksum::crc32;
-use crate::words::{FORMER_NAMES, current_name};
 
-/// The version of the on-disk format that this program writes; it reads all up to this one.
+/// The version of the on-disk format.
 pub const FORMAT: u32 = 2;
 
 /// What a study consists of.
@@ -62,19 +61,6 @@ impl Variant {
     pub fn number(&self, setting: &str) -> Option<f64> {
         self.settings.get(setting)?.as_f64()
     }
-
-    /// The settings as the first version named them.
-    fn first_names(&self) -> BTreeMap<&str, &Value> {
-        let first = |now: &str| FORMER_NAMES.iter().find(|(_, name)| *name == now).map(|(first, _)| *first);
-        self.settings.iter().map(|(name, value)| (first(name).unwrap_or(name), value)).collect()
-    }
-
-    /// The same with the names that settings have now.
-    fn renamed(mut self) -> Self {
-        let now = |(name, value): (String, Value)| (current_name(&name).to_string(), value);
-        self.settings = self.settings.into_iter().map(now).collect();
-        self
-    }
 }
 
 /// A unit of work: one variant in one experiment, with all its tasks.
@@ -89,11 +75,8 @@ pub struct UnitId {
 impl Manifest {
     /// The manifest itself when every field makes sense, else what is wrong.
     pub fn checked(self) -> Result<Self, String> {
-        if !(1..=FORMAT).contains(&self.format) {
-            return Err(format!(
-                "format {} is not one of 1 to {FORMAT} that this program knows",
-                self.format
-            ));
+        if self.format != FORMAT {
+            return Err(format!("format {} is not the format {FORMAT} that this program knows", self.format));
         }
         if self.study.is_empty() || self.problem.is_empty() {
             return Err("the study and its problem need a name".into());
@@ -135,11 +118,9 @@ impl Manifest {
     }
 
     /// Checksum of all that decides a variant's results: a unit carries it, so that it is never mistaken for another
-    /// study's. The number of experiments is left out, so that a study can grow; settings go by their first names, so
-    /// that a new name leaves older studies as they are.
+    /// study's. The number of experiments is left out, so that a study can grow.
     pub fn fingerprint(&self, variant: usize) -> u32 {
-        let variant = &self.variants[variant];
-        let (Variant { key, method, .. }, settings) = (variant, variant.first_names());
+        let Variant { key, method, settings, .. } = &self.variants[variant];
         let decisive =
             (self.format, &self.problem, &self.options, self.seed, &self.version, key, method, settings);
         crc32(serde_json::to_string(&decisive).unwrap_or_default().as_bytes())
@@ -157,15 +138,11 @@ impl Manifest {
     pub fn from_json(text: &str, path: &Path) -> Result<Self, Error> {
         let damaged = |e: serde_json::Error| Error::damaged(path, e.line().max(1), one_line(&e.to_string()));
         let value: Value = serde_json::from_str(text).map_err(damaged)?;
-        if let Some(format) = value.get("format").and_then(Value::as_u64)
-            && format > u64::from(FORMAT)
-        {
-            let problem =
-                format!("format {format} is newer than the format {FORMAT} that this program knows");
+        if let Some(format) = value["format"].as_u64().filter(|format| *format != u64::from(FORMAT)) {
+            let problem = format!("format {format} is not the format {FORMAT} that this program knows");
             return Err(Error::refused(path, problem));
         }
-        let mut manifest: Self = serde_json::from_str(text).map_err(damaged)?;
-        manifest.variants = manifest.variants.into_iter().map(Variant::renamed).collect();
+        let manifest: Self = serde_json::from_str(text).map_err(damaged)?;
         manifest.checked().map_err(|problem| Error::refused(path, problem))
     }
 
@@ -212,30 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn former_names_of_settings_are_read_and_leave_the_fingerprint_alone() {
-        let mut m = manifest();
-        m.variants[0].settings.insert("memory_after".into(), 0.4.into());
-        let text = m.to_json().replace("\"memory_after\"", "\"fresh\"");
-        let back = Manifest::from_json(&text, Path::new("study.json")).unwrap();
-        assert_eq!(back, m);
-        let before = "[2,\"hartmann6\",{\"order\":\"printed\"},7,\"0.0.0-fixture\",\"mf-mes\",\"mf-mes\",\
-                      {\"beta\":0.0,\"fresh\":0.4,\"particles\":10}]";
-        assert_eq!(m.fingerprint(0), crc32(before.as_bytes()));
-    }
-
-    #[test]
-    fn awkward_floats_keep_their_bits() {
-        let mut m = manifest();
-        for (i, bits) in (0..500u64).map(|i| (i, i.wrapping_mul(0x9e37_79b9_7f4a_7c15))) {
-            let value = f64::from_bits(bits);
-            if value.is_finite() {
-                m.options.insert(format!("o{i}"), value.into());
-            }
-        }
-        assert_eq!(Manifest::from_json(&m.to_json(), Path::new("x")).unwrap(), m);
-    }
-
-    #[test]
     fn bad_json_names_file_and_line() {
         let text = manifest().to_json().replace("\"seed\": ", "\"seed\": -");
         let error = Manifest::from_json(&text, Path::new("a/study.json")).unwrap_err().to_string();
@@ -244,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn newer_formats_are_refused_as_newer() {
+    fn other_formats_are_refused_as_such() {
         let text =
             manifest().to_json().replace(&format!("\"format\": {FORMAT}"), "\"format\": 9, \"novel\": 1");
         let error = Manifest::from_json(&text, Path::new("s")).unwrap_err().to_string();
-        assert!(error.contains("newer"), "{error}");
+        assert!(error.contains("format 9"), "{error}");
     }
 
     #[test]
@@ -285,14 +238,5 @@ mod tests {
         other.seed += 1;
         assert_ne!(other.fingerprint(0), m.fingerprint(0));
         assert_ne!(m.fingerprint(0), m.fingerprint(1));
-    }
-
-    #[test]
-    fn difference_names_the_field() {
-        let m = manifest();
-        let mut other = m.clone();
-        assert_eq!(m.first_difference(&other), None);
-        other.seed = 5;
-        assert_eq!(m.first_difference(&other), Some("seed"));
     }
 }

@@ -13,7 +13,6 @@
 
 mod error;
 mod manifest;
-mod merge;
 mod row;
 mod samples;
 mod shard;
@@ -27,7 +26,6 @@ mod writer;
 
 pub use error::Error;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};
-pub use merge::merge;
 pub use row::{Kind, Row, Terms};
 pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;

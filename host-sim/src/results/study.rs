@@ -24,7 +24,7 @@ pub enum Resumed {
     Continue {
         /// Writes what follows.
         writer: Box<UnitWriter>,
-        /// The optimizer's state after the task before, if there is such a task and the unit keeps states.
+        /// The optimizer's state after the task before, if there is such a task.
         state: Option<Vec<u8>>,
         /// What was dropped and why, if anything was.
         note: Option<String>,
@@ -117,9 +117,9 @@ impl Study {
         self.folder.join("units").join(self.manifest.unit_name(unit) + ".csv")
     }
 
-    /// Opens a unit for writing, after what is already done. `keeps_snapshots` says that the work needs the state saved
-    /// with [`UnitWriter::save_snapshot`] after every task: tasks behind the saved state are then done again.
-    pub fn open_unit(&self, unit: UnitId, keeps_snapshots: bool) -> Result<Resumed, Error> {
+    /// Opens a unit for writing, after what is already done. Work goes on from the state that was saved with
+    /// [`UnitWriter::save_snapshot`]: tasks behind it are done again.
+    pub fn open_unit(&self, unit: UnitId) -> Result<Resumed, Error> {
         let (path, snapshot_path) = (self.unit_path(unit), self.unit_path(unit).with_extension("snapshot"));
         let bytes = match fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -136,7 +136,7 @@ impl Study {
         if started && found.ends.last() != Some(&bytes.len()) {
             notes.push(Error::damaged(&path, problem.line, problem.what).to_string());
         }
-        let (kept, state) = match keeps_snapshots && closed > 0 {
+        let (kept, state) = match closed > 0 {
             true => usable_snapshot(&snapshot_path, &unit_line(&self.manifest, unit), closed, &mut notes),
             false => (closed, None),
         };
@@ -210,22 +210,35 @@ impl Study {
         before.plus(run).write(&self.folder.join("timing.json"))
     }
 
-    pub(super) fn new(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
+    /// A study that may or may not be in the folder.
+    ///
+    /// # Errors
+    /// If its manifest makes no sense.
+    pub fn new(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
         let manifest = manifest.checked().map_err(|problem| Error::refused(folder, problem))?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    pub(super) fn write_manifest(&self) -> Result<(), Error> {
+    /// Writes `study.json`, which makes a folder a study.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_manifest(&self) -> Result<(), Error> {
         self.make_folders()?;
         write_atomically(&self.manifest_path(), self.manifest.to_json().as_bytes())
     }
 
-    pub(super) fn make_folders(&self) -> Result<(), Error> {
+    /// Makes the folders for the results.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    pub fn make_folders(&self) -> Result<(), Error> {
         let units = self.folder.join("units");
         fs::create_dir_all(&units).map_err(Error::io("create the folder", &units))
     }
 
-    pub(super) fn manifest_path(&self) -> PathBuf {
+    /// Where `study.json` is.
+    pub fn manifest_path(&self) -> PathBuf {
         self.folder.join("study.json")
     }
 
@@ -278,8 +291,8 @@ mod tests {
     use super::super::fixture::{UNIT, manifest, unit_bytes, whole_study, write_task, write_units};
     use super::*;
 
-    fn continued(study: &Study, keeps_snapshots: bool) -> (Box<UnitWriter>, Option<Vec<u8>>, Option<String>) {
-        match study.open_unit(UNIT, keeps_snapshots).unwrap() {
+    fn continued(study: &Study) -> (Box<UnitWriter>, Option<Vec<u8>>, Option<String>) {
+        match study.open_unit(UNIT).unwrap() {
             Resumed::Continue { writer, state, note } => (writer, state, note),
             Resumed::Finished => panic!("finished"),
         }
@@ -299,7 +312,7 @@ mod tests {
         whole_study(folder.path());
         let grown = Manifest { experiments: 5, ..manifest() };
         let study = Study::resume(folder.path(), grown.clone()).unwrap();
-        assert!(matches!(study.open_unit(UNIT, true).unwrap(), Resumed::Finished));
+        assert!(matches!(study.open_unit(UNIT).unwrap(), Resumed::Finished));
         assert_eq!(Study::open(folder.path()).unwrap().manifest(), &grown);
         let error = Study::resume(folder.path(), manifest()).unwrap_err().to_string();
         assert!(error.contains("5 experiments"), "{error}");
@@ -316,7 +329,7 @@ mod tests {
         // Every byte would take half a minute of waiting for the disk; the parser's own test tries them all.
         for length in (0..whole.len()).step_by(19) {
             fs::write(&path, &whole[..length]).unwrap();
-            let (mut writer, _, note) = continued(&study, false);
+            let (mut writer, _, note) = continued(&study);
             let next = writer.next_task();
             for task in next..=3 {
                 write_task(&mut writer, UNIT, task);
@@ -331,12 +344,12 @@ mod tests {
     fn work_goes_on_from_the_saved_state() {
         let folder = tempfile::tempdir().unwrap();
         let study = Study::create(folder.path(), manifest()).unwrap();
-        let (mut writer, state, note) = continued(&study, true);
+        let (mut writer, state, note) = continued(&study);
         assert_eq!((writer.next_task(), state, note), (1, None, None));
         write_task(&mut writer, UNIT, 1);
         write_task(&mut writer, UNIT, 2);
         drop(writer);
-        let (writer, state, note) = continued(&study, true);
+        let (writer, state, note) = continued(&study);
         assert_eq!((writer.next_task(), state, note), (3, Some(b"state after 2".to_vec()), None));
     }
 
@@ -344,13 +357,13 @@ mod tests {
     fn a_task_closed_after_the_last_state_is_done_again() {
         let folder = tempfile::tempdir().unwrap();
         let study = Study::create(folder.path(), manifest()).unwrap();
-        let (mut writer, ..) = continued(&study, true);
+        let (mut writer, ..) = continued(&study);
         write_task(&mut writer, UNIT, 1);
         let state = fs::read(study.unit_path(UNIT).with_extension("snapshot")).unwrap();
         write_task(&mut writer, UNIT, 2);
         drop(writer);
         fs::write(study.unit_path(UNIT).with_extension("snapshot"), state).unwrap();
-        let (writer, state, _) = continued(&study, true);
+        let (writer, state, _) = continued(&study);
         assert_eq!((writer.next_task(), state), (2, Some(b"state after 1".to_vec())));
     }
 
@@ -361,11 +374,11 @@ mod tests {
         let snapshot_path = study.unit_path(UNIT).with_extension("snapshot");
         let spoil: [fn(&Path); 2] = [|p| fs::remove_file(p).unwrap(), |p| fs::write(p, b"junk").unwrap()];
         for spoil in spoil {
-            let (mut writer, ..) = continued(&study, true);
+            let (mut writer, ..) = continued(&study);
             write_task(&mut writer, UNIT, 1);
             drop(writer);
             spoil(&snapshot_path);
-            let (mut writer, state, note) = continued(&study, true);
+            let (mut writer, state, note) = continued(&study);
             assert_eq!((writer.next_task(), state), (1, None));
             assert!(note.unwrap().contains("state"));
             for task in 1..=3 {
@@ -382,7 +395,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let study = Study::create(folder.path(), Manifest { seed: 8, ..manifest() }).unwrap();
         fs::write(study.unit_path(UNIT), unit_bytes()).unwrap();
-        let error = study.open_unit(UNIT, true).unwrap_err().to_string();
+        let error = study.open_unit(UNIT).unwrap_err().to_string();
         assert!(error.contains("other settings"), "{error}");
         assert_eq!(fs::read(study.unit_path(UNIT)).unwrap(), unit_bytes());
     }

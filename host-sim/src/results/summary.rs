@@ -2,18 +2,12 @@
 
 use std::path::Path;
 
-use super::row::{number, optional, parse_number, parse_optional, quoted};
+use super::row::{number, optional, parse_optional};
 use super::{Error, Kind, Manifest, Task, UnitId};
 use crate::checksum::crc32;
 
-/// The columns of format 1.
-const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried";
-/// The columns that format 2 has behind those of format 1.
-const COLUMNS_2: &str = "meanwhile,below,worst,deployed";
-
-fn columns(format: u32) -> String {
-    if format < 2 { COLUMNS.into() } else { format!("{COLUMNS},{COLUMNS_2}") }
-}
+const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried,\
+                       meanwhile,below,worst,deployed";
 
 /// What became of one task. Values have nine significant digits.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +30,7 @@ pub struct TaskSummary {
     pub optimum: f64,
     /// Mean true value of the charged queries: what the tuning itself cost; none when nothing was charged.
     pub mean_tried: Option<f64>,
-    /// Mean true value over all trials, initial ones included, weighted by their time: what users got meanwhile. None
-    /// in format 1, as are all below.
+    /// Mean true value over all trials, initial ones included, weighted by their time: what users got meanwhile.
     pub meanwhile: Option<f64>,
     /// Share of the trials whose true value is below the floor; none without a floor.
     pub below: Option<f64>,
@@ -75,7 +68,7 @@ impl TaskSummary {
     }
 }
 
-/// Time and true value of every trial; of none in format 1, which does not tell the time.
+/// Time and true value of every trial.
 fn timed(task: &Task) -> impl Iterator<Item = (f64, f64)> {
     task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)))
 }
@@ -98,85 +91,64 @@ fn rounded(v: f64) -> f64 {
 
 /// The text of `tasks.csv`.
 pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
-    let mut text = columns(manifest.format) + "\n";
+    let mut text = format!("{COLUMNS}\n");
     for r in rows {
         let key = &manifest.variants[r.variant].key;
         let numbers = [r.spent, r.best, r.recommended, r.optimum].map(number).join(",");
-        let tried = optional(r.mean_tried);
-        text += &format!("{key},{},{},{},{numbers},{tried}", r.experiment, r.task, r.queries);
-        if manifest.format >= 2 {
-            let live = [r.meanwhile, r.below, r.worst, r.deployed].map(optional);
-            text += &format!(",{}", live.join(","));
-        }
-        text += "\n";
+        let known = [r.mean_tried, r.meanwhile, r.below, r.worst, r.deployed].map(optional).join(",");
+        text += &format!("{key},{},{},{},{numbers},{known}\n", r.experiment, r.task, r.queries);
     }
-    let crc = crc32(text.as_bytes());
-    text += &format!("#end rows {} crc {crc:08x}\n", rows.len());
-    text
+    let end = end_line(rows.len(), &text);
+    text + &end
+}
+
+fn end_line(rows: usize, text: &str) -> String {
+    format!("#end rows {rows} crc {:08x}\n", crc32(text.as_bytes()))
 }
 
 /// Reads `tasks.csv`; `path` is for the error.
 pub(super) fn parse(bytes: &[u8], manifest: &Manifest, path: &Path) -> Result<Vec<TaskSummary>, Error> {
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
-        Error::damaged(path, line, "the line is not text")
-    })?;
-    let mut rows: Vec<TaskSummary> = Vec::new();
-    for (line, number) in text.lines().zip(1..) {
-        let damaged = |problem: String| Error::damaged(path, number, problem);
-        if number == 1 {
-            if line != columns(manifest.format) {
-                return Err(damaged("the columns are not the expected ones".into()));
-            }
-        } else if line.starts_with('#') {
-            return if format(&rows, manifest) == text {
-                Ok(rows)
-            } else {
-                Err(damaged("the rows above do not match their checksum".into()))
-            };
-        } else {
-            let row = parse_row(line, manifest).map_err(damaged)?;
-            let place = |r: &TaskSummary| (r.variant, r.experiment, r.task);
-            if rows.last().is_some_and(|before| place(before) >= place(&row)) {
-                return Err(damaged("the row is out of order or there twice".into()));
-            }
-            rows.push(row);
-        }
+    let text = String::from_utf8_lossy(bytes);
+    let count = text.lines().count();
+    let damaged = |line: usize, problem: &str| Error::damaged(path, line.max(1), problem);
+    let Some((rows, _)) = text.strip_prefix(COLUMNS).and_then(|rows| rows.split_once("\n#")) else {
+        return Err(damaged(count, "the file is cut off, or has other columns"));
+    };
+    let body = &text[..COLUMNS.len() + rows.len() + 1];
+    if text[body.len()..] != end_line(rows.lines().count().saturating_sub(1), body) {
+        return Err(damaged(count, "the rows above do not match their checksum"));
     }
-    Err(Error::damaged(path, text.lines().count().max(1), "the file is cut off: it has no end line"))
+    let row = |(line, number)| {
+        parse_row(line, manifest).ok_or_else(|| damaged(number, "the row is no task of this study"))
+    };
+    rows.trim_start().lines().zip(2..).map(row).collect()
 }
 
-fn parse_row(line: &str, manifest: &Manifest) -> Result<TaskSummary, String> {
+fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
     let fields: Vec<&str> = line.split(',').collect();
-    let columns = columns(manifest.format);
-    let columns: Vec<&str> = columns.split(',').collect();
-    if fields.len() != columns.len() {
-        return Err(format!("{} fields where {} belong", fields.len(), columns.len()));
-    }
-    let variant = manifest.variants.iter().position(|v| v.key == fields[0]);
-    let count = |i: usize| {
-        fields[i].parse::<u32>().map_err(|_| format!("{} {} is not a count", columns[i], quoted(fields[i])))
+    let known: Vec<Option<f64>> =
+        fields.get(4..)?.iter().map(|field| parse_optional(field)).collect::<Option<_>>()?;
+    let [spent, best, recommended, optimum, mean_tried, meanwhile, below, worst, deployed] = known[..] else {
+        return None;
     };
-    let value = |i: usize| parse_number(columns[i], fields[i]);
-    let optional = |i: usize| parse_optional(columns.get(i).unwrap_or(&""), fields.get(i));
     let row = TaskSummary {
-        variant: variant.ok_or_else(|| format!("variant {} is not in study.json", quoted(fields[0])))?,
-        experiment: count(1)?,
-        task: count(2)?,
-        queries: count(3)?,
-        spent: value(4)?,
-        best: value(5)?,
-        recommended: value(6)?,
-        optimum: value(7)?,
-        mean_tried: optional(8)?,
-        meanwhile: optional(9)?,
-        below: optional(10)?,
-        worst: optional(11)?,
-        deployed: optional(12)?,
+        variant: manifest.variants.iter().position(|variant| variant.key == fields[0])?,
+        experiment: fields[1].parse().ok()?,
+        task: fields[2].parse().ok()?,
+        queries: fields[3].parse().ok()?,
+        spent: spent?,
+        best: best?,
+        recommended: recommended?,
+        optimum: optimum?,
+        mean_tried,
+        meanwhile,
+        below,
+        worst,
+        deployed,
     };
     let known =
         (1..=manifest.experiments).contains(&row.experiment) && (1..=manifest.tasks).contains(&row.task);
-    known.then_some(row).ok_or_else(|| "the experiment or task is not in study.json".to_string())
+    known.then_some(row)
 }
 
 #[cfg(test)]
@@ -199,7 +171,7 @@ mod tests {
         ];
         let terms = Terms { optimum: 10.0, deployed: Some(2.0), floor: Some(1.0) };
         let unit = UnitId { variant: 1, experiment: 2 };
-        let sum = TaskSummary::of(unit, 3, &Task { terms, rows: rows.clone() });
+        let sum = TaskSummary::of(unit, 3, &Task { terms, rows });
         let expected = TaskSummary {
             variant: 1,
             experiment: 2,
@@ -216,24 +188,6 @@ mod tests {
             deployed: Some(2.0),
         };
         assert_eq!(sum, expected);
-        let old = rows.into_iter().map(|row| Row { time: None, ..row }).collect();
-        let terms = Terms { optimum: 10.0, ..Terms::default() };
-        let old = TaskSummary::of(unit, 3, &Task { terms, rows: old });
-        assert_eq!(
-            old,
-            TaskSummary { meanwhile: None, below: None, worst: None, deployed: None, ..expected }
-        );
-    }
-
-    #[test]
-    fn format_1_is_still_read() {
-        let text = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried\n\
-                    mft-mes,2,3,2,35,2,9,10,0.75\n";
-        let text = format!("{text}#end rows 1 crc {:08x}\n", crc32(text.as_bytes()));
-        let manifest = Manifest { format: 1, ..manifest() };
-        let rows = parse(text.as_bytes(), &manifest, Path::new("tasks.csv")).unwrap();
-        assert_eq!((rows[0].mean_tried, rows[0].meanwhile, rows[0].deployed), (Some(0.75), None, None));
-        assert_eq!(format(&rows, &manifest), text);
     }
 
     #[test]
@@ -253,27 +207,5 @@ mod tests {
                 assert!(altered == good[place] || parse(&bad, &manifest(), &path).is_err(), "byte {place}");
             }
         }
-    }
-
-    #[test]
-    fn a_hundred_experiments_stay_small() {
-        let rows: Vec<TaskSummary> = (1..=100)
-            .map(|experiment| TaskSummary {
-                variant: 1,
-                experiment,
-                task: 10,
-                queries: 35,
-                spent: 500.0,
-                best: rounded(3.0 + f64::from(experiment).sin() / 3.0),
-                recommended: rounded(3.0 + f64::from(experiment).cos() / 3.0),
-                optimum: rounded(3.4 + f64::from(experiment).cos() / 9.0),
-                mean_tried: Some(rounded(1.0 + f64::from(experiment).cos() / 3.0)),
-                meanwhile: Some(rounded(1.0 + f64::from(experiment).sin() / 3.0)),
-                below: Some(rounded(f64::from(experiment) / 300.0)),
-                worst: Some(rounded(0.5 + f64::from(experiment).cos() / 3.0)),
-                deployed: Some(rounded(1.0 + f64::from(experiment).cos() / 5.0)),
-            })
-            .collect();
-        assert!(format(&rows, &manifest()).len() < 100 * 130);
     }
 }

@@ -20,10 +20,8 @@ pub struct UnitWriter {
     snapshot_path: PathBuf,
     unit: UnitId,
     unit_line: String,
-    format: u32,
     key: String,
     all_tasks: u32,
-    dimension: Option<usize>,
     closed: Closed,
 }
 
@@ -63,10 +61,8 @@ impl UnitWriter {
             snapshot_path: snapshot_path.to_owned(),
             unit,
             unit_line: unit_line(manifest, unit),
-            format: manifest.format,
             key: manifest.variants[unit.variant].key.clone(),
             all_tasks: manifest.tasks,
-            dimension: tasks.first().map(|t| t.rows[0].x.len()),
             closed: Closed::default(),
         };
         if tasks.is_empty() {
@@ -93,8 +89,11 @@ impl UnitWriter {
         if self.closed.tasks == self.all_tasks {
             return Err(Error::refused(&self.path, format!("all {} tasks are written", self.all_tasks)));
         }
-        if let Some(fault) = terms.fault() {
-            return Err(Error::refused(&self.path, fault));
+        if !terms.is_sound() {
+            return Err(Error::refused(
+                &self.path,
+                "the task's optimum, point in use or floor is not finite",
+            ));
         }
         self.cut_back()?;
         let after = self.closed.clone();
@@ -149,29 +148,20 @@ pub struct TaskWriter<'a> {
 impl TaskWriter<'_> {
     /// Appends a query, or as the last row the recommendation. A row that makes no sense is refused and not written.
     pub fn push(&mut self, row: Row) -> Result<(), Error> {
-        if let Some(fault) = self.fault(&row) {
-            return Err(Error::refused(&self.unit.path, fault));
+        if !row.is_sound() || self.task.rows.last().is_some_and(|last| last.kind == Kind::Recommend) {
+            return Err(Error::refused(
+                &self.unit.path,
+                "a row is not finite, or follows the recommendation",
+            ));
         }
         let (task, round) = (self.unit.next_task(), self.task.rows.len() + 1);
-        let UnitWriter { format, ref key, unit: UnitId { experiment, .. }, .. } = *self.unit;
-        let place = Place { format, variant: key, experiment, task, round };
+        let place = Place { variant: &self.unit.key, experiment: self.unit.unit.experiment, task, round };
         let line = format_row(place, &row, &self.task.terms);
         self.unit.append(&line)?;
         self.crc.update(line.as_bytes());
         self.after.add(&line);
-        self.unit.dimension = Some(row.x.len());
         self.task.rows.push(row);
         Ok(())
-    }
-
-    fn fault(&self, row: &Row) -> Option<String> {
-        if self.task.rows.last().is_some_and(|r| r.kind == Kind::Recommend) {
-            return Some("nothing follows a task's recommendation".into());
-        }
-        if self.unit.dimension.is_some_and(|d| d != row.x.len()) {
-            return Some("x has another number of values than before".into());
-        }
-        row.fault()
     }
 
     /// Closes the task; it is on the disk from here on.

@@ -9,11 +9,11 @@ use std::fmt::Debug;
 use serde_json::Value;
 
 use super::plan::Plan;
+use super::pool::Pool;
 use super::session::kind;
 use super::tuner::{Next, Tuner};
-use super::watcher::Watcher;
 use crate::error::Error;
-use crate::results::{self, Row, TaskSummary, Terms, UnitId, UnitWriter};
+use crate::results::{self, Row, Terms, UnitId, UnitWriter};
 use crate::words::shortest;
 
 /// Attempts at measuring a recommendation.
@@ -64,11 +64,11 @@ pub(super) fn task(
     number: u32,
     tuner: &mut dyn Tuner,
     writer: &mut UnitWriter,
-    watcher: &dyn Watcher,
-) -> Result<TaskSummary, Error> {
+    pool: &Pool<'_>,
+) -> Result<(), Error> {
     let (spec, space) = (plan.benchmark().spec(), plan.benchmark().space());
     let seed = plan.seeds(unit.experiment).tasks;
-    let go_on = || watcher.go_on();
+    let go_on = || pool.go_on();
     let truth = spec.fidelities.len() - 1;
     let (experiment, task) = (unit.experiment, number);
     let mut rows = writer.begin_task(Terms::default())?;
@@ -90,7 +90,7 @@ pub(super) fn task(
         };
         let y = value as f32;
         tuner.tell(y)?;
-        watcher.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
+        pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
         rows.push(Row {
             kind: kind(proposal.kind),
             fidelity: fidelity as u32 + 1,
@@ -107,5 +107,6 @@ pub(super) fn task(
     let kind = results::Kind::Recommend;
     let fidelity = truth as u32 + 1;
     rows.push(Row { kind, fidelity, cost: 0.0, time: None, x: point, y: None, truth: Some(value) })?;
-    Ok(rows.close()?)
+    rows.close()?;
+    Ok(())
 }

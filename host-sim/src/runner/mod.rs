@@ -17,7 +17,6 @@ mod session;
 mod space;
 mod tuner;
 mod unit;
-mod watcher;
 
 pub use estimate::estimate;
 pub use measured::{Bench, Trial};

@@ -195,8 +195,7 @@ impl Benchmark {
             options.insert(key.into(), value);
         }
         if let Some(task) = self.unlike {
-            // The name that it had at first, so that older studies stay what they are.
-            options.insert("foreign_task".into(), task.into());
+            options.insert("unlike_task".into(), task.into());
         }
         if self.budget_set {
             options.insert("budget".into(), self.spec.budget.into());

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::unit;
-use super::watcher::Watcher;
 use crate::error::Error;
-use crate::results::{self, Shard, Study, TaskSummary, Timing, Unit, UnitId};
+use crate::results::{self, Shard, Study, Timing, Unit, UnitId};
 use crate::shapes::STACK;
 
 /// How a study is run; nothing of this changes its results.
@@ -102,10 +101,11 @@ fn take_over(study: &Study, unit: UnitId, others: &[PathBuf]) -> Result<(), Erro
     Ok(())
 }
 
-struct Pool<'a> {
+/// The workers' common ground.
+pub(super) struct Pool<'a> {
     plan: &'a Plan,
     study: &'a Study,
-    progress: &'a Progress,
+    pub progress: &'a Progress,
     stop: &'a AtomicBool,
     queue: Mutex<Vec<UnitId>>,
     failed: Mutex<Option<Error>>,
@@ -161,22 +161,9 @@ impl Pool<'_> {
     fn has_failed(&self) -> bool {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
-}
 
-impl Watcher for Pool<'_> {
-    fn go_on(&self) -> bool {
+    /// Whether to go on.
+    pub fn go_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed) && !self.has_failed()
-    }
-
-    fn advanced(&self, unit: UnitId, share: f64) {
-        self.progress.advanced(unit, share);
-    }
-
-    fn finished(&self, unit: UnitId, summary: &TaskSummary) {
-        self.progress.finished(unit, summary);
-    }
-
-    fn note(&self, text: &str) {
-        self.progress.note(text);
     }
 }

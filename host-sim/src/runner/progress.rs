@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::estimate::task_work;
 use super::plan::Plan;
 use crate::error::Error;
-use crate::results::{Study, TaskSummary, UnitId};
+use crate::results::{Study, UnitId};
 use crate::words::{say, spell};
 
 /// Steps of the bar.
@@ -68,13 +68,15 @@ impl Progress {
         Ok(Self { name, work, state: Mutex::new(state), bar: live.then(bar), quiet })
     }
 
+    /// Part of the current task's budget is spent, from 0 to 1.
     pub fn advanced(&self, unit: UnitId, share: f64) {
         self.update(|state| {
             state.running.insert(unit, share.clamp(0.0, 1.0));
         });
     }
 
-    pub fn finished(&self, unit: UnitId, _: &TaskSummary) {
+    /// A task is finished and on the disk.
+    pub fn finished(&self, unit: UnitId) {
         self.update(|state| {
             state.running.remove(&unit);
             state.done += self.work[unit.variant];
@@ -82,6 +84,7 @@ impl Progress {
         });
     }
 
+    /// Something a user should know.
     pub fn note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| say(&format!("note: {text}"))),

@@ -2,23 +2,23 @@
 
 use super::measured;
 use super::plan::Plan;
+use super::pool::Pool;
 use super::seeds::Noise;
 use super::session::play;
 use super::tuner::Tuner;
-use super::watcher::Watcher;
 use crate::error::Error;
-use crate::results::{Resumed, Study, TaskSummary, Terms, UnitId, UnitWriter};
+use crate::results::{Resumed, Study, Terms, UnitId, UnitWriter};
 
 /// Runs what is left of a unit.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if the watcher stopped it: finished tasks are on the disk then; [`Error::Results`] if they
+/// [`Error::Interrupted`] if it was stopped: finished tasks are on the disk then; [`Error::Results`] if they
 /// could not be put there.
-pub fn run(plan: &Plan, study: &Study, unit: UnitId, watcher: &dyn Watcher) -> Result<(), Error> {
-    let (mut writer, state) = match study.open_unit(unit, true)? {
+pub fn run(plan: &Plan, study: &Study, unit: UnitId, pool: &Pool<'_>) -> Result<(), Error> {
+    let (mut writer, state) = match study.open_unit(unit)? {
         Resumed::Finished => return Ok(()),
         Resumed::Continue { writer, state, note } => {
-            note.iter().for_each(|note| watcher.note(note));
+            note.iter().for_each(|note| pool.progress.note(note));
             (writer, state)
         }
     };
@@ -27,9 +27,9 @@ pub fn run(plan: &Plan, study: &Study, unit: UnitId, watcher: &dyn Watcher) -> R
             tuner.load(&state)?;
         }
         for number in writer.next_task()..=plan.manifest().tasks {
-            let summary = task(plan, unit, number, tuner, &mut writer, watcher)?;
+            task(plan, unit, number, tuner, &mut writer, pool)?;
             writer.save_snapshot(&tuner.knowledge()?)?;
-            watcher.finished(unit, &summary);
+            pool.progress.finished(unit);
             tuner.next_task()?;
         }
         Ok(())
@@ -43,11 +43,11 @@ fn task(
     number: u32,
     tuner: &mut dyn Tuner,
     writer: &mut UnitWriter,
-    watcher: &dyn Watcher,
-) -> Result<TaskSummary, Error> {
+    pool: &Pool<'_>,
+) -> Result<(), Error> {
     let (benchmark, seeds) = (plan.benchmark(), plan.seeds(unit.experiment));
     if let Some(bench) = benchmark.bench() {
-        return measured::task(plan, bench, unit, number, tuner, writer, watcher);
+        return measured::task(plan, bench, unit, number, tuner, writer, pool);
     }
     let spec = benchmark.spec();
     let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
@@ -64,13 +64,14 @@ fn task(
         spec,
         benchmark.space(),
         &mut Noise::new(seeds.noise, number),
-        &|| watcher.go_on(),
+        &|| pool.go_on(),
         &mut |answered| {
             spent += answered.cost;
-            watcher.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
+            pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
             Ok(rows.push(answered.row())?)
         },
     )?;
     rows.push(ended.row(spec.fidelities.len()))?;
-    Ok(rows.close()?)
+    rows.close()?;
+    Ok(())
 }

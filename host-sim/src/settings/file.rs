@@ -8,7 +8,6 @@ use toml::Spanned;
 
 use super::Assignment;
 use crate::error::Error;
-use crate::words::current_name;
 
 /// Reads a settings file as assignments, in the order of the file.
 ///
@@ -27,9 +26,7 @@ pub fn read_file(path: &Path) -> Result<Vec<Assignment>, Error> {
     let assignment = |(key, value): (Spanned<String>, toml::Value)| {
         let place = place(key.span().start);
         match scalar(&value) {
-            Some(value) => {
-                Ok(Assignment { key: current_name(key.get_ref()).into(), value, place: Some(place) })
-            }
+            Some(value) => Ok(Assignment { key: key.into_inner(), value, place: Some(place) }),
             None => {
                 let (key, kind) = (key.into_inner(), value.type_str());
                 Err(Error::usage(format!("{place}: setting `{key}` takes a single value, not a {kind}")))

@@ -16,7 +16,6 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::method::Method;
 use crate::problems::ProblemSpec;
-use crate::words::current_name;
 
 pub use file::read_file;
 pub use keys::{Key, keys};
@@ -80,12 +79,12 @@ impl Setup {
         Self { core, c: 0.6, capacity: CAPACITY, fixed }
     }
 
-    /// Sets one key, by its name or a former one.
+    /// Sets one key.
     ///
     /// # Errors
     /// [`Error::Usage`] naming the key and what it takes.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        let known = keys().find(|known| known.name() == current_name(key)).ok_or_else(|| unknown(key))?;
+        let known = keys().find(|known| known.name() == key).ok_or_else(|| unknown(key))?;
         known.apply(self, value).ok_or_else(|| {
             Error::usage(format!("setting `{key}` takes {}, not `{value}`", known.takes(self)))
         })
@@ -172,7 +171,7 @@ fn unknown(key: &str) -> Error {
 /// A key, the value that it is given, and where that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The setting's name, the current one.
+    /// The setting's name.
     pub key: String,
     /// Its value as text.
     pub value: String,
@@ -198,7 +197,7 @@ impl FromStr for Assignment {
         let (key, value) = text
             .split_once('=')
             .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
-        Ok(Self { key: current_name(key.trim()).into(), value: value.trim().into(), place: None })
+        Ok(Self { key: key.trim().into(), value: value.trim().into(), place: None })
     }
 }
 
@@ -206,7 +205,6 @@ impl FromStr for Assignment {
 mod tests {
     use super::*;
     use crate::problems::Problem;
-    use crate::words::FORMER_NAMES;
 
     fn setup(preset: Preset) -> Setup {
         Setup::new(preset, &"rrm".parse::<Problem>().unwrap().spec())
@@ -241,21 +239,6 @@ mod tests {
                 }
             );
         }
-    }
-
-    #[test]
-    fn former_names_of_settings_are_understood() {
-        for (former, name) in FORMER_NAMES {
-            assert!(keys().any(|key| key.name() == name) && keys().all(|key| key.name() != former));
-        }
-        let mut setup = setup(Preset::Default);
-        let given: Assignment = "fresh=0.7".parse().unwrap();
-        assert_eq!(given.key, "memory_after");
-        setup.assign(&[given]).unwrap();
-        setup.set("doubt", "0").unwrap();
-        setup.set("retry", "false").unwrap();
-        let details = setup.core.details;
-        assert_eq!((setup.core.memory_after, details.memory_deviation, details.remeasure), (0.7, 0.0, false));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::merge::merge;
 use foretune::cli::shown;
 use host_sim::error::Error;
 use host_sim::results;
@@ -31,7 +32,7 @@ Example:
 pub(super) fn run(arguments: &MergeArguments, out: &mut dyn Write) -> Result<(), Error> {
     for (name, shards) in studies(&arguments.shards)? {
         let folder = name.as_ref().map_or(arguments.out.clone(), |name| arguments.out.join(name));
-        let study = results::merge(&shards, &folder)?;
+        let study = merge(&shards, &folder)?;
         let (units, parts) = (study.manifest().units().count(), shards.len());
         let (units, parts) = (counted(units, "unit"), counted(parts, "shard"));
         writeln!(out, "{}: {units} of {parts}", shown(&folder))?;

@@ -6,6 +6,7 @@
 //! it does not hold when the whole interval stays below it.
 
 mod pairs;
+mod ratio;
 mod sweeps;
 
 use std::ops::RangeInclusive;

@@ -2,10 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use super::ratio::Ratio;
 use super::{Court, Finding, Judged, Verdict, all, signed, three};
 use crate::claims::Tasks;
 use foretune_report::Who;
-use host_sim::results::stats::{Estimate, Ratio, mean};
+use host_sim::results::stats::{Estimate, mean};
 use host_sim::results::{Metric, Term};
 
 impl Court<'_> {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::snapshot::write_atomically;
-use super::{Error, Study, Timing, UnitId};
-use crate::words::counted;
+use host_sim::results::{Error, Study, Timing, UnitId, write_atomically};
+use host_sim::words::counted;
 
 /// Merges shards into a new folder, which equals the unsharded study byte for byte.
 ///
@@ -93,8 +92,9 @@ fn write_timing(shards: &[Study], merged: &Study) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{UNIT, manifest, whole_study, write_units};
-    use super::super::{Manifest, Shard};
+    use host_sim::results::fixture::{UNIT, manifest, whole_study, write_units};
+    use host_sim::results::{Manifest, Shard};
+
     use super::*;
 
     /// All files of a folder by relative name.
