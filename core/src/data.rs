@@ -365,6 +365,11 @@ impl<'a> Data<'a> {
         (0..self.len).filter(move |&i| usize::from(self.fidelity[i]) == fidelity && self.slot(i) == x)
     }
 
+    /// Whether there is an observation of a point, at any fidelity.
+    pub fn has(&self, x: &[f32]) -> bool {
+        (0..self.len).any(|i| self.slot(i) == x)
+    }
+
     /// How often a point was asked at a fidelity.
     pub fn count(&self, x: &[f32], fidelity: usize) -> usize {
         self.asked(x, fidelity).count()

@@ -10,7 +10,9 @@
 //! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
 //!
 //! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
-//! best mean by more than the tolerance's share of it.
+//! best mean by more than the tolerance's share of it. Where something was observed at every allowed point, as on coarse
+//! levels at the start of a task, their neighbours count, too: one of them comes next, and one measurement can make it
+//! allowed. As long as another allowed point is left, they do not: it would be asked first.
 
 use crate::math::{self, LARGEST_VALUE};
 

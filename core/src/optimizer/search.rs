@@ -17,6 +17,7 @@ use crate::math;
 use crate::max_value::{self, Candidate, Ends, Gumbel};
 use crate::random::Purpose;
 use crate::settings::Recommend;
+use crate::space;
 
 /// Candidates summed up or weighed in one slice.
 const SUMMED: usize = 4 * LANES;
@@ -55,10 +56,14 @@ pub(super) struct Search {
     quartiles: [f32; 3],
     stage: Stage,
     whole: bool,
-    /// Of the allowed candidates at the truth, standardised: the best mean, and, where a tolerance needs it, the best of mean
-    /// plus [`HOPED`] standard deviations.
+    /// Of the allowed candidates at the target fidelity, standardised: the best mean, and, where a tolerance needs it, the best
+    /// of mean plus [`HOPED`] standard deviations.
     best_mean: f32,
     best_hope: f32,
+    /// The same of the candidates that are not allowed but one level away from an allowed one.
+    next_hope: f32,
+    /// Whether every allowed candidate is where something was observed: then going on leads to one that is not allowed.
+    enclosed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +102,7 @@ impl Search {
         };
         state.memory.candidates.best.clear();
         state.memory.candidates.clear_sums();
-        let (best_mean, best_hope) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        let nothing = f32::NEG_INFINITY;
         let quartiles = [0.0; 3];
         Search {
             objective,
@@ -108,8 +113,10 @@ impl Search {
             quartiles,
             stage: START,
             whole,
-            best_mean,
-            best_hope,
+            best_mean: nothing,
+            best_hope: nothing,
+            next_hope: nothing,
+            enclosed: true,
         }
     }
 
@@ -275,20 +282,40 @@ impl Search {
         (end < len).then_some(Stage::Collect { first: end })
     }
 
-    /// Lower bound of candidate `c` at the truth, and whether the floor allows it; where it does, the candidate counts for
-    /// what may still be hoped for. A recommendation needs no margin.
-    fn look(&mut self, state: &State<'_>, c: usize) -> (f32, bool) {
+    /// Mean and variance of candidate `c` at the target fidelity, its lower bound, and whether the floor allows it.
+    fn bounded(&self, state: &State<'_>, c: usize) -> (f32, f32, (f32, bool)) {
         let candidates = &state.memory.candidates;
         let sums = &candidates.sums[candidates.at(c) + state.problem.truth()];
         let variance = sums.variance(self.used);
-        let (bound, allowed) = state.lower_bound(sums.mean, variance);
+        (sums.mean, variance, state.lower_bound(sums.mean, variance))
+    }
+
+    /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it; where it does, or might after one
+    /// more measurement, the candidate counts for what may still be hoped for. A recommendation needs no margin.
+    fn look(&mut self, state: &State<'_>, c: usize) -> (f32, bool) {
+        let (mean, variance, (bound, allowed)) = self.bounded(state, c);
         if allowed {
-            self.best_mean = self.best_mean.max(sums.mean);
-            if state.problem.tolerance > 0.0 {
-                self.best_hope = self.best_hope.max(sums.mean + HOPED * math::sqrt(variance));
+            self.best_mean = self.best_mean.max(mean);
+        }
+        if state.problem.tolerance > 0.0 {
+            let hope = mean + HOPED * math::sqrt(variance);
+            if allowed {
+                self.best_hope = self.best_hope.max(hope);
+                self.enclosed &= state.memory.data.has(state.memory.candidates.point(c));
+            } else if hope > self.next_hope && self.is_next_to_allowed(state, c) {
+                self.next_hope = hope;
             }
         }
         (bound, allowed || self.objective == Objective::Mean)
+    }
+
+    /// Whether candidate `c` is one level away from an allowed one.
+    fn is_next_to_allowed(&self, state: &State<'_>, c: usize) -> bool {
+        let (dimensions, candidates) = (state.problem.dimensions, &state.memory.candidates);
+        let x = candidates.point(c);
+        (0..candidates.len).any(|other| {
+            space::are_neighbours(dimensions, x, candidates.point(other)) && self.bounded(state, other).2.1
+        })
     }
 
     /// The best mean at the truth among the allowed candidates, standardised.
@@ -298,7 +325,8 @@ impl Search {
 
     /// Whether what was found does not make it worth while to go on.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
-        state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, self.best_hope - self.best_mean)
+        let hope = if self.enclosed { self.best_hope.max(self.next_hope) } else { self.best_hope };
+        state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, hope - self.best_mean)
     }
 
     /// The means of the point in use and of the last trial; `None` if no particle has an opinion.

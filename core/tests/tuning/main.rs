@@ -11,4 +11,5 @@ mod refusals;
 mod slices;
 mod snapshots;
 mod support;
+mod tolerance;
 mod without_centres;

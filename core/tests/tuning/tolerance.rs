@@ -1,0 +1,147 @@
+//! A task ends when going on does not pay, and no sooner: on levels, where at first only the point in use is allowed, too.
+
+use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem, Settings, Stop, memory};
+
+type Live = memory!(
+    dimensions: 3, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 128
+);
+
+const SHARE: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
+
+/// Power, tilt and offset of a cell, all on levels.
+const CELL: Problem<'static> = Problem {
+    dimensions: &[
+        Dimension::Grid { low: 20.0, high: 44.0, levels: 25 },
+        Dimension::Grid { low: 0.0, high: 18.0, levels: 19 },
+        Dimension::Grid { low: -6.0, high: 6.0, levels: 13 },
+    ],
+    fidelities: &[
+        Fidelity { cost: 10.0, samples: 10, noise: 0.4 },
+        Fidelity { cost: 100.0, samples: 100, noise: 0.04 },
+    ],
+    budget: 2000.0,
+    deployed: Some(&[26.0, 4.0, -2.0]),
+    floor: Some(SHARE),
+    limits: &[Limit { coefficients: &[1.0, -0.5, 0.0], at_most: 42.0 }],
+    ..Problem::PLAIN
+};
+
+/// What the best point gives.
+const BEST: f32 = 40.6;
+
+/// The point in use gives half of the best; the hill moves a little from task to task.
+fn cell(point: &[f32], task: u32) -> f32 {
+    let moved = 0.4 * (task as f32 - 1.0);
+    let gap = |x: f32, at: f32, width: f32| (x - at) * (x - at) / (width * width);
+    BEST / (1.0
+        + gap(point[0], 36.0 - moved, 13.0)
+        + gap(point[1], 9.0 + moved, 14.0)
+        + gap(point[2], 1.0, 7.0))
+}
+
+/// What a task came to: why it ended, what its recommendation truly gives, and what was spent.
+type Outcome = (Stop, f32, f32);
+
+fn tasks(problem: Problem<'_>, truth: impl Fn(&[f32], u32) -> f32, seed: u64, count: u32) -> Vec<Outcome> {
+    let mut memory = Box::new(Live::new());
+    let mut tuner = memory.start(problem, Settings::LIVE, seed).unwrap();
+    (1..=count)
+        .map(|task| {
+            let stop = tuner
+                .run_task(|query| {
+                    let wobble = (query.round() * 37 % 19) as f32 / 9.0 - 1.0;
+                    let noise = problem.fidelities[query.fidelity()].noise.sqrt();
+                    Some(truth(query.point(), task) + noise * wobble)
+                })
+                .unwrap();
+            let outcome = (stop, truth(tuner.recommendation().unwrap().point(), task), tuner.status().spent);
+            tuner.next_task().unwrap();
+            outcome
+        })
+        .collect()
+}
+
+/// The share of the best that is recommended in the first and in later tasks, the lowest, and what is spent in both.
+fn shares(tolerance: f32, seeds: u64, count: u32) -> ([f32; 3], [f32; 2]) {
+    let (mut sums, mut lowest, mut spent) = ([0.0; 2], f32::INFINITY, [0.0; 2]);
+    for seed in 0..seeds {
+        let outcomes = tasks(Problem { tolerance, ..CELL }, cell, seed, count);
+        for (i, (_, given, cost)) in outcomes.into_iter().enumerate() {
+            let later = usize::from(i > 0);
+            let of = (seeds * if later == 0 { 1 } else { u64::from(count) - 1 }) as f32;
+            sums[later] += given / BEST / of;
+            spent[later] += cost / of;
+            lowest = lowest.min(given / BEST);
+        }
+    }
+    ([sums[0], sums[1], lowest], spent)
+}
+
+#[test]
+fn on_levels_a_task_does_not_end_before_it_has_left_the_point_in_use() {
+    for tolerance in [0.01, 0.02] {
+        let ([first, later, lowest], spent) = shares(tolerance, 3, 3);
+        assert!(first > 0.99 && later > 0.98 && lowest > 0.96, "{tolerance}: {first} {later} {lowest}");
+        assert!(spent[0] < 1000.0 && spent[1] < 500.0, "{tolerance}: {spent:?} of 2000");
+    }
+}
+
+/// `cargo test -p foretune-core --test tuning tolerance -- --ignored --nocapture`
+#[test]
+#[ignore = "prints figures"]
+fn what_is_recommended_and_spent_with_a_tolerance_and_without() {
+    for tolerance in [0.0, 0.01, 0.02] {
+        println!("{tolerance}: {:?}", shares(tolerance, 12, 5));
+    }
+}
+
+/// One parameter, all of whose levels are candidates.
+const LINE: Problem<'static> = Problem {
+    dimensions: &[Dimension::Grid { low: 0.0, high: 1.0, levels: 13 }],
+    deployed: Some(&[0.25]),
+    limits: &[],
+    tolerance: 0.02,
+    ..CELL
+};
+
+fn line(sign: f32) -> impl Fn(&[f32], u32) -> f32 {
+    move |point: &[f32], _| sign * (40.0 - 60.0 * (point[0] - 0.75) * (point[0] - 0.75)) + 20.0
+}
+
+#[test]
+fn a_small_grid_is_left_whatever_the_goal_and_the_kind_of_floor() {
+    for (goal, sign) in [(Goal::Maximise, 1.0), (Goal::Minimise, -1.0)] {
+        let given = line(sign)(&[0.25], 1);
+        for level in [Level::Share(0.9), Level::Drop(4.0), Level::Value(given - sign * 4.0)] {
+            let problem = Problem { goal, floor: Some(Floor { level, ..SHARE }), ..LINE };
+            let (_, recommended, spent) = tasks(problem, line(sign), 1, 1)[0];
+            let gained = sign * (recommended - given) / 15.0;
+            assert!(gained > 0.8, "{goal:?}, {level:?}: {gained} of what can be gained, for {spent}");
+        }
+    }
+}
+
+#[test]
+fn the_best_point_in_use_is_kept_without_using_up_the_budget() {
+    let problem = Problem { deployed: Some(&[0.75]), ..LINE };
+    let (stop, recommended, spent) = tasks(problem, line(1.0), 2, 1)[0];
+    assert_eq!((stop, recommended), (Stop::Tolerance, 60.0));
+    assert!(spent < 1200.0, "{spent}");
+}
+
+#[test]
+fn without_a_floor_all_points_count_as_before() {
+    let problem = Problem { floor: None, ..LINE };
+    let (stop, recommended, spent) = tasks(problem, line(1.0), 3, 1)[0];
+    assert_eq!(stop, Stop::Tolerance);
+    assert!(recommended > 59.0 && spent < 2000.0, "{recommended}, {spent}");
+}
+
+#[test]
+fn neighbours_whose_measurements_fail_do_not_keep_a_task_going() {
+    let mut memory = Box::new(Live::new());
+    let mut tuner = memory.start(LINE, Settings::LIVE, 4).unwrap();
+    let stop = tuner.run_task(|query| (query.point()[0] == 0.25).then_some(30.0)).unwrap();
+    assert_eq!(stop, Stop::Tolerance);
+    assert!(tuner.status().spent < 1000.0, "{}", tuner.status().spent);
+}
