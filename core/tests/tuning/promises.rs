@@ -177,7 +177,6 @@ fn settings() -> impl Strategy<Value = Settings> {
                 bandwidth,
                 ..Settings::DEFAULT.details
             },
-            ..Settings::DEFAULT
         }
         .with_method(method)
     })

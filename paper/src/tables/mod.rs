@@ -19,9 +19,11 @@ pub use data::Results;
 pub use table::Table;
 
 type Made = Result<Table, Error>;
+/// How a table is made of the results.
+type Make = fn(&Results) -> Made;
 
 /// Every table by its name.
-pub const TABLES: &[(&str, fn(&Results) -> Made)] = &[
+pub const TABLES: &[(&str, Make)] = &[
     ("works", default::works),
     ("families", default::families),
     ("families-best", default::families_best),

@@ -43,7 +43,7 @@ pub(super) fn service(results: &Results) -> Made {
         "spent",
     ]);
     for (title, run, base) in ROWS {
-        let value = |measure, tasks| Ok::<_, Error>(results.value(run, measure, tasks)?);
+        let value = |measure, tasks| results.value(run, measure, tasks);
         let marked = |measure, text| match base {
             Some(base) => Ok::<_, Error>(against(text, results.lead(base, run, measure, 1..=10)?)),
             None => Ok(text),
