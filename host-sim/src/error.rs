@@ -17,7 +17,8 @@ pub enum Error {
     Optimizer(foretune_core::Error),
     /// The answer could not be written. Exit code 1.
     Output(io::Error),
-    /// A device does not answer, refuses, or does something else than it should. Exit code 1.
+    /// A device, or the command that measures, does not answer, refuses, or does something else than it should. Exit
+    /// code 1.
     Device(String),
     /// A part of the program broke down. Exit code 1.
     Defect,
@@ -29,6 +30,14 @@ impl Error {
     /// A usage error.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
+    }
+
+    /// So many measurements in a row failed that no more are tried.
+    pub fn failing(count: usize, last: &str) -> Self {
+        let why = if last.is_empty() { String::new() } else { format!(", the last: {last}") };
+        Self::Device(format!(
+            "{count} measurements in a row failed{why}; put the command right, or raise `failures` in the problem's file"
+        ))
     }
 
     /// What the program exits with.

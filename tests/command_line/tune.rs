@@ -231,6 +231,39 @@ fn mistakes_are_told_in_one_line() {
     assert!(fail(path, &tune(&["--command", "x"]), 2).contains("p.state"));
 }
 
+/// What fails again and again, or altogether, is an error with its reason, and no expectation is made up.
+#[test]
+#[cfg(unix)]
+fn a_command_that_fails_ends_the_task_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let floor = "[deployed]\nx = 0.0\ny = 0.25\n[floor]\ndrop = 1.0\nrisk = 0.1\n";
+    let measured = |text: &str| -> (String, String) {
+        let _ = fs::remove_file(path.join("p.state"));
+        fs::write(path.join("p.toml"), text).unwrap();
+        let words = ["tune", "p.toml", "--set", "candidates=16", "--command", "sh -c 'exit 3'"];
+        let output = command(path, &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(!out.contains("expected") && !out.contains("Recommended"), "{out}");
+        assert!(error.trim_end().lines().count() == 1 && error.contains("exit status: 3"), "{error}");
+        (out, error)
+    };
+    for text in [PROBLEM, &(PROBLEM.to_string() + floor)] {
+        let (out, error) = measured(text);
+        assert!(error.contains("10 measurements in a row failed"), "{error}");
+        assert_eq!(out.matches("failed: exit status: 3").count(), 10, "{out}");
+    }
+    let (out, error) = measured(&(PROBLEM.replace("budget = 40.0", "budget = 20.0\nfailures = 99") + floor));
+    assert!(error.contains("nothing is recommended: the budget is used up"), "{error}");
+    assert!(out.matches("failed: exit status: 3").count() == 5 && out.contains("spent 20 of 20"), "{out}");
+    let again = fail(path, &["tune", "p.toml", "--command", "false"], 1);
+    assert!(again.contains("exit status: 1"), "{again}");
+    let study = ["run", "p.toml", "--command", "false", "--method", "random", "--tasks", "1", "--quiet"];
+    fs::write(path.join("p.toml"), PROBLEM).unwrap();
+    assert!(fail(path, &study, 1).contains("10 measurements in a row failed, the last: exit status: 1"));
+}
+
 /// Bad lines are answered by one error each and change nothing; the ask is not sent again.
 #[test]
 fn bad_lines_change_nothing() {

@@ -341,7 +341,7 @@ impl<'a> Optimizer<'a> {
             Scaling::Initial => self.state.task.settled && self.state.initial_done(),
             Scaling::Running => false,
         };
-        let reach = if judged { (LARGEST_DEVIATION * deviation).min(LARGEST_VALUE) } else { LARGEST_VALUE };
+        let reach = if judged { LARGEST_DEVIATION * deviation } else { f32::MAX };
         (mean - reach).max(-LARGEST_VALUE)..=(mean + reach).min(LARGEST_VALUE)
     }
 

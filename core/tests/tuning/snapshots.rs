@@ -133,7 +133,7 @@ fn what_was_learnt_from_the_largest_values_can_be_loaded() {
             for seed in 0..4 {
                 let (mut memory, mut other) = (Box::new(Toy::new()), Box::new(Toy::new()));
                 let mut tuner = memory.start(problem, settings, seed).unwrap();
-                tuner.run_task(|query| Some([1.0, unit, 0.0, unit][query.round() as usize % 4])).unwrap();
+                tuner.run_task(|query| Some([1.0, unit, -unit, unit][query.round() as usize % 4])).unwrap();
                 let best = tuner.recommendation().unwrap();
                 assert!(best.mean.abs() <= 1e30 && best.deviation.is_finite(), "{best:?}");
                 other.start(problem, settings, seed).unwrap().load(&snapshot(&tuner)).unwrap();

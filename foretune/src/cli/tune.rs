@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::arguments::{PresetName, setup};
 use super::{SettingArguments, shown, stop_flag};
 use crate::own::{self, Ask, Command, Measured, Target, Why};
-use crate::tune::{self, Answer, Ended, Outcome, Source, Standing, Store, Told, Tuning, Wire};
+use crate::tune::{self, Answer, Ended, Outcome, Reason, Source, Standing, Store, Told, Tuning, Wire};
 use foretune_report::plot::short_number;
 use host_sim::error::Error;
 use host_sim::results::{self, check_writable};
@@ -99,6 +99,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     bench.begin(&tuning, &beginning(arguments, &tuning))?;
     let played = tuning.play(&mut bench);
     bench.bar.finish_and_clear();
+    let failure = bench.failure;
     played.inspect_err(|error| {
         if matches!(error, Error::Interrupted) {
             say("the same command goes on from here");
@@ -116,7 +117,22 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
         }
     }
     out.flush()?;
-    tuning.report()
+    tuning.report()?;
+    check_measured(&tuning, &failure)
+}
+
+/// A task that ended because measuring failed, or with nothing to recommend, is an error.
+fn check_measured(tuning: &Tuning, failure: &str) -> Result<(), Error> {
+    match (tuning.state().current(), tuning.ended()) {
+        (Some(task), Some(Ended { reason: Reason::Failures, .. })) => {
+            Err(Error::failing(task.failing(), failure))
+        }
+        (_, Some(Ended { point: None, reason, .. })) => {
+            let last = if failure.is_empty() { "" } else { ", and the last measurement failed: " };
+            Err(Error::Device(format!("nothing is recommended: {reason}{last}{failure}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where a task begins, in words, and who says so.
@@ -253,10 +269,7 @@ fn summary(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let Some(task) = tuning.state().current() else { return Ok(()) };
-    let Some(point) = &ended.point else {
-        writeln!(out, "\nNothing was measured, so nothing is recommended: {}.", ended.reason)?;
-        return Ok(());
-    };
+    let Some(point) = &ended.point else { return Ok(()) };
     writeln!(out, "\nRecommended: {}", target.words(point))?;
     writeln!(
         out,

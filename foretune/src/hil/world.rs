@@ -89,6 +89,8 @@ pub struct Own {
     space: Space,
     bytes: Vec<u8>,
     seed: u64,
+    /// Measurements that failed since the last one that did not.
+    failed: usize,
 }
 
 impl Own {
@@ -109,7 +111,7 @@ impl Own {
         let space =
             Space::of_goal(&target.spec(&noise, target.budget), target.goal).in_service(target.service());
         let bytes = describe(&target, &space)?;
-        Ok(Own { target, command, space, bytes, seed })
+        Ok(Own { target, command, space, bytes, seed, failed: 0 })
     }
 
     /// What the measurements of a task may cost.
@@ -126,7 +128,7 @@ impl Own {
         self.space.natural(&units)
     }
 
-    fn measure(&self, query: &Query) -> std::result::Result<Result, Error> {
+    fn measure(&mut self, query: &Query) -> std::result::Result<Result, Error> {
         let ask = Ask {
             id: u64::from(query.ticket.step) + 1,
             task: query.ticket.task,
@@ -137,13 +139,20 @@ impl Own {
         if ask.point.len() != self.target.parameters.len() || ask.fidelity >= self.target.fidelities.len() {
             return Err(Error::Device("the device asks for a point of another problem".into()));
         }
-        Ok(match self.command.measure(&self.target, &ask, &|| true)? {
-            Measured::Value(value, cost) => (Outcome::Value(value as f32), cost.map(|cost| cost as f32)),
-            Measured::Failed(why) => {
-                host_sim::words::say(&format!("the measurement failed: {why}"));
-                (Outcome::Failed, None)
+        match self.command.measure(&self.target, &ask, &|| true)? {
+            Measured::Value(value, cost) => {
+                self.failed = 0;
+                Ok((Outcome::Value(value as f32), cost.map(|cost| cost as f32)))
             }
-        })
+            Measured::Failed(why) => {
+                self.failed += 1;
+                if self.failed >= self.target.failures {
+                    return Err(Error::failing(self.failed, &why));
+                }
+                host_sim::words::say(&format!("the measurement failed: {why}"));
+                Ok((Outcome::Failed, None))
+            }
+        }
     }
 }
 
@@ -199,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_query_is_measured_by_the_command_in_natural_units() {
-        let own = own(&file(), "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
+        let mut own = own(&file(), "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
         let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
         let ticket = foretune_link::Ticket { task: 1, step: 0 };
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
@@ -227,6 +236,25 @@ mod tests {
         assert_ne!(recommended, filed);
         assert_eq!(run(2, false, &first.knowledge).trace.queries[0].point, recommended);
         assert_eq!(run(2, true, &first.knowledge).trace.queries[0].point, filed);
+    }
+
+    /// The device keeps its task and its query: the same command goes on there.
+    #[test]
+    fn a_command_that_fails_again_and_again_ends_the_run() {
+        let text = file().replace("goal =", "failures = 3\ngoal =");
+        let mut own = own(&text, "false").unwrap();
+        let point: Point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let mut measure = |attempt| {
+            own.measure(&Query { ticket, attempt, fidelity: 0, samples: 10, cost: 1.0, point: point.clone() })
+        };
+        assert_eq!([measure(0).unwrap(), measure(1).unwrap()], [(Outcome::Failed, None); 2]);
+        let error = measure(2).unwrap_err();
+        assert_eq!(error.exit_code(), 1);
+        assert!(
+            error.to_string().contains("3 measurements in a row failed, the last: exit status"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -38,7 +38,11 @@ impl runner::Bench for Bench {
         options
     }
 
-    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<f64>, Error> {
+    fn failures(&self) -> usize {
+        self.target.failures
+    }
+
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error> {
         let sign = match self.target.goal {
             Goal::Maximise => 1.0,
             Goal::Minimise => -1.0,
@@ -47,8 +51,8 @@ impl runner::Bench for Bench {
         let command = self.command.for_experiment(seed, experiment);
         let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search };
         Ok(match command.measure(&self.target, &ask, go_on)? {
-            Measured::Value(value, _) => Some(sign * value),
-            Measured::Failed(_) => None,
+            Measured::Value(value, _) => Ok(sign * value),
+            Measured::Failed(why) => Err(why),
         })
     }
 }

@@ -18,6 +18,8 @@ use host_sim::words;
 const MOST_PARAMETERS: usize = 16;
 /// Most fidelities; one of the core's eight is kept for remembered values.
 const MOST_FIDELITIES: usize = 7;
+/// Failures in a row after which a task ends, unless the file says otherwise.
+const FAILURES: u32 = 10;
 /// Words that stand for something else in a command.
 const RESERVED: [&str; 5] = ["fidelity", "samples", "task", "seed", "experiment"];
 
@@ -35,6 +37,7 @@ struct Contents {
     #[serde(default)]
     limit: Vec<Spanned<LimitTable>>,
     tolerance: Option<Spanned<f64>>,
+    failures: Option<Spanned<i64>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -125,6 +128,7 @@ fn parse(name: &str, text: &str) -> Result<Target, Fault> {
         floor: None,
         limits: Vec::new(),
         tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
+        failures: contents.failures.as_ref().map_or(Ok(FAILURES), |f| count(f, "failures"))? as usize,
     };
     target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
     if let (Some(unknown), None) = (unknown_noise(&contents), &target.deployed) {
@@ -271,7 +275,7 @@ fn fidelities(tables: &[Spanned<Fidelity>], end: &Range<usize>) -> Result<Vec<Ru
             name: word(name, "fidelity", &mut seen)?,
             cost: number(cost, "cost", 1e-12, 1e12)?,
             noise: noise.as_ref().map(|noise| number(noise, "noise", 0.0, 1e30)).transpose()?,
-            samples: samples.as_ref().map(count).transpose()?,
+            samples: samples.as_ref().map(|samples| count(samples, "samples")).transpose()?,
         };
         if let Some(before) = rungs.last().filter(|before| before.cost > rung.cost) {
             return fault(
@@ -290,13 +294,12 @@ fn fidelities(tables: &[Spanned<Fidelity>], end: &Range<usize>) -> Result<Vec<Ru
     Ok(rungs)
 }
 
-fn count(samples: &Spanned<i64>) -> Result<u32, Fault> {
-    match u32::try_from(*samples.get_ref()) {
+fn count(value: &Spanned<i64>, name: &str) -> Result<u32, Fault> {
+    match u32::try_from(*value.get_ref()) {
         Ok(count) if count > 0 => Ok(count),
-        _ => fault(
-            samples.span(),
-            format!("samples takes a whole number of at least 1, not {}", samples.get_ref()),
-        ),
+        _ => {
+            fault(value.span(), format!("{name} takes a whole number of at least 1, not {}", value.get_ref()))
+        }
     }
 }
 
@@ -388,6 +391,7 @@ mod tests {
             ("budget = 100\n", "budget = -1\n", 2, "from 0"),
             ("budget = 100\n", "budget = 1e300\n", 2, "not 1e300"),
             ("budget = 100\n", "budget = 1\nspeed = 3\n", 3, "`budget`"),
+            ("budget = 100\n", "budget = 1\nfailures = 0\n", 3, "failures takes"),
             ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
             ("name = \"p0\"", "name = \"task\"", 4, "something else"),
             ("unit = \"dBm\"", "step = 2", 5, "`levels`"),

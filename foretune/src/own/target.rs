@@ -53,6 +53,8 @@ pub struct Target {
     pub limits: Vec<Limit>,
     /// A task ends early when no more than this is to be gained; 0 never.
     pub tolerance: f64,
+    /// A task ends when so many measurements in a row have failed.
+    pub failures: usize,
 }
 
 impl Target {

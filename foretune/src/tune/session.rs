@@ -1,8 +1,10 @@
 //! Tasks of a target, one after the other: the optimizer asks, a source answers, the state follows.
 //!
-//! A task: where a fidelity's noise is unknown, the deployed point is measured [`REPEATS`] times there, charged to the
+//! A task: where a fidelity's noise is unknown, the deployed point is measured a few times there ([`noise`]), charged to the
 //! budget; then the optimizer's own queries. Every answer is on the disk before the next query is asked. After a restart
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
+
+mod noise;
 
 use std::collections::BTreeMap;
 
@@ -16,11 +18,6 @@ use host_sim::runner::{Next, Proposal, Space, Tuner};
 use host_sim::settings::Setup;
 use host_sim::shapes::room;
 use host_sim::words::{number, shortest};
-
-/// Measurements of the deployed point from which the noise of a fidelity is estimated.
-pub const REPEATS: usize = 5;
-/// Attempts at that which may fail.
-const MOST_FAILURES: usize = 8;
 
 /// What whoever measures says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,7 +143,8 @@ impl Tuning {
     /// Begins the next task, with another deployed point if one is given; after the current one has ended.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has not, or if the optimizer does not take the point. Nothing has begun then.
+    /// [`Error::Usage`] if it has not, if the optimizer does not take the point, or if the budget does not pay for learning the
+    /// noise. Nothing has begun then.
     pub fn next_task(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         if self.ended().is_none() {
             return Err(Error::usage("the current task has not ended"));
@@ -157,6 +155,7 @@ impl Tuning {
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
         self.check(&begun)?;
+        self.check_budget()?;
         self.given = None;
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
@@ -240,8 +239,8 @@ impl Tuning {
         if self.ended().is_some() {
             return Ok(());
         }
-        if !self.estimate_noise(source)? {
-            return self.end(None, Reason::Stopped, 0, String::new());
+        if let Some(reason) = self.estimate_noise(source)? {
+            return self.end(None, reason, 0, String::new());
         }
         let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
@@ -263,51 +262,14 @@ impl Tuning {
         self.run(&space, &mut optimizer, source)
     }
 
-    fn estimates(&self) -> impl Iterator<Item = &Told> {
-        let answers = self.state.current().map_or(&[][..], |task| &task.answers);
-        answers.iter().filter(|told| told.why == Why::Noise)
+    /// Whether so many measurements in a row have failed that no more are tried.
+    fn is_failing(&self) -> Result<bool, Error> {
+        Ok(self.task()?.failing() >= self.target.failures)
     }
 
-    /// Measures the deployed point where a noise is not known; false when it was stopped meanwhile.
-    fn estimate_noise(&mut self, source: &mut dyn Source) -> Result<bool, Error> {
-        for fidelity in 0..self.target.fidelities.len() {
-            while self.state.noise[fidelity].is_none() {
-                let values: Vec<f64> = self
-                    .estimates()
-                    .filter(|told| told.fidelity == fidelity)
-                    .filter_map(|told| told.value().map(f64::from))
-                    .collect();
-                if values.len() == REPEATS {
-                    self.state.noise[fidelity] = Some(variance(&values));
-                    self.save()?;
-                } else if !self.estimate_once(fidelity, source)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn estimate_once(&mut self, fidelity: usize, source: &mut dyn Source) -> Result<bool, Error> {
-        if self.estimates().filter(|told| told.value().is_none()).count() == MOST_FAILURES {
-            return Err(Error::Device(
-                "the deployed point cannot be measured: too many attempts failed, so the noise is not known"
-                    .into(),
-            ));
-        }
-        let point = self.task()?.begun.deployed.clone().ok_or(Error::Defect)?;
-        let ask = self.ask(point, fidelity, Why::Noise);
-        let mut answer = source.answer(&ask)?;
-        loop {
-            match answer {
-                Answer::Stop => return Ok(false),
-                Answer::Failed => break,
-                Answer::Value(value, _) if (value as f32).is_finite() => break,
-                Answer::Value(..) => answer = source.refused(&ask, NOT_FINITE)?,
-            }
-        }
-        self.record(&ask, answer, (None, 0), source)?;
-        Ok(true)
+    /// What a measurement cost, if that is not what its fidelity costs: as the optimizer is told, now and after a restart.
+    fn own_cost(&self, fidelity: usize, cost: f64) -> Option<f32> {
+        (cost != self.target.fidelities[fidelity].cost).then_some(cost as f32)
     }
 
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
@@ -352,6 +314,9 @@ impl Tuning {
             self.replay(space, tuner, &told)?;
         }
         loop {
+            if self.is_failing()? {
+                return self.finish(space, tuner, Reason::Failures);
+            }
             let proposal = match tuner.next(&|| source.go_on()) {
                 Next::Query(proposal) => proposal,
                 Next::Interrupted => return Err(Error::Interrupted),
@@ -359,7 +324,7 @@ impl Tuning {
             };
             let ask = self.ask(natural(space, &proposal), proposal.fidelity, why(proposal.kind));
             let expected = tuner.expected();
-            let Some(answer) = answered(tuner, &ask, source)? else {
+            let Some(answer) = self.answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
             };
             self.record(&ask, answer, (expected, tuner.outliers()), source)?;
@@ -378,9 +343,31 @@ impl Tuning {
         if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
-        let usual = self.target.fidelities[told.fidelity].cost;
-        let cost = (told.cost != usual).then_some(told.cost as f32);
-        Ok(tuner.answer(told.value(), cost)?)
+        Ok(tuner.answer(told.value(), self.own_cost(told.fidelity, told.cost))?)
+    }
+
+    /// Asks until the optimizer takes an answer; `None` to stop.
+    fn answered(
+        &self,
+        tuner: &mut dyn Tuner,
+        ask: &Ask,
+        source: &mut dyn Source,
+    ) -> Result<Option<Answer>, Error> {
+        let mut answer = source.answer(ask)?;
+        loop {
+            let taken = match answer {
+                Answer::Stop => return Ok(None),
+                Answer::Failed => tuner.fail(),
+                Answer::Value(value, cost) => {
+                    let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
+                    tuner.answer(Some(value as f32), cost)
+                }
+            };
+            match taken {
+                Ok(()) => return Ok(Some(answer)),
+                Err(error) => answer = source.refused(ask, &error.to_string())?,
+            }
+        }
     }
 
     fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
@@ -409,24 +396,6 @@ impl Tuning {
         let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
         task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers });
         self.save()
-    }
-}
-
-const NOT_FINITE: &str = "the value is not a finite number";
-
-/// Asks until the optimizer takes an answer; `None` to stop.
-fn answered(tuner: &mut dyn Tuner, ask: &Ask, source: &mut dyn Source) -> Result<Option<Answer>, Error> {
-    let mut answer = source.answer(ask)?;
-    loop {
-        let taken = match answer {
-            Answer::Stop => return Ok(None),
-            Answer::Failed => tuner.fail(),
-            Answer::Value(value, cost) => tuner.answer(Some(value as f32), cost.map(|cost| cost as f32)),
-        };
-        match taken {
-            Ok(()) => return Ok(Some(answer)),
-            Err(error) => answer = source.refused(ask, &error.to_string())?,
-        }
     }
 }
 
@@ -461,13 +430,6 @@ fn reason(stop: Stop) -> Reason {
         Stop::Tolerance => Reason::Tolerance,
         _ => Reason::Stopped,
     }
-}
-
-/// The unbiased estimate.
-fn variance(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)
 }
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub enum Reason {
     Exhausted,
     /// Going on is not expected to pay.
     Tolerance,
+    /// Too many measurements in a row have failed.
+    Failures,
     /// Somebody asked for it.
     Stopped,
 }
@@ -79,6 +81,7 @@ impl fmt::Display for Reason {
             Self::Capacity => "there is no room for more answers",
             Self::Exhausted => "everything worth measuring has been measured",
             Self::Tolerance => "going on is not expected to pay",
+            Self::Failures => "too many measurements in a row failed",
             Self::Stopped => "it was stopped",
         })
     }
@@ -143,6 +146,11 @@ impl TaskState {
     pub fn in_use(&self) -> Option<&Vec<f64>> {
         let recommended = self.ended.as_ref().and_then(|ended| ended.point.as_ref());
         self.begun.deployed.as_ref().map(|before| recommended.unwrap_or(before))
+    }
+
+    /// Measurements that failed since the last one that did not.
+    pub fn failing(&self) -> usize {
+        self.answers.iter().rev().take_while(|told| told.value().is_none()).count()
     }
 
     /// What was spent of the budget so far.

@@ -24,11 +24,14 @@ pub trait Bench: Debug + Send + Sync {
     /// What `study.json` says about the problem, with this budget of a task.
     fn options(&self, budget: f64) -> BTreeMap<String, Value>;
 
-    /// A measurement; none if it failed.
+    /// Failures in a row after which no more is tried.
+    fn failures(&self) -> usize;
+
+    /// A measurement, or why it failed.
     ///
     /// # Errors
     /// Why no measurement is possible; [`Error::Interrupted`] if `go_on` says no meanwhile.
-    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<f64>, Error>;
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error>;
 }
 
 /// What is to be measured.
@@ -48,12 +51,16 @@ pub struct Trial<'a> {
 
 /// A measurement that has to succeed, in a few attempts.
 fn judge(bench: &dyn Bench, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
+    let mut last = String::new();
     for _ in 0..ATTEMPTS {
-        if let Some(value) = bench.measure(trial, go_on)? {
-            return Ok(value);
+        match bench.measure(trial, go_on)? {
+            Ok(value) => return Ok(value),
+            Err(why) => last = why,
         }
     }
-    Err(Error::Device(format!("the recommended point could not be measured in {ATTEMPTS} attempts")))
+    Err(Error::Device(format!(
+        "the recommended point could not be measured in {ATTEMPTS} attempts, the last: {last}"
+    )))
 }
 
 /// Plays one task and writes its rows.
@@ -72,7 +79,7 @@ pub(super) fn task(
     let truth = spec.fidelities.len() - 1;
     let (experiment, task) = (unit.experiment, number);
     let mut rows = writer.begin_task(Terms::default())?;
-    let mut spent = 0.0;
+    let (mut spent, mut failed) = (0.0, 0);
     loop {
         let proposal = match tuner.next(&go_on) {
             Next::Query(proposal) => proposal,
@@ -82,12 +89,19 @@ pub(super) fn task(
         let (point, fidelity) = (space.natural(&proposal.unit), proposal.fidelity);
         let cost = if space.is_free(proposal.kind) { 0.0 } else { spec.fidelities[fidelity].cost };
         spent += cost;
-        let Some(value) =
-            bench.measure(&Trial { seed, experiment, task, point: &point, fidelity }, &go_on)?
-        else {
-            tuner.fail()?;
-            continue;
+        let trial = Trial { seed, experiment, task, point: &point, fidelity };
+        let value = match bench.measure(&trial, &go_on)? {
+            Ok(value) => value,
+            Err(why) => {
+                tuner.fail()?;
+                failed += 1;
+                if failed >= bench.failures() {
+                    return Err(Error::failing(failed, &why));
+                }
+                continue;
+            }
         };
+        failed = 0;
         let y = value as f32;
         tuner.tell(y)?;
         pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));

@@ -3,6 +3,9 @@ use std::path::Path;
 use super::fixture::{Bowl, bowl, setup};
 use super::*;
 use crate::own::fixture::target;
+use foretune_core::{Floor, Level};
+
+const FLOOR: Floor = Floor { level: Level::Drop(1.0), risk: 0.1 };
 
 fn plain(_: &Ask) -> Option<Answer> {
     None
@@ -138,16 +141,136 @@ fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
     tuning.play(&mut source).unwrap();
     assert_eq!(source.refusals.len(), 1);
     let failing = |_: &Ask| Some(Answer::Failed);
-    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
-    tuning.play(&mut Bowl::new(&failing)).unwrap();
-    assert_eq!(tuning.ended().unwrap().reason, Reason::Budget);
-    assert_eq!(tuning.ended().unwrap().point, None);
+    for (budget, reason, answers) in [(60.0, Reason::Failures, 10), (12.0, Reason::Budget, 2)] {
+        let target = Target { budget, floor: Some(FLOOR), ..target() };
+        let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+        tuning.play(&mut Bowl::new(&failing)).unwrap();
+        let ended = tuning.ended().unwrap();
+        assert_eq!((ended.reason, &ended.point), (reason, &None));
+        assert_eq!(tuning.state().answered(), answers);
+        assert!(ended.spent <= budget);
+    }
     let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
     let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     tuning.play(&mut Bowl::new(&stopping)).unwrap();
     assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
     assert!(tuning.ended().unwrap().point.is_some());
     assert_eq!(tuning.state().answered(), 8);
+}
+
+/// A loose cable: what was measured before is not lost, and the next task starts from it.
+#[test]
+fn failures_in_a_row_end_a_task_with_what_was_measured_however_often_it_breaks_off() {
+    let broken = |ask: &Ask| (ask.id > 9).then_some(Answer::Failed);
+    let folder = tempfile::tempdir().unwrap();
+    let target = Target { failures: 3, ..target() };
+    let ends = [usize::MAX, 1].map(|limit| {
+        let path = folder.path().join(format!("{limit}.state"));
+        loop {
+            let mut tuning = open(&target, &path).unwrap();
+            match tuning.play(&mut Bowl { limit, ..Bowl::new(&broken) }) {
+                Ok(()) => {
+                    assert_eq!(tuning.state().answered(), 12);
+                    let ended = tuning.ended().unwrap().clone();
+                    tuning.next_task(None).unwrap();
+                    tuning.play(&mut Bowl::new(&plain)).unwrap();
+                    assert_eq!(tuning.ended().unwrap().reason, Reason::Budget);
+                    break ended;
+                }
+                Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
+            }
+        }
+    });
+    assert_eq!(ends[0].reason, Reason::Failures);
+    assert!(ends[0].point.is_some());
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[test]
+fn nothing_is_expected_where_nothing_was_measured() {
+    struct Watch(Vec<bool>);
+    impl Source for Watch {
+        fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+            Ok(if ask.id < 20 { Answer::Failed } else { Answer::Value(bowl(ask), None) })
+        }
+        fn refused(&mut self, _: &Ask, why: &str) -> Result<Answer, Error> {
+            panic!("{why}")
+        }
+        fn told(&mut self, _: &Ask, _: &Told, standing: &Standing) -> Result<(), Error> {
+            self.0.push(standing.expected.is_some());
+            Ok(())
+        }
+    }
+    let target = Target { failures: 100, budget: 150.0, ..target() };
+    let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+    let mut watch = Watch(Vec::new());
+    tuning.play(&mut watch).unwrap();
+    assert!(watch.0.len() > 20 && !watch.0[..20].contains(&true), "{:?}", watch.0);
+    assert!(watch.0.last().unwrap());
+}
+
+/// What a measurement says and costs, from the smallest to the largest that is taken: after every answer, and after the
+/// end, the state is read again and goes on.
+#[test]
+fn extreme_values_and_costs_are_read_back() {
+    let values = [1.0, 0.0, 1e-40, 3e29, -0.0, 1e-45, f64::from(f32::MIN_POSITIVE)];
+    let costs = [None, Some(1e-40), Some(0.0), Some(1.0), Some(5.0), Some(1e-300)];
+    let folder = tempfile::tempdir().unwrap();
+    for (shift, noise) in [(0, Some(0.04)), (1, None), (5, None)] {
+        let mut target = target();
+        target.fidelities[0].noise = noise;
+        let answer = |ask: &Ask| {
+            let i = ask.id as usize + shift;
+            let value = if ask.point[0] > -40.0 { -1e30 } else { values[i % values.len()] };
+            Some(Answer::Value(value, costs[i % costs.len()]))
+        };
+        let path = folder.path().join(format!("{shift}.state"));
+        for task in 1..=2 {
+            loop {
+                let mut tuning = open(&target, &path).unwrap();
+                if tuning.ended().is_some() && tuning.state().task() < task {
+                    tuning.next_task(None).unwrap();
+                }
+                match tuning.play(&mut Bowl { limit: 3, ..Bowl::new(&answer) }) {
+                    Ok(()) => break,
+                    Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
+                }
+            }
+        }
+        assert!(open(&target, &path).unwrap().ended().unwrap().spent.is_finite());
+    }
+}
+
+#[test]
+fn a_cost_or_a_value_that_cannot_be_kept_is_refused_while_the_noise_is_learnt_too() {
+    let mut target = target();
+    target.fidelities[0].noise = None;
+    let absurd = |ask: &Ask| match ask.id {
+        1 => Some(Answer::Value(1e31, None)),
+        2 => Some(Answer::Value(1.0, Some(1e300))),
+        3 => Some(Answer::Value(1.0, Some(-1.0))),
+        4 => Some(Answer::Value(f64::NAN, None)),
+        _ => None,
+    };
+    let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+    let mut source = Bowl::new(&absurd);
+    tuning.play(&mut source).unwrap();
+    assert_eq!(source.refusals.len(), 4, "{:?}", source.refusals);
+}
+
+#[test]
+fn learning_the_noise_keeps_to_the_budget_too() {
+    let mut target = target();
+    target.fidelities[1].noise = None;
+    target.budget = 24.0;
+    let refused = refusal(Tuning::open(target.clone(), setup(&target), (None, None), None));
+    assert!(refused.contains("learning the noise costs 25"), "{refused}");
+    target.budget = 26.0;
+    let failing = |ask: &Ask| (ask.id == 2).then_some(Answer::Failed);
+    let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+    tuning.play(&mut Bowl::new(&failing)).unwrap();
+    let ended = tuning.ended().unwrap();
+    assert_eq!((ended.reason, ended.spent), (Reason::Budget, 25.0));
 }
 
 #[test]

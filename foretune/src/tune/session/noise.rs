@@ -1,0 +1,102 @@
+//! Learning how noisy a fidelity is: the deployed point is measured several times, charged to the budget.
+
+use foretune_core::LARGEST_VALUE;
+use host_sim::error::Error;
+use host_sim::words::number;
+
+use super::{Answer, Reason, Source, Told, Tuning};
+use crate::own::Why;
+
+/// Measurements of the deployed point from which the noise of a fidelity is estimated.
+const REPEATS: usize = 5;
+/// No variance is larger: it must be an `f32`, too.
+const LARGEST_NOISE: f64 = 1e38;
+
+impl Tuning {
+    /// Refuses a task whose budget would be used up before the noise is known.
+    pub(super) fn check_budget(&self) -> Result<(), Error> {
+        let unknown =
+            self.target.fidelities.iter().zip(&self.state.noise).filter(|(_, noise)| noise.is_none());
+        let (needed, budget) =
+            (REPEATS as f64 * unknown.map(|(rung, _)| rung.cost).sum::<f64>(), self.target.budget);
+        if needed <= budget {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "learning the noise costs {}, {REPEATS} measurements of each fidelity without `noise`, and the budget is {}: \
+             give `noise`, or more budget",
+            number(needed),
+            number(budget)
+        )))
+    }
+
+    pub(super) fn estimates(&self) -> impl Iterator<Item = &Told> {
+        let answers = self.state.current().map_or(&[][..], |task| &task.answers);
+        answers.iter().filter(|told| told.why == Why::Noise)
+    }
+
+    /// Measures the deployed point where a noise is not known; why the task ends, if it does so meanwhile.
+    pub(super) fn estimate_noise(&mut self, source: &mut dyn Source) -> Result<Option<Reason>, Error> {
+        for fidelity in 0..self.target.fidelities.len() {
+            while self.state.noise[fidelity].is_none() {
+                let values: Vec<f64> = self
+                    .estimates()
+                    .filter(|told| told.fidelity == fidelity)
+                    .filter_map(|told| told.value().map(f64::from))
+                    .collect();
+                if values.len() == REPEATS {
+                    self.state.noise[fidelity] = Some(variance(&values).min(LARGEST_NOISE));
+                    self.save()?;
+                } else if let Some(reason) = self.estimate_once(fidelity, source)? {
+                    return Ok(Some(reason));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn estimate_once(&mut self, fidelity: usize, source: &mut dyn Source) -> Result<Option<Reason>, Error> {
+        let task = self.task()?;
+        if self.is_failing()? {
+            return Ok(Some(Reason::Failures));
+        }
+        if task.spent() + self.target.fidelities[fidelity].cost > task.begun.budget {
+            return Ok(Some(Reason::Budget));
+        }
+        let point = self.task()?.begun.deployed.clone().ok_or(Error::Defect)?;
+        let ask = self.ask(point, fidelity, Why::Noise);
+        let mut answer = source.answer(&ask)?;
+        loop {
+            match answer {
+                Answer::Stop => return Ok(Some(Reason::Stopped)),
+                Answer::Failed => break,
+                Answer::Value(value, cost) => match check_answer(value, cost) {
+                    Ok(()) => break,
+                    Err(why) => answer = source.refused(&ask, why)?,
+                },
+            }
+        }
+        self.record(&ask, answer, (None, 0), source)?;
+        Ok(None)
+    }
+}
+
+/// Whether the optimizer would take such an answer to its first query.
+fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static str> {
+    if !(value as f32).is_finite() {
+        Err("the value is not a finite number")
+    } else if (value as f32).abs() > LARGEST_VALUE {
+        Err("the value is beyond ±1e30")
+    } else if cost.is_some_and(|cost| !(0.0..=f64::from(LARGEST_VALUE)).contains(&cost)) {
+        Err("what a measurement cost must be 0 or more, and finite")
+    } else {
+        Ok(())
+    }
+}
+
+/// The unbiased estimate.
+fn variance(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)
+}
