@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use embedded_io::{ErrorType, Read, ReadReady, Write};
 use foretune_firmware::app::App;
-use foretune_firmware::app::profile::{COMPACT, Compact};
 use foretune_firmware::board::{Board, Fault, Parts, Stack, Status, System};
+use foretune_firmware::profile::{COMPACT, Compact};
 use foretune_firmware::storage::sim::SimFlash;
 
 /// Words of 16 bytes in sectors of 8 KB, as the STM32H7A3 has them.

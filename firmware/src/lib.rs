@@ -16,4 +16,10 @@ pub mod storage;
 
 pub mod scratch;
 
+pub mod room;
+pub mod profile;
+pub mod drive;
+#[cfg(any(test, feature = "sim"))]
+pub mod reference;
+
 pub mod app;

@@ -11,7 +11,8 @@ use foretune_link::{
     Response, Retry, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
-use foretune_link::problem::{self, Bytes, Numbers, Parts, Room};
+use foretune_firmware::room::{self, Room};
+use foretune_link::problem::{Bytes, Numbers, Parts};
 
 use crate::case::number;
 
@@ -77,7 +78,7 @@ fn read_problem(bytes: &[u8]) {
     let floor = problem.floor.is_some();
     // Without a floor its level and risk may be anything.
     assert!(again[..8] == bytes[..8] && again[16..] == bytes[16..] && (!floor || again == bytes));
-    if problem::check(&problem, Room { dimensions: 16, fidelities: 8 }).is_ok() {
+    if room::check(&problem, Room { dimensions: 16, fidelities: 8 }).is_ok() {
         assert!(problem.checked().is_ok());
     }
 }

@@ -13,7 +13,6 @@
 //! | [`tuner`] | the device's side: which query is open, which reports count |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
 //! | [`problem`] | what is tuned, as bytes |
-//! | [`profile`] | what a device tunes by itself, how, in how much memory |
 //! | [`transfer`] | the master's side of carrying problems to a device, and knowledge to and from it |
 //!
 //! Everything here is free of I/O, clocks and allocation: bytes and ticks come in, bytes go out.
@@ -25,8 +24,6 @@ extern crate std;
 pub mod message;
 
 pub mod problem;
-
-pub mod profile;
 
 pub mod frame;
 
@@ -45,11 +42,11 @@ pub mod transfer;
 pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
-    Begin, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase,
-    Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request, Response,
-    Retry, Status, Ticket,
+    Begin, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit, Outcome,
+    Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request,
+    Response, Retry, Status, Ticket,
 };
-pub use problem::{MAX_PROBLEM, Misfit};
+pub use problem::MAX_PROBLEM;
 pub use station::{Pace, Station, StationEvent};
 pub use transfer::{Description, Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
@@ -59,6 +56,9 @@ pub const VERSION: u16 = 2;
 
 /// Most dimensions that a query can have.
 pub const MAX_DIMENSIONS: usize = 16;
+
+/// Most limits of a problem.
+pub const MAX_LIMITS: usize = 8;
 
 /// Most bytes of knowledge or of a problem in one message.
 pub const MAX_CHUNK: usize = 256;

@@ -20,83 +20,20 @@
 //! The budget is not in it: that comes with each task. The CRC-32 of these bytes is the problem's *number*, by which both
 //! sides name it.
 
-use core::fmt;
 use core::mem;
 
-use foretune_core::{Dimension, Error, Fidelity, Floor, Goal, Level, Limit, Problem};
+use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem};
 use heapless::Vec;
-use serde::{Deserialize, Serialize};
 
-use crate::MAX_DIMENSIONS;
+use crate::message::{Misfit, Part};
+use crate::{MAX_DIMENSIONS, MAX_LIMITS};
 
 /// Most bytes of a problem.
 pub const MAX_PROBLEM: usize = 1024;
 /// Most fidelities of a problem.
 pub const MAX_FIDELITIES: usize = 8;
-/// Most limits of a problem.
-pub const MAX_LIMITS: usize = 8;
 
 const FORMAT: u8 = 1;
-
-/// The part of a problem that a device cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Part {
-    /// The bytes are no problem in a format that it knows.
-    Bytes,
-    /// There are more dimensions than it has room for.
-    Dimensions,
-    /// A dimension makes no sense: its ends, or its levels.
-    Dimension,
-    /// There are more fidelities than it has room for.
-    Fidelities,
-    /// A fidelity makes no sense: its cost, or its noise.
-    Fidelity,
-    /// The point in use is missing, out of the ranges, or breaks a limit.
-    PointInUse,
-    /// The floor or its risk is out of range.
-    Floor,
-    /// The tolerance is out of range.
-    Tolerance,
-    /// There are too many limits, or one is not finite.
-    Limits,
-}
-
-/// What of a problem does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Misfit {
-    /// The part.
-    pub part: Part,
-    /// Of a dimension or fidelity its index; of their number the most that fit; else 0.
-    pub at: u16,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = self.at;
-        match self.part {
-            Part::Bytes => f.write_str("its bytes are of no format that the device knows"),
-            Part::Dimensions => write!(f, "there is room for {at} dimensions"),
-            Part::Dimension => write!(f, "dimension {at} (from 0) has impossible ends or levels"),
-            Part::Fidelities => write!(f, "there is room for {at} fidelities"),
-            Part::Fidelity => write!(f, "fidelity {at} (from 0) has an impossible cost or noise"),
-            Part::PointInUse => f.write_str("the point in use is missing, out of range or beyond a limit"),
-            Part::Floor => f.write_str("the floor or its risk is out of range"),
-            Part::Tolerance => f.write_str("the tolerance is out of range"),
-            Part::Limits => write!(f, "there may be {MAX_LIMITS} limits, of finite numbers"),
-        }
-    }
-}
-
-/// What a device has room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// Most dimensions.
-    pub dimensions: usize,
-    /// Most fidelities.
-    pub fidelities: usize,
-}
 
 /// A problem's bytes. All of it works at compile time, too, so that a device need not hold more of its own problem than the
 /// number.
@@ -209,6 +146,17 @@ impl Bytes {
     }
 }
 
+/// The number by which both sides of the line name a problem.
+///
+/// # Panics
+/// If the problem has more than fits a description; at compile time where this is a constant.
+pub const fn number(problem: &Problem<'_>) -> u32 {
+    match Bytes::of(problem) {
+        Some(bytes) => bytes.number(),
+        None => panic!("the problem does not fit a description"),
+    }
+}
+
 /// Room for the numbers of a problem that is read: its lists, point in use and limits.
 #[derive(Debug)]
 pub struct Numbers([f32; MAX_PROBLEM / 4]);
@@ -240,7 +188,7 @@ pub struct Parts<'n> {
 }
 
 impl<'n> Parts<'n> {
-    /// Reads a problem; whether it makes sense is for [`check`] to say.
+    /// Reads a problem; whether it makes sense is not looked at.
     ///
     /// # Errors
     /// What cannot be read, or is more than any device has room for.
@@ -353,53 +301,6 @@ impl<'n> Reader<'_, 'n> {
         let samples = self.take().map(u32::from_le_bytes)?;
         Ok(Fidelity { cost, samples, noise: self.float()? })
     }
-}
-
-/// Whether a device with so much room can tune a problem.
-///
-/// # Errors
-/// The first part that it cannot take.
-pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
-    let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
-    if problem.dimensions.len() > room.dimensions {
-        return misfit(Part::Dimensions, room.dimensions);
-    }
-    if problem.fidelities.len() > room.fidelities {
-        return misfit(Part::Fidelities, room.fidelities);
-    }
-    match problem.checked() {
-        Err(Error::Dimension { index, .. }) => misfit(Part::Dimension, index),
-        Err(Error::Fidelity { index, .. }) => misfit(Part::Fidelity, index),
-        Err(_) => misfit(live_fault(problem), 0),
-        Ok(_) if !can_be_in_use(problem) => misfit(Part::PointInUse, 0),
-        Ok(_) => Ok(()),
-    }
-}
-
-/// Which part the core has something against: the one without which it has not.
-fn live_fault(problem: &Problem<'_>) -> Part {
-    if problem.deployed.is_none() && (problem.floor.is_some() || !problem.limits.is_empty()) {
-        Part::PointInUse
-    } else if (Problem { tolerance: 0.0, ..*problem }).checked().is_ok() {
-        Part::Tolerance
-    } else if (Problem { floor: None, ..*problem }).checked().is_ok() {
-        Part::Floor
-    } else {
-        Part::Limits
-    }
-}
-
-/// Whether the point in use, if there is one, lies in its ranges and keeps to the limits.
-fn can_be_in_use(problem: &Problem<'_>) -> bool {
-    let Some(point) = problem.deployed else { return true };
-    let values = || problem.dimensions.iter().zip(point).map(|(d, x)| d.unit(*x).map(|unit| d.value(unit)));
-    let within = |limit: &Limit<'_>| {
-        let terms = limit.coefficients.iter().zip(values());
-        terms.fold(0.0, |sum, (a, x)| sum + a * x.unwrap_or(f32::NAN)) <= limit.at_most
-    };
-    point.len() == problem.dimensions.len()
-        && values().all(|value| value.is_some())
-        && problem.limits.iter().all(within)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 use crate::decoder::Decoder;
 use crate::frame::{Sealer, encode_sealed};
 use crate::message::{
-    Begin, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress, Query,
+    Begin, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress,
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
 };
 use crate::seal::Lock;
@@ -283,15 +283,12 @@ impl Tuner {
     fn poll<'b>(&self, task: u32) -> Result<Response<'b>, Refusal> {
         self.check_task(task)?;
         Ok(match (self.phase, &self.proposal, &self.recommendation) {
-            (Phase::Waiting, Some(proposal), _) => Response::Query(self.query(proposal)),
+            (Phase::Waiting, Some(proposal), _) => {
+                Response::Query(proposal.clone().asked(self.ticket(), self.attempt))
+            }
             (Phase::Finished, _, Some(recommendation)) => Response::Finished(recommendation.clone()),
             _ => Response::Working { ticket: self.ticket(), progress: self.progress },
         })
-    }
-
-    fn query(&self, proposal: &Proposal) -> Query {
-        let Proposal { fidelity, samples, cost, point } = proposal.clone();
-        Query { ticket: self.ticket(), attempt: self.attempt, fidelity, samples, cost, point }
     }
 
     fn report<'b>(&mut self, report: &Report, app: &mut impl Application) -> Result<Response<'b>, Refusal> {

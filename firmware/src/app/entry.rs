@@ -11,8 +11,9 @@
 //! | 40 | spent, queries (of an end); the actual cost, if it is known (of an observation) |
 
 use foretune_core::{Dimension, Kind, Point, Record};
-use foretune_link::profile::coordinates;
 use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
+
+use crate::drive::coordinates;
 
 /// Bytes of an entry.
 pub const LENGTH: usize = 48;

@@ -7,33 +7,21 @@
 //! and both go on as if nothing had happened.
 
 mod recorder;
-mod entry;
-pub mod profile;
+pub(crate) mod entry;
 
 use embedded_io::{Read, ReadReady, Write};
 use foretune_core::{Activity, AnyMemory, Optimizer, Problem, Progress, Query, SnapshotError, Stop};
 use foretune_link as link;
 use link::problem::Numbers;
-use link::profile::{Profile, coordinates, reason, take_over};
-use link::seal::Key;
-use link::{Begin, DropReason, Event, Phase, Proposal, Tuner};
+use link::{Begin, DropReason, Event, Phase, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
+use crate::drive::{proposal, reason, take_over};
 use crate::log::{error, info, warn};
-use crate::storage::{self, Layout, Store};
+use crate::profile::Profile;
+use crate::storage::{self, Store};
 use entry::Entry;
 use recorder::{Open, Recorder};
-
-/// What a device is built for: the same from start to start.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// What it tunes and how.
-    pub profile: Profile,
-    /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
-    pub layout: Layout,
-    /// What only those who may talk to it know; without one, everybody may.
-    pub key: Option<Key>,
-}
 
 /// Tries after which a query is given up.
 pub const TRIES: u8 = 3;
@@ -58,7 +46,7 @@ pub struct App<B: Board> {
     recorder: Recorder<B::Flash>,
     tuner: Tuner,
     decoder: link::Decoder,
-    config: Config,
+    profile: Profile,
     /// Longest slice of work so far, in ticks of the board's clock.
     longest: u64,
 }
@@ -69,20 +57,20 @@ impl<B: Board> App<B> {
     /// # Errors
     /// [`storage::Error::Layout`] if the layout does not fit the flash.
     #[inline(never)]
-    pub fn new(parts: Parts<B>, config: Config) -> Result<Self, storage::Error> {
+    pub fn new(parts: Parts<B>, profile: Profile) -> Result<Self, storage::Error> {
         let Parts { serial, flash, system } = parts;
-        let store = Store::open(flash, config.layout.in_sectors_of::<B::Flash>())?;
-        let recorder = Recorder::new(store, config);
+        let store = Store::open(flash, profile.layout.in_sectors_of::<B::Flash>())?;
+        let recorder = Recorder::new(store, profile);
         let tuner = Tuner::new(link::Identity {
             firmware: FIRMWARE,
-            profile: config.profile.name,
-            problem: config.profile.number,
-            dimensions: config.profile.room.dimensions as u8,
-            fidelities: config.profile.room.fidelities as u8,
+            profile: profile.name,
+            problem: profile.number,
+            dimensions: profile.room.dimensions as u8,
+            fidelities: profile.room.fidelities as u8,
             tries: TRIES,
         });
         let mut app =
-            App { serial, system, recorder, tuner, decoder: link::Decoder::new(), config, longest: 0 };
+            App { serial, system, recorder, tuner, decoder: link::Decoder::new(), profile, longest: 0 };
         app.report_restart();
         app.lock();
         app.read_journal();
@@ -91,7 +79,7 @@ impl<B: Board> App<B> {
     }
 
     fn report_restart(&mut self) {
-        info!("foretune on {}, profile {}", B::NAME, self.config.profile.name);
+        info!("foretune on {}, profile {}", B::NAME, self.profile.name);
         if let Some(fault) = self.system.last_fault() {
             warn!("restarted after {}", fault);
             self.recorder.health.restarts += 1;
@@ -106,7 +94,7 @@ impl<B: Board> App<B> {
     /// With a key, only who holds it is heard. Its nonce must never come again: without flash there is no talking.
     #[cfg(feature = "key")]
     fn lock(&mut self) {
-        let Some(key) = self.config.key else { return };
+        let Some(key) = self.profile.key else { return };
         let restart = self.recorder.store.renew();
         self.tuner.lock(link::seal::Lock::new(key, restart.unwrap_or(0)));
         if restart.is_err() {
@@ -188,7 +176,7 @@ impl<B: Board> App<B> {
         let Some(problem) = problem else { return self.give_up_task(damaged) };
         self.recorder.health.below = 0;
         // Not moved: it would lie on the stack twice.
-        let mut started = memory.start(problem, self.config.profile.settings_for(&problem), begin.seed);
+        let mut started = memory.start(problem, self.profile.settings_for(&problem), begin.seed);
         let taken_up = match &mut started {
             Ok(optimizer) => self.take_up(optimizer, &begin),
             Err(why) => Err(*why),
@@ -311,14 +299,8 @@ impl<B: Board> App<B> {
     /// Opens a query in the dialogue and tells the recorder what to journal with its answer.
     fn ask(&mut self, optimizer: &Optimizer<'_>, query: Query) -> Query {
         let problem = optimizer.problem();
-        let fidelity = problem.fidelities[query.fidelity()];
         self.recorder.open = Some(Open::new(&query, optimizer.plausible()));
-        self.tuner.ask(Proposal {
-            fidelity: query.fidelity() as u8,
-            samples: fidelity.samples,
-            cost: fidelity.cost,
-            point: coordinates(problem.dimensions, query.unit()),
-        });
+        self.tuner.ask(proposal(problem, &query));
         let below = self.count_below(&optimizer.status());
         self.system.show(if below { Status::Below } else { Status::Waiting });
         self.look_at_stack();

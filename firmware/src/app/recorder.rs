@@ -5,13 +5,15 @@ use core::ops::RangeInclusive;
 use embedded_storage::nor_flash::NorFlash;
 use foretune_core::snapshot::{Header, check_knowledge};
 use foretune_core::{Error, Problem, ProblemPart, Query, SnapshotError};
-use foretune_link::problem::{self, Numbers, Parts, Room};
+use foretune_link::problem::{Numbers, Parts};
 use foretune_link::{Application, Begin, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Refusal, crc32};
 use heapless::Vec;
 
 use super::entry::{self, Asked, Entry, padded};
-use super::{Config, mapped};
+use super::mapped;
 use crate::board::Mapped;
+use crate::profile::Profile;
+use crate::room::{self, Room};
 use crate::storage::{self, Store};
 
 /// Health's code when the flash failed; those of restarts lie below.
@@ -46,15 +48,15 @@ pub struct Recorder<F> {
     pub open: Option<Open>,
     pub happened: Option<Event>,
     pub health: Health,
-    config: Config,
+    profile: Profile,
     /// Room for the head, then the problem that was received last.
     preamble: Vec<u8, { HEAD + MAX_PROBLEM }>,
 }
 
 impl<F: NorFlash + Mapped> Recorder<F> {
-    pub fn new(store: Store<F, { entry::LENGTH }>, config: Config) -> Self {
+    pub fn new(store: Store<F, { entry::LENGTH }>, profile: Profile) -> Self {
         let (health, preamble) = (Health::default(), Vec::new());
-        let mut recorder = Recorder { store, open: None, happened: None, health, config, preamble };
+        let mut recorder = Recorder { store, open: None, happened: None, health, profile, preamble };
         recorder.read_preamble();
         recorder
     }
@@ -76,14 +78,14 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     /// # Errors
     /// What cannot be read of it.
     pub fn parts<'n>(&self, number: u32, numbers: &'n mut Numbers) -> Option<Result<Parts<'n>, Misfit>> {
-        let known = number != self.config.profile.number && number == crc32(self.received());
+        let known = number != self.profile.number && number == crc32(self.received());
         known.then(|| Parts::read(self.received(), numbers))
     }
 
     /// The problem of a task: built in, or received as these parts.
     pub fn problem<'p>(&self, begin: &Begin, parts: Option<&'p Parts<'_>>) -> Option<Problem<'p>> {
-        if begin.problem == self.config.profile.number {
-            return Some(Problem { budget: begin.budget, ..self.config.profile.problem });
+        if begin.problem == self.profile.number {
+            return Some(Problem { budget: begin.budget, ..self.profile.problem });
         }
         parts.map(|parts| parts.problem(begin.budget))
     }
@@ -168,7 +170,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
 
     /// Stores how a task begins, with its problem unless that is built in.
     fn begin(&mut self, begin: &Begin) -> Result<(), storage::Error> {
-        if begin.problem == self.config.profile.number {
+        if begin.problem == self.profile.number {
             self.preamble.truncate(HEAD);
         }
         let fields: [&[u8]; 5] = [
@@ -210,12 +212,12 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let mut numbers = Numbers::new();
         let parts = self.parts(begin.problem, &mut numbers).transpose().map_err(Refusal::BadProblem)?;
         let problem = self.problem(begin, parts.as_ref());
-        let problem = problem.ok_or(Refusal::WrongProblem { ours: self.config.profile.number })?;
-        problem::check(&problem, self.config.profile.room).map_err(Refusal::BadProblem)?;
+        let problem = problem.ok_or(Refusal::WrongProblem { ours: self.profile.number })?;
+        room::check(&problem, self.profile.room).map_err(Refusal::BadProblem)?;
         match (self.knowledge_bytes(), begin.adopt) {
             ([], _) => Ok(()),
             (bytes, adopt) => {
-                match check_knowledge(bytes, &self.config.profile.settings_for(&problem), &problem) {
+                match check_knowledge(bytes, &self.profile.settings_for(&problem), &problem) {
                     // What fits is looked at first: the rest of it does.
                     Err(SnapshotError::Problem(_)) if adopt => Ok(()),
                     checked => checked.map(|_| ()).map_err(|why| Refusal::BadKnowledge { code: code(why) }),
@@ -226,7 +228,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
 
     /// Whether this profile's particles are of that size.
     fn same_model(&self, header: &Header) -> bool {
-        let settings = &self.config.profile.settings;
+        let settings = &self.profile.settings;
         let particles = header.particles == 0 || header.particles == settings.particles;
         particles && header.parameters == settings.model(header.dimensions).parameters()
     }
@@ -235,7 +237,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
         let bad = |why| Refusal::BadKnowledge { code: code(why) };
         let header = Header::verify(bytes).map_err(bad)?;
-        let Room { dimensions, fidelities } = self.config.profile.room;
+        let Room { dimensions, fidelities } = self.profile.room;
         if header.mid_task {
             Err(bad(SnapshotError::Settings))
         } else if header.dimensions > dimensions

@@ -3,8 +3,8 @@
 #![no_main]
 
 use foretune_firmware::app::App;
-use foretune_firmware::app::profile::{COMPACT, Compact};
 use foretune_firmware::boards::this;
+use foretune_firmware::profile::{COMPACT, Compact};
 use static_cell::ConstStaticCell;
 
 /// All that the optimizer works in: zeros at first, so it takes no room in the flash.

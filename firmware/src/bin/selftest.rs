@@ -7,10 +7,10 @@
 
 use embedded_io::{Read, ReadReady, Write};
 use foretune_core as _; // linked in to prove that it needs no allocator
-use foretune_firmware::app::profile::{COMPACT, DEEP};
 use foretune_firmware::board::{Board, Parts, Status, System};
 use foretune_firmware::boards::this;
 use foretune_firmware::log::{info, warn};
+use foretune_firmware::profile::{COMPACT, DEEP};
 use foretune_firmware::scratch::{self, Scratch};
 use heapless::String;
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use clap::Args;
 use foretune_core::snapshot::Header;
+use foretune_firmware::reference::{Answer, Outline, Trace};
 use foretune_link::seal::Key;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 
@@ -29,7 +30,7 @@ use host_sim::results::{self, check_writable};
 use host_sim::words::counted;
 use line::{Address, Line};
 use notes::Notes;
-use profile::{Outline, Profile, Trace};
+use profile::Profile;
 use radio::Radio;
 use world::{Own, World};
 
@@ -257,7 +258,7 @@ fn wanted(
             budget: plan.budget,
             ..Begin::PLAIN
         };
-        let answer = &mut |query: &Query| (settle(&mut world, place, query, tries), None);
+        let answer = &mut |query: &Query| settle(&mut world, place, query, tries);
         knowledge = profile.run(&begin, None, &knowledge, answer)?.knowledge;
     }
     Ok(Some(knowledge))
@@ -327,11 +328,13 @@ fn compare(
 }
 
 /// What becomes of a query after all its tries.
-fn settle(world: &mut Radio, place: usize, query: &Query, tries: u8) -> Option<f32> {
-    (0..tries).find_map(|attempt| match world.measure(place, &Query { attempt, ..query.clone() }) {
-        Outcome::Value(value) if value.is_finite() => Some(value),
-        _ => None,
-    })
+fn settle(world: &mut Radio, place: usize, query: &Query, tries: u8) -> Answer {
+    let value =
+        (0..tries).find_map(|attempt| match world.measure(place, &Query { attempt, ..query.clone() }) {
+            Outcome::Value(value) if value.is_finite() => Some(Answer::Value(value, None)),
+            _ => None,
+        });
+    value.unwrap_or(Answer::GivenUp)
 }
 
 /// Compares what the device knows, keeps it if wished, and goes on with it here for one task.
@@ -364,7 +367,7 @@ fn finish(
         budget: plan.budget,
         ..Begin::PLAIN
     };
-    let mut answer = |query: &Query| (settle(&mut world, place, query, device.tries), None);
+    let mut answer = |query: &Query| settle(&mut world, place, query, device.tries);
     let next = profile.run(&begin, None, &knows, &mut answer)?;
     if let Some(end) = &next.trace.recommendation {
         let (value, optimum) = world.judge(place, &end.point);

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use foretune_core::snapshot::Header;
+use foretune_firmware::reference::{Answer, Trace};
 use foretune_link::{Begin, Outcome, Query, Recommendation, crc32};
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use super::profile::{Profile, Trace};
+use super::profile::Profile;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
 
@@ -86,8 +87,11 @@ impl Notes {
     }
 
     /// The answer to a query.
-    pub fn answer(&self, place: usize, query: &Query) -> (Option<f32>, Option<f32>) {
-        self.answers[place].get(query.ticket.step as usize).copied().unwrap_or_default()
+    pub fn answer(&self, place: usize, query: &Query) -> Answer {
+        match self.answers[place].get(query.ticket.step as usize) {
+            Some((Some(value), cost)) => Answer::Value(*value, *cost),
+            _ => Answer::GivenUp,
+        }
     }
 
     /// Notes a query; one that was asked before must be the same.

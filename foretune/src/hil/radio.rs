@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn its_levels_are_those_of_the_firmware() {
-        use foretune_link::profile::POWER_CONTROL;
+        use foretune_firmware::profile::POWER_CONTROL;
         let world = Radio::new(1, false);
         for (dimension, spec) in POWER_CONTROL.dimensions.iter().zip(&world.spec.dimensions) {
             let DimensionSpec::Levels { values, .. } = spec else { panic!("{spec:?}") };

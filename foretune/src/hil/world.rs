@@ -173,9 +173,10 @@ mod tests {
     use crate::hil::profile::Profile;
     use crate::own::{self, fixture::FILE};
     use foretune_core::{Floor, Level, Limit};
+    use foretune_firmware::drive::coordinates;
+    use foretune_firmware::reference::Answer;
     use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
-    use foretune_link::profile::coordinates;
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -227,7 +228,8 @@ mod tests {
         let filed = coordinates(dimensions, &unit);
         let run = |task, deploy, knowledge: &[u8]| {
             let begin = Begin { task, deploy, seed: 1, budget: 11.0, ..Begin::PLAIN };
-            let mut answer = |query: &Query| (Some(if query.point == filed { 2.0 } else { 1.0 }), None);
+            let mut answer =
+                |query: &Query| Answer::Value(if query.point == filed { 2.0 } else { 1.0 }, None);
             profile.run(&begin, Some(&own.bytes), knowledge, &mut answer).unwrap()
         };
         let first = run(1, false, &[]);

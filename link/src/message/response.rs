@@ -3,9 +3,8 @@
 use core::fmt;
 
 use super::Ticket;
-use crate::MAX_DIMENSIONS;
-use crate::problem::Misfit;
 use crate::seal::Challenge;
+use crate::{MAX_DIMENSIONS, MAX_LIMITS};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -243,6 +242,57 @@ impl fmt::Display for DropReason {
     }
 }
 
+/// The part of a problem that a device cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Part {
+    /// The bytes are no problem in a format that it knows.
+    Bytes,
+    /// There are more dimensions than it has room for.
+    Dimensions,
+    /// A dimension makes no sense: its ends, or its levels.
+    Dimension,
+    /// There are more fidelities than it has room for.
+    Fidelities,
+    /// A fidelity makes no sense: its cost, or its noise.
+    Fidelity,
+    /// The point in use is missing, out of the ranges, or breaks a limit.
+    PointInUse,
+    /// The floor or its risk is out of range.
+    Floor,
+    /// The tolerance is out of range.
+    Tolerance,
+    /// There are too many limits, or one is not finite.
+    Limits,
+}
+
+/// What of a problem does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Misfit {
+    /// The part.
+    pub part: Part,
+    /// Of a dimension or fidelity its index; of their number the most that fit; else 0.
+    pub at: u16,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at;
+        match self.part {
+            Part::Bytes => f.write_str("its bytes are of no format that the device knows"),
+            Part::Dimensions => write!(f, "there is room for {at} dimensions"),
+            Part::Dimension => write!(f, "dimension {at} (from 0) has impossible ends or levels"),
+            Part::Fidelities => write!(f, "there is room for {at} fidelities"),
+            Part::Fidelity => write!(f, "fidelity {at} (from 0) has an impossible cost or noise"),
+            Part::PointInUse => f.write_str("the point in use is missing, out of range or beyond a limit"),
+            Part::Floor => f.write_str("the floor or its risk is out of range"),
+            Part::Tolerance => f.write_str("the tolerance is out of range"),
+            Part::Limits => write!(f, "there may be {MAX_LIMITS} limits, of finite numbers"),
+        }
+    }
+}
+
 /// Why a request was refused; the tuner's state is as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -405,8 +455,7 @@ pub enum Response<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DropReason, Misfit, Refusal};
-    use crate::problem::Part;
+    use super::{DropReason, Misfit, Part, Refusal};
     use std::string::ToString;
 
     #[test]

@@ -21,7 +21,6 @@ const LIVE: Problem<'static> = Problem {
     limits: &[Limit { coefficients: &[1.0, 2.0, 0.0], at_most: 0.0 }],
     ..Problem::PLAIN
 };
-const ROOM: Room = Room { dimensions: 4, fidelities: 4 };
 
 fn bytes_of(problem: &Problem<'_>) -> List<u8> {
     Bytes::of(problem).unwrap().as_slice().to_vec()
@@ -37,7 +36,6 @@ fn a_problem_survives_its_bytes_and_its_number_is_their_crc() {
         let mut numbers = Numbers::new();
         let parts = Parts::read(&bytes, &mut numbers).unwrap();
         assert_eq!(parts.problem(7.0), problem);
-        assert_eq!(check(&parts.problem(7.0), ROOM), Ok(()));
         let number = |problem: &Problem| Bytes::of(problem).unwrap().number();
         assert_eq!(number(&problem), crate::crc32(&bytes));
         assert_eq!(number(&Problem { budget: 1.0, ..problem }), crate::crc32(&bytes), "without the budget");
@@ -67,30 +65,6 @@ fn every_shorter_or_longer_text_is_refused() {
         let mut wrong = bytes.clone();
         wrong[at] = value;
         assert!(Parts::read(&wrong, &mut Numbers::new()).is_err(), "{value} at {at}");
-    }
-}
-
-#[test]
-fn what_does_not_fit_is_named() {
-    let grid = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
-    let fidelity = Fidelity { cost: 1.0, samples: 1, noise: 0.0 };
-    let floor = |share, risk| Some(Floor { level: Level::Share(share), risk });
-    let beyond = Limit { coefficients: &[1.0, 0.0, 0.0], at_most: -100.0 };
-    for (problem, part, at) in [
-        (Problem { dimensions: &[grid; 5], ..LIVE }, Part::Dimensions, 4),
-        (Problem { fidelities: &[fidelity; 5], ..LIVE }, Part::Fidelities, 4),
-        (Problem { dimensions: &[grid, Dimension::Levels(&[1.0])], ..LIVE }, Part::Dimension, 1),
-        (Problem { fidelities: &[Fidelity { cost: 0.0, ..fidelity }], ..LIVE }, Part::Fidelity, 0),
-        (Problem { deployed: None, ..LIVE }, Part::PointInUse, 0),
-        (Problem { deployed: Some(&[-80.0, 0.4, 2.0]), ..LIVE }, Part::PointInUse, 0),
-        (Problem { deployed: Some(&[-80.0, 0.4, f32::NAN]), ..LIVE }, Part::PointInUse, 0),
-        (Problem { limits: &[beyond], ..LIVE }, Part::PointInUse, 0),
-        (Problem { floor: floor(1.5, 0.1), ..LIVE }, Part::Floor, 0),
-        (Problem { floor: floor(0.5, f32::NAN), ..LIVE }, Part::Floor, 0),
-        (Problem { tolerance: -1.0, ..LIVE }, Part::Tolerance, 0),
-        (Problem { limits: &[Limit { at_most: f32::INFINITY, ..beyond }], ..LIVE }, Part::Limits, 0),
-    ] {
-        assert_eq!(check(&problem, ROOM), Err(Misfit { part, at }), "{problem:?}");
     }
 }
 

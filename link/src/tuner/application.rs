@@ -1,6 +1,6 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Begin, DropReason, Health, Knowledge, Point, Refusal, Ticket};
+use crate::message::{Begin, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,4 +93,12 @@ pub struct Proposal {
     pub cost: f32,
     /// What to set.
     pub point: Point,
+}
+
+impl Proposal {
+    /// With its ticket and the number of the try.
+    pub fn asked(self, ticket: Ticket, attempt: u8) -> Query {
+        let Proposal { fidelity, samples, cost, point } = self;
+        Query { ticket, attempt, fidelity, samples, cost, point }
+    }
 }

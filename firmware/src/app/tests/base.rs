@@ -3,17 +3,17 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Decoder, Greeting, MAX_FRAME, Outcome, Pace, Phase, Query, Recommendation, Refusal, Response,
-    Station, StationEvent, Status, encode,
+    Begin, Decoder, Greeting, MAX_FRAME, Outcome, Pace, Phase, Query, Refusal, Response, Station,
+    StationEvent, Status, encode,
 };
 
-use foretune_link::problem::Bytes;
-use foretune_link::profile::number;
+use foretune_link::problem::{Bytes, number};
 
 use super::mock::Outside;
 use super::noise::Noise;
-use super::profile::{Answer, Outline, Profile};
+use super::profile::Profile;
 use crate::app::TRIES;
+use crate::reference::{Answer, Outline, Trace};
 
 /// Turns of the loop: a request is repeated after this many.
 const PACE: Pace = Pace { timeout: 200, interval: 5 };
@@ -21,13 +21,6 @@ const PACE: Pace = Pace { timeout: 200, interval: 5 };
 /// A problem as it goes over the line.
 pub fn bytes_of(problem: &foretune_core::Problem) -> Vec<u8> {
     Bytes::of(problem).unwrap().as_slice().to_vec()
-}
-
-/// What the station has seen of a task.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trace {
-    pub queries: Vec<Query>,
-    pub recommendation: Option<Recommendation>,
 }
 
 /// A measurement: a function of the query, so that a repeated one gives the same.
@@ -186,12 +179,11 @@ impl Notes {
     pub fn expected<P: Profile>(&self, mut knowledge: Vec<u8>) -> Vec<Trace> {
         (0..self.budgets.len())
             .map(|place| {
-                let Outline { queries, recommendation, knowledge: learnt } =
-                    self.expected_task::<P>(place, &knowledge);
-                if recommendation.is_some() {
+                let Outline { trace, knowledge: learnt } = self.expected_task::<P>(place, &knowledge);
+                if trace.recommendation.is_some() {
                     knowledge = learnt;
                 }
-                Trace { queries, recommendation }
+                trace
             })
             .collect()
     }
@@ -207,15 +199,10 @@ impl Notes {
             return Answer::Stop;
         }
         let tries = (0..TRIES).map(|attempt| (self.measure)(&Query { attempt, ..query.clone() }));
-        tries
-            .filter_map(|outcome| match outcome {
-                Outcome::Value(value) if value.is_finite() => Some(value),
-                _ => None,
-            })
-            .next()
-            .map_or(
-                Answer::GivenUp,
-                |value| if value.abs() > 1e30 { Answer::GivenUp } else { Answer::Value(value) },
-            )
+        let value = tries.filter_map(|outcome| match outcome {
+            Outcome::Value(value) if value.is_finite() => Some(Answer::Value(value, None)),
+            _ => None,
+        });
+        value.into_iter().next().unwrap_or(Answer::GivenUp)
     }
 }

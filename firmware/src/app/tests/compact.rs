@@ -6,12 +6,13 @@
 use std::boxed::Box;
 use std::vec::Vec;
 
-use super::base::{Base, Trace};
+use super::base::Base;
 use super::mock::{MockSystem, Outside, SimBoard};
 use super::profile::{Profile, Real};
 use super::{PATIENCE, radio};
 use crate::app::App;
-use crate::app::profile::{COMPACT, Compact};
+use crate::profile::{COMPACT, Compact};
+use crate::reference::Trace;
 use crate::storage::Layout;
 use crate::storage::sim::{SimFlash, Tear};
 
@@ -49,7 +50,7 @@ impl Life {
     fn run_once(&mut self) {
         let flash = self.flash.take().expect("the device is off");
         let board = SimBoard { outside: self.outside.clone(), flash, fault: None };
-        let mut app = App::new(board.parts(), Real::CONFIG).unwrap();
+        let mut app = App::new(board.parts(), Real::PROFILE).unwrap();
         let (outside, base) = (&self.outside, &mut self.base);
         let deadline = base.now + PATIENCE;
         app.run(&mut *self.memory, |system: &mut MockSystem| {

@@ -16,8 +16,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
 
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
-use super::profile::{Answer, FLASH, Network, Profile, Small};
+use super::profile::{FLASH, Network, Profile, Small};
 use crate::app::App;
+use crate::reference::Answer;
 use crate::storage::Layout;
 
 /// Bytes on either side of the storage area that belong to somebody else.
@@ -255,21 +256,21 @@ fn frame_of(request: &Request) -> Vec<u8> {
 }
 
 /// What an honest task teaches.
-fn honest<P: Profile>(config: &crate::app::Config) -> Vec<u8> {
-    let problem = config.profile.number;
+fn honest<P: Profile>(profile: &crate::profile::Profile) -> Vec<u8> {
+    let problem = profile.number;
     let begin = Begin { task: 1, problem, seed: 3, budget: 60.0, ..Begin::PLAIN };
     let mut value = 0.0;
     let outline = P::task(&begin, &[], &mut |_| {
         value += 1.0;
-        Answer::Value(value)
+        Answer::Value(value, None)
     });
     outline.knowledge
 }
 
 fn withstand<P: Profile>(requests: u32, seed: u64) {
-    let config =
-        crate::app::Config { layout: Layout::consecutive(GUARD as u32, 1024, 6 * 1024), ..P::CONFIG };
-    let poison = honest::<P>(&config);
+    let profile =
+        crate::profile::Profile { layout: Layout::consecutive(GUARD as u32, 1024, 6 * 1024), ..P::PROFILE };
+    let poison = honest::<P>(&profile);
     let mut peer = Peer {
         random: XorShiftRng::seed_from_u64(seed),
         ticket: Ticket { task: 0, step: 0 },
@@ -282,7 +283,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
     for _ in 0..requests / 250 {
         let outside = Outside::default();
         let board = MockBoard { outside: outside.clone(), flash: flash.take().unwrap(), fault: None };
-        let mut app = App::new(board.parts(), config).unwrap();
+        let mut app = App::new(board.parts(), profile).unwrap();
         listen(&ask::<P>(&mut app, &outside, &frame_of(&Request::Hello { version: 1 })), |response| {
             peer.hear(response, &[]);
         });
@@ -299,14 +300,14 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
     }
     std::println!("settled, begun, stored, finished, chunks: {:?} of {requests}", peer.answers);
     assert!(peer.answers.iter().all(|&count| count > 0), "{:?}", peer.answers);
-    serves_honestly::<P>(flash.unwrap(), config, &mut peer);
+    serves_honestly::<P>(flash.unwrap(), profile, &mut peer);
 }
 
 /// Afterwards an honest station drops what runs, forgets the poison, and finds a device that tunes.
-fn serves_honestly<P: Profile>(flash: Sim, config: crate::app::Config, peer: &mut Peer) {
+fn serves_honestly<P: Profile>(flash: Sim, profile: crate::profile::Profile, peer: &mut Peer) {
     let outside = Outside::default();
     let mut app =
-        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), config).unwrap();
+        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), profile).unwrap();
     let say = |app: &mut App<MockBoard>, request: &Request, hear: &mut dyn FnMut(&Response)| {
         listen(&ask::<P>(app, &outside, &frame_of(request)), hear);
     };
@@ -333,7 +334,7 @@ fn serves_honestly<P: Profile>(flash: Sim, config: crate::app::Config, peer: &mu
             }
         });
     }
-    let expected = P::task(&begin, &[], &mut |_| Answer::Stop).queries;
+    let expected = P::task(&begin, &[], &mut |_| Answer::Stop).trace.queries;
     assert_eq!(asked.as_ref(), expected.first(), "the first query of a device that was never lied to");
 }
 
@@ -353,8 +354,8 @@ fn a_device_that_is_out_of_order_says_so_and_answers_on() {
     let mut flash = Sim::new(FLASH);
     (0..FLASH).step_by(32).for_each(|at| flash.stick(at));
     let mut app =
-        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), Small::CONFIG).unwrap();
-    let problem = Small::CONFIG.profile.number;
+        App::new(MockBoard { outside: outside.clone(), flash, fault: None }.parts(), Small::PROFILE).unwrap();
+    let problem = Small::PROFILE.number;
     let begin = Request::Begin(Begin { task: 1, problem, seed: 1, budget: 60.0, ..Begin::PLAIN });
     listen(&ask::<Small>(&mut app, &outside, &frame_of(&begin)), |response| {
         assert_eq!(*response, Response::Refused(Refusal::Storage));

@@ -11,17 +11,18 @@ use rand_xorshift::XorShiftRng;
 
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
 use super::profile::{FLASH, Profile, Small};
-use crate::app::{App, Config};
+use crate::app::App;
+use crate::profile;
 
 const KEY: Key = [0x5A; 32];
-const CONFIG: Config = Config { key: Some(KEY), ..Small::CONFIG };
+const PROFILE: profile::Profile = profile::Profile { key: Some(KEY), ..Small::PROFILE };
 const BEGIN: Begin =
-    Begin { task: 1, problem: Small::CONFIG.profile.number, seed: 1, budget: 100.0, ..Begin::PLAIN };
+    Begin { task: 1, problem: Small::PROFILE.number, seed: 1, budget: 100.0, ..Begin::PLAIN };
 
 fn start(flash: Sim) -> (App<MockBoard>, Outside) {
     let outside = Outside::default();
     let board = MockBoard { outside: outside.clone(), flash, fault: None };
-    (App::new(board.parts(), CONFIG).unwrap(), outside)
+    (App::new(board.parts(), PROFILE).unwrap(), outside)
 }
 
 /// Bodies of the answers to some bytes, after so many turns of the loop.

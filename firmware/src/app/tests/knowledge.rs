@@ -28,7 +28,7 @@ impl<P: Profile> Talk<P> {
     pub fn session<T>(&mut self, talk: impl FnOnce(&mut dyn FnMut(&Request) -> Vec<u8>) -> T) -> T {
         let outside = Outside::default();
         let board = MockBoard { outside: outside.clone(), flash: self.flash.take().unwrap(), fault: None };
-        let mut app = App::new(board.parts(), P::CONFIG).unwrap();
+        let mut app = App::new(board.parts(), P::PROFILE).unwrap();
         let result = talk(&mut |request| {
             let mut frame = [0; MAX_FRAME];
             outside.to_device.borrow_mut().extend(encode(7, request, &mut frame).unwrap());
@@ -222,7 +222,7 @@ fn other_firmware_drops_the_task_refuses_the_knowledge_and_begins_once_that_is_f
             Response::Status(status) => assert_eq!(status.health.fault, FAULT_KNOWLEDGE),
             other => panic!("{other:?}"),
         });
-        let problem = Network::CONFIG.profile.number;
+        let problem = Network::PROFILE.number;
         let begin = Request::Begin(Begin { task: 3, problem, seed: 1, budget: 100.0, ..Begin::PLAIN });
         let refused = Response::Refused(Refusal::BadKnowledge { code: 5 });
         with(&ask(&begin), |response| assert_eq!(response, refused));

@@ -61,7 +61,7 @@ impl<P: Profile> Bench<P> {
     fn run_until(&mut self, mut until: impl FnMut(&mut Base) -> bool) {
         let flash = self.flash.take().expect("the device is off");
         let board = MockBoard { outside: self.outside.clone(), flash, fault: self.fault.take() };
-        let mut app = App::new(board.parts(), P::CONFIG).unwrap();
+        let mut app = App::new(board.parts(), P::PROFILE).unwrap();
         let (outside, base) = (&self.outside, &mut self.base);
         let deadline = base.now + PATIENCE;
         P::run(&mut app, &mut |system: &mut MockSystem| {

@@ -21,7 +21,7 @@ fn operations<P: Profile>(measure: Measure) -> u64 {
     undisturbed::<P>(BUDGETS, measure).flash().operations()
 }
 
-fn survives<P: Profile>(at: u64, tear: Tear, expected: &[super::base::Trace]) {
+fn survives<P: Profile>(at: u64, tear: Tear, expected: &[crate::reference::Trace]) {
     let mut bench = Bench::<P>::new(BUDGETS, measure);
     bench.flash().cut_after(at, tear, at);
     bench.run();

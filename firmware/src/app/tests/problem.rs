@@ -3,9 +3,8 @@
 use std::vec::Vec;
 
 use foretune_core::{Floor, Level, Problem};
-use foretune_link::problem::{Misfit, Part};
-use foretune_link::profile::number;
-use foretune_link::{Begin, Description, Outcome, Query, Refusal, Request, Response};
+use foretune_link::problem::number;
+use foretune_link::{Begin, Description, Misfit, Outcome, Part, Query, Refusal, Request, Response};
 
 use super::base::bytes_of;
 use super::knowledge::{Talk, with};
@@ -83,7 +82,7 @@ fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() 
         let describe = Request::Describe { total: 1025, crc: 1 };
         let refused = Response::Refused(Refusal::TooLarge { limit: 1024 });
         with(&ask(&describe), |response| assert_eq!(response, refused));
-        let request = Request::Begin(Begin { problem: Small::CONFIG.profile.number, ..FIRST });
+        let request = Request::Begin(Begin { problem: Small::PROFILE.number, ..FIRST });
         with(&ask(&request), |response| assert_eq!(response, Response::Begun { task: 1 }));
     });
 }
@@ -94,7 +93,7 @@ fn knowledge_of_another_problem_is_refused_unless_it_is_taken_on_purpose() {
     let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
     let bytes = device.download();
     // The same shape with other ranges, so that the particles fit.
-    let other = Problem { fidelities: Small::CONFIG.profile.problem.fidelities, ..Sent::problem() };
+    let other = Problem { fidelities: Small::PROFILE.problem.fidelities, ..Sent::problem() };
     let second = Begin { task: 2, ..FIRST };
     let refused = begin(&mut device, &other, second);
     assert_eq!(refused, Response::Refused(Refusal::BadKnowledge { code: 9 }), "other parameters");

@@ -1,15 +1,18 @@
-//! The device's profiles: what it tunes unless another problem is sent, how, and in how much memory.
+//! The device's profiles: what it tunes unless another problem is sent, how, and in how much memory and flash.
 //!
 //! Both tune the uplink power control of two base stations (target power and path loss compensation of each). *Compact*
 //! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The device and whoever runs
-//! its tasks on a host take the same from here, and the same steps around a task.
+//! its tasks on a host take the same from here.
 
-use foretune_core::{Details, Dimension, Error, Fidelity, Goal, Optimizer, Problem, Settings, Stop};
+use foretune_core::{Details, Dimension, Fidelity, Goal, Problem, Settings};
+use foretune_link::problem::number;
+use foretune_link::seal::Key;
 
-use crate::message::{Begin, Coordinate, Point, Reason};
-use crate::problem::{Bytes, Room};
+use crate::app::entry;
+use crate::room::Room;
+use crate::storage::Layout;
 
-/// What a device is and how it tunes.
+/// What a device is, how it tunes, and where it keeps what.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// Its name, as in the greeting.
@@ -24,13 +27,18 @@ pub struct Profile {
     pub settings: Settings,
     /// How, if the problem has a floor; the same model, so that knowledge is good for both.
     pub live: Settings,
+    /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
+    pub layout: Layout,
+    /// What only those who may talk to it know; without one, everybody may.
+    pub key: Option<Key>,
 }
 
 impl Profile {
-    /// Whether the built-in problem has no more dimensions and fidelities than there is room for.
-    pub const fn has_room(&self) -> bool {
+    /// Whether the built-in problem has no more dimensions and fidelities than there is room for, in memory and journal.
+    const fn has_room(&self) -> bool {
         self.problem.dimensions.len() <= self.room.dimensions
             && self.problem.fidelities.len() <= self.room.fidelities
+            && self.room.dimensions <= entry::DIMENSIONS
     }
 
     /// How a problem is tuned.
@@ -39,16 +47,7 @@ impl Profile {
     }
 }
 
-/// The number by which both sides of the line name a problem.
-///
-/// # Panics
-/// If the problem has more than fits a description; at compile time where this is a constant.
-pub const fn number(problem: &Problem<'_>) -> u32 {
-    match Bytes::of(problem) {
-        Some(bytes) => bytes.number(),
-        None => panic!("the problem does not fit a description"),
-    }
-}
+const KB: u32 = 1024;
 
 /// Target power `P0` in dBm, 3GPP's grid.
 const POWER: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
@@ -79,6 +78,8 @@ pub const COMPACT: Profile = Profile {
     room: Room { dimensions: Compact::DIMENSIONS, fidelities: Compact::FIDELITIES },
     settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
     live: Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE },
+    layout: Layout::consecutive(0, 4 * KB, 16 * KB),
+    key: KEY,
 };
 
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
@@ -99,6 +100,8 @@ pub const DEEP: Profile = Profile {
         details: Details { information: Settings::LIVE.details.information, ..DEEP_SETTINGS.details },
         ..DEEP_SETTINGS
     },
+    layout: Layout::consecutive(0, 352 * KB, 32 * KB),
+    key: KEY,
 };
 
 const DEEP_SETTINGS: Settings = Settings {
@@ -118,47 +121,62 @@ const fn steps(default: u32, chosen: Option<&str>) -> u32 {
     value
 }
 
+/// The device's key, if it is built with one: `FORETUNE_KEY`, 64 hexadecimal digits.
+#[cfg(feature = "key")]
+const KEY: Option<Key> = match option_env!("FORETUNE_KEY") {
+    Some(digits) => Some(key(digits.as_bytes())),
+    None => None,
+};
+#[cfg(not(feature = "key"))]
+const KEY: Option<Key> = None;
+
+#[cfg(all(feature = "board", not(feature = "key")))]
+const _: () = assert!(option_env!("FORETUNE_KEY").is_none(), "FORETUNE_KEY wants the feature `key`");
+
+#[cfg(feature = "key")]
+const fn key(digits: &[u8]) -> Key {
+    assert!(digits.len() == 64, "FORETUNE_KEY must be 64 hexadecimal digits");
+    let (mut key, mut i) = ([0; 32], 0);
+    while i < 64 {
+        let value = match (digits[i] as char).to_digit(16) {
+            Some(value) => value as u8,
+            None => panic!("FORETUNE_KEY must be 64 hexadecimal digits"),
+        };
+        key[i / 2] = key[i / 2] << 4 | value;
+        i += 1;
+    }
+    key
+}
+
 const _: () = assert!(COMPACT.settings.checked().is_ok() && COMPACT.live.checked().is_ok());
 const _: () = assert!(DEEP.settings.checked().is_ok() && DEEP.live.checked().is_ok());
 const _: () = assert!(POWER_CONTROL.checked().is_ok());
 const _: () = assert!(COMPACT.has_room() && DEEP.has_room());
 const _: () = assert!(size_of::<Compact>() <= 48_000 && size_of::<Deep>() <= 1_000_000);
 
-/// Loads what a task begins with: knowledge, if there is any, and the point in use, if the station names it anew.
-///
-/// # Errors
-/// Why the knowledge cannot be used.
-pub fn take_over(optimizer: &mut Optimizer<'_>, begin: &Begin, knowledge: &[u8]) -> Result<(), Error> {
-    match (knowledge, begin.adopt) {
-        ([], _) => {}
-        (_, false) => optimizer.load(knowledge)?,
-        (_, true) => optimizer.load_from_another_problem(knowledge)?,
-    }
-    match optimizer.problem().deployed.filter(|_| begin.deploy) {
-        Some(point) => optimizer.deploy(point),
-        None => Ok(()),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The optimizer's reason as the link says it.
-pub fn reason(stop: Stop) -> Reason {
-    match stop {
-        Stop::Budget => Reason::Budget,
-        Stop::Capacity => Reason::Capacity,
-        Stop::Exhausted => Reason::Exhausted,
-        Stop::Tolerance => Reason::Tolerance,
-        _ => Reason::Stopped,
+    #[test]
+    fn knowledge_fits_its_slot() {
+        for profile in [COMPACT, DEEP] {
+            let (d, v) = (profile.problem.dimensions.len(), profile.settings.particles);
+            let parameters = profile.settings.model(d).parameters();
+            let longest =
+                foretune_core::snapshot::HEADER + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;
+            assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= profile.layout.slots[0].length);
+        }
     }
-}
 
-/// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
-pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> Point {
-    dimensions
-        .iter()
-        .zip(unit)
-        .map(|(dimension, &unit)| match dimension.level_of_unit(unit) {
-            Some(level) => Coordinate::Level(level as u16),
-            None => Coordinate::Unit(unit),
-        })
-        .collect()
+    #[test]
+    fn a_task_with_every_try_of_every_query_and_all_its_restarts_fits_the_journal() {
+        const STRIDE: u32 = 64;
+        for (profile, queries) in [(COMPACT, 64), (DEEP, 128)] {
+            let entries = queries * u32::from(crate::app::TRIES) + crate::app::RESTARTS + 2;
+            let room = profile.layout.journals[0].length - crate::storage::PAYLOAD_OFFSET;
+            let room = room - crate::storage::MAX_PREAMBLE as u32;
+            assert!(entries * STRIDE <= room, "{}: {entries} entries", profile.name);
+        }
+    }
 }

@@ -1,0 +1,66 @@
+//! Between the optimizer's words and the link's: how a task starts, what is asked, why it ended.
+
+use foretune_core::{Dimension, Error, Optimizer, Problem, Query, Stop};
+use foretune_link::{Begin, Coordinate, Point, Proposal, Reason, Recommendation};
+
+/// Loads what a task begins with: knowledge, if there is any, and the point in use, if the station names it anew.
+///
+/// # Errors
+/// Why the knowledge cannot be used.
+pub fn take_over(optimizer: &mut Optimizer<'_>, begin: &Begin, knowledge: &[u8]) -> Result<(), Error> {
+    match (knowledge, begin.adopt) {
+        ([], _) => {}
+        (_, false) => optimizer.load(knowledge)?,
+        (_, true) => optimizer.load_from_another_problem(knowledge)?,
+    }
+    match optimizer.problem().deployed.filter(|_| begin.deploy) {
+        Some(point) => optimizer.deploy(point),
+        None => Ok(()),
+    }
+}
+
+/// The optimizer's reason as the link says it.
+pub fn reason(stop: Stop) -> Reason {
+    match stop {
+        Stop::Budget => Reason::Budget,
+        Stop::Capacity => Reason::Capacity,
+        Stop::Exhausted => Reason::Exhausted,
+        Stop::Tolerance => Reason::Tolerance,
+        _ => Reason::Stopped,
+    }
+}
+
+/// A point of the unit cube as the link says it: levels by index, intervals by their exact bits.
+pub fn coordinates(dimensions: &[Dimension], unit: &[f32]) -> Point {
+    dimensions
+        .iter()
+        .zip(unit)
+        .map(|(dimension, &unit)| match dimension.level_of_unit(unit) {
+            Some(level) => Coordinate::Level(level as u16),
+            None => Coordinate::Unit(unit),
+        })
+        .collect()
+}
+
+/// A query as the link says it.
+pub fn proposal(problem: &Problem<'_>, query: &Query) -> Proposal {
+    let fidelity = problem.fidelities[query.fidelity()];
+    Proposal {
+        fidelity: query.fidelity() as u8,
+        samples: fidelity.samples,
+        cost: fidelity.cost,
+        point: coordinates(problem.dimensions, query.unit()),
+    }
+}
+
+/// The end of a task as the link says it; none if nothing was observed.
+pub fn recommendation(optimizer: &Optimizer<'_>, task: u32, stop: Stop) -> Option<Recommendation> {
+    optimizer.recommendation().map(|best| Recommendation {
+        task,
+        reason: reason(stop),
+        queries: optimizer.records().count() as u32,
+        spent: optimizer.status().spent,
+        mean: best.mean,
+        point: coordinates(optimizer.problem().dimensions, best.unit()),
+    })
+}

@@ -1,0 +1,82 @@
+//! A task on the core alone, in the link's words: what a device must come to, bit for bit.
+
+extern crate std;
+
+use std::vec::Vec;
+
+use foretune_core::{AnyMemory, Error, Problem, Progress};
+use foretune_link::{Begin, Query, Recommendation, Ticket};
+
+use crate::drive::{proposal, recommendation, take_over};
+use crate::profile::Profile;
+
+/// What is seen of a task on the line.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "sim", derive(serde::Serialize, serde::Deserialize))]
+pub struct Trace {
+    /// The queries in their order.
+    pub queries: Vec<Query>,
+    /// The end; none while the task runs, and if nothing was observed.
+    pub recommendation: Option<Recommendation>,
+}
+
+/// What a task comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// What is seen of it.
+    pub trace: Trace,
+    /// What the next task starts from.
+    pub knowledge: Vec<u8>,
+}
+
+/// What becomes of a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    /// A value, and what it cost where that is not what the query said.
+    Value(f32, Option<f32>),
+    /// None, after all tries.
+    GivenUp,
+    /// The task is stopped instead.
+    Stop,
+}
+
+/// Runs a task of a problem, with a profile's settings, from some knowledge.
+///
+/// # Errors
+/// What the core has against it.
+pub fn run(
+    memory: &mut dyn AnyMemory,
+    profile: &Profile,
+    problem: Problem<'_>,
+    begin: &Begin,
+    knowledge: &[u8],
+    answer: &mut dyn FnMut(&Query) -> Answer,
+) -> Result<Outline, Error> {
+    let mut core = memory.start(problem, profile.settings_for(&problem), begin.seed)?;
+    take_over(&mut core, begin, knowledge)?;
+    let mut trace = Trace::default();
+    let stop = loop {
+        match core.advance_with(knowledge)? {
+            Progress::Working => {}
+            Progress::Done(stop) => break stop,
+            Progress::Query(query) => {
+                let ticket = Ticket { task: begin.task, step: trace.queries.len() as u32 };
+                let asked = proposal(&problem, &query).asked(ticket, 0);
+                trace.queries.push(asked.clone());
+                match answer(&asked) {
+                    // As the device does with a value that no measurement can give.
+                    Answer::Value(value, _) if !core.plausible().contains(&value) => core.fail(query)?,
+                    Answer::Value(value, cost) => core.answer(query, Some(value), cost)?,
+                    Answer::GivenUp => core.fail(query)?,
+                    Answer::Stop => core.stop(),
+                }
+            }
+            // Every query is answered at once, and the knowledge is at hand.
+            _ => return Err(Error::OutOfTurn),
+        }
+    };
+    trace.recommendation = recommendation(&core, begin.task, stop);
+    let mut knowledge = Vec::new();
+    core.knowledge(|bytes| knowledge.extend_from_slice(bytes))?;
+    Ok(Outline { trace, knowledge })
+}

@@ -1,0 +1,115 @@
+//! What a device has room for, and whether a problem can be tuned in it.
+
+use foretune_core::{Error, Limit, Problem};
+use foretune_link::{Misfit, Part};
+
+/// What a device has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Most dimensions.
+    pub dimensions: usize,
+    /// Most fidelities.
+    pub fidelities: usize,
+}
+
+/// Whether a device with so much room can tune a problem.
+///
+/// # Errors
+/// The first part that it cannot take.
+pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
+    let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
+    if problem.dimensions.len() > room.dimensions {
+        return misfit(Part::Dimensions, room.dimensions);
+    }
+    if problem.fidelities.len() > room.fidelities {
+        return misfit(Part::Fidelities, room.fidelities);
+    }
+    match problem.checked() {
+        Err(Error::Dimension { index, .. }) => misfit(Part::Dimension, index),
+        Err(Error::Fidelity { index, .. }) => misfit(Part::Fidelity, index),
+        Err(_) => misfit(live_fault(problem), 0),
+        Ok(_) if !can_be_in_use(problem) => misfit(Part::PointInUse, 0),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Which part the core has something against: the one without which it has not.
+fn live_fault(problem: &Problem<'_>) -> Part {
+    if problem.deployed.is_none() && (problem.floor.is_some() || !problem.limits.is_empty()) {
+        Part::PointInUse
+    } else if (Problem { tolerance: 0.0, ..*problem }).checked().is_ok() {
+        Part::Tolerance
+    } else if (Problem { floor: None, ..*problem }).checked().is_ok() {
+        Part::Floor
+    } else {
+        Part::Limits
+    }
+}
+
+/// Whether the point in use, if there is one, lies in its ranges and keeps to the limits.
+fn can_be_in_use(problem: &Problem<'_>) -> bool {
+    let Some(point) = problem.deployed else { return true };
+    let values = || problem.dimensions.iter().zip(point).map(|(d, x)| d.unit(*x).map(|unit| d.value(unit)));
+    let within = |limit: &Limit<'_>| {
+        let terms = limit.coefficients.iter().zip(values());
+        terms.fold(0.0, |sum, (a, x)| sum + a * x.unwrap_or(f32::NAN)) <= limit.at_most
+    };
+    point.len() == problem.dimensions.len()
+        && values().all(|value| value.is_some())
+        && problem.limits.iter().all(within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretune_core::{Dimension, Fidelity, Floor, Goal, Level};
+
+    const DIMENSIONS: &[Dimension<'static>] = &[
+        Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
+        Dimension::Levels(&[0.0, 0.4, 1.0]),
+        Dimension::Interval { low: -1.0, high: 1.0 },
+    ];
+    const FIDELITIES: &[Fidelity] = &[
+        Fidelity { cost: 10.0, samples: 10, noise: 0.5 },
+        Fidelity { cost: 20.0, samples: 300, noise: 0.25 },
+    ];
+
+    /// Everything that a problem can have.
+    const LIVE: Problem<'static> = Problem {
+        dimensions: DIMENSIONS,
+        fidelities: FIDELITIES,
+        budget: 7.0,
+        goal: Goal::Minimise,
+        deployed: Some(&[-80.0, 0.4, 0.5]),
+        floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
+        tolerance: 0.01,
+        limits: &[Limit { coefficients: &[1.0, 2.0, 0.0], at_most: 0.0 }],
+        ..Problem::PLAIN
+    };
+
+    const ROOM: Room = Room { dimensions: 4, fidelities: 4 };
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let grid = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
+        let fidelity = Fidelity { cost: 1.0, samples: 1, noise: 0.0 };
+        let floor = |share, risk| Some(Floor { level: Level::Share(share), risk });
+        let beyond = Limit { coefficients: &[1.0, 0.0, 0.0], at_most: -100.0 };
+        for (problem, part, at) in [
+            (Problem { dimensions: &[grid; 5], ..LIVE }, Part::Dimensions, 4),
+            (Problem { fidelities: &[fidelity; 5], ..LIVE }, Part::Fidelities, 4),
+            (Problem { dimensions: &[grid, Dimension::Levels(&[1.0])], ..LIVE }, Part::Dimension, 1),
+            (Problem { fidelities: &[Fidelity { cost: 0.0, ..fidelity }], ..LIVE }, Part::Fidelity, 0),
+            (Problem { deployed: None, ..LIVE }, Part::PointInUse, 0),
+            (Problem { deployed: Some(&[-80.0, 0.4, 2.0]), ..LIVE }, Part::PointInUse, 0),
+            (Problem { deployed: Some(&[-80.0, 0.4, f32::NAN]), ..LIVE }, Part::PointInUse, 0),
+            (Problem { limits: &[beyond], ..LIVE }, Part::PointInUse, 0),
+            (Problem { floor: floor(1.5, 0.1), ..LIVE }, Part::Floor, 0),
+            (Problem { floor: floor(0.5, f32::NAN), ..LIVE }, Part::Floor, 0),
+            (Problem { tolerance: -1.0, ..LIVE }, Part::Tolerance, 0),
+            (Problem { limits: &[Limit { at_most: f32::INFINITY, ..beyond }], ..LIVE }, Part::Limits, 0),
+        ] {
+            assert_eq!(check(&problem, ROOM), Err(Misfit { part, at }), "{problem:?}");
+        }
+    }
+}
