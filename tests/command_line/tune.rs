@@ -484,3 +484,27 @@ fn ctrl_c_keeps_every_answer_and_says_so() {
     fs::remove_file(path.join("third")).unwrap();
     assert!(succeed(path, &words).contains("going on after"));
 }
+
+/// With and without noise, with a floor and a tolerance, on a grid and where the noise is estimated.
+#[test]
+fn a_constant_objective_ends_within_the_budget_and_is_called_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let small = PROBLEM.replace("budget = 40.0", "budget = 30.0");
+    let in_use = format!("{small}[deployed]\nx = 0.0\ny = 0.25\n");
+    let floor = format!("{in_use}[floor]\nshare = 0.9\nrisk = 0.1\n");
+    let [without, grid] = [("noise = 0.01\n", "noise = 0\n"), ("high = 6.0\n", "high = 6.0\nlevels = 2\n")]
+        .map(|(from, to)| small.replace(from, to).replace("noise = 0.001", "noise = 0"));
+    let estimated = in_use.replace("noise = 0.001\n", "");
+    for (i, problem) in [&small, &without, &grid, &in_use, &floor, &estimated].into_iter().enumerate() {
+        for value in ["5", "0"] {
+            fs::write(path.join("p.toml"), problem).unwrap();
+            let (state, command) = (format!("{i}-{value}.state"), format!("echo {value}"));
+            let text = succeed(path, &["tune", "p.toml", "--state", &state, "--command", &command]);
+            assert!(text.contains("Recommended: "), "{text}");
+            assert!(text.contains(&format!("All answers are {value}: no setting is better")), "{text}");
+        }
+    }
+    let ordinary = succeed(path, &["tune", "p.toml", "--state", "s", "--command", "echo {x}"]);
+    assert!(!ordinary.contains("All answers"), "{ordinary}");
+}

@@ -319,6 +319,22 @@ fn summary(
             "Outliers: {outliers} of the answers, too far from all others and not confirmed by a second."
         )?;
     }
+    if let Some(value) = only_value(&task.answers) {
+        writeln!(
+            out,
+            "All answers are {}: no setting is better than another here, or the command does not use its parameters.",
+            short_number(value.into())
+        )?;
+    }
     writeln!(out, "What was learnt is in {}; the same command again runs the next task.", shown(state))?;
     Ok(())
+}
+
+/// The value that all measurements gave, if they were of several settings.
+fn only_value(answers: &[Told]) -> Option<f32> {
+    let mut told = answers.iter().filter_map(|told| Some((&told.point, told.value()?)));
+    let (point, value) = told.next()?;
+    let (mut others, mut same) = (false, true);
+    told.for_each(|(x, y)| (others, same) = (others || x != point, same && y == value));
+    (others && same).then_some(value)
 }

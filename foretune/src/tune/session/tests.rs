@@ -392,3 +392,21 @@ fn an_absurd_answer_is_asked_for_again_and_the_end_counts_it_as_an_outlier() {
         assert_eq!(ended.outliers, 1);
     }
 }
+
+/// The same optimizer with the same answers, once knowing the noise and once from what five measurements say of it.
+#[test]
+fn an_expectation_is_less_sure_where_the_noise_was_estimated() {
+    let noisy = |ask: &Ask| (ask.why == Why::Noise).then_some(Answer::Value(ask.id as f64, None));
+    let [mut known, mut estimated] = [target(), target()];
+    known.budget -= 5.0 * known.fidelities[0].cost;
+    // Of 1, 2, 3, 4, 5.
+    known.fidelities[0].noise = Some(2.5);
+    estimated.fidelities[0].noise = None;
+    let [known, estimated] = [known, estimated].map(|target| {
+        let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+        tuning.play(&mut Bowl::new(&noisy)).unwrap();
+        tuning.ended().unwrap().clone()
+    });
+    assert_eq!((known.point, known.mean), (estimated.point, estimated.mean));
+    assert_eq!(estimated.deviation, 2f32.sqrt() * known.deviation);
+}
