@@ -17,7 +17,8 @@ use core::ops::Range;
 
 use crate::gp::Posterior;
 use crate::kernel::MAX_FIDELITIES;
-use crate::linalg::LANES;
+pub(crate) use crate::kernels::SIDE;
+use crate::kernels::{either, shortcut};
 use crate::math;
 use crate::max_value::MAX_SAMPLES;
 
@@ -30,9 +31,6 @@ pub enum Information {
     /// Through the correlation of the fidelity with the truth (GIBBON).
     Correlated,
 }
-
-/// Candidates that are looked at side by side: as many as a vector holds; on Cortex-M, which has none, one.
-pub const SIDE: usize = if cfg!(target_arch = "arm") { 1 } else { LANES };
 
 /// A number for each of some candidates.
 pub type Side = [f32; SIDE];
@@ -114,11 +112,9 @@ fn remaining_of_some(
 /// Adds `ln` of what is left, at most 0.
 #[inline(always)]
 fn add_ln(sum: &mut f32, left: f32) {
-    if !cfg!(target_arch = "arm") {
-        *sum += math::ln_normal(math::clamp(left, SMALLEST_SHARE, 1.0));
-    } else if left < 1.0 {
-        *sum += math::ln_normal(math::larger(left, SMALLEST_SHARE));
-    }
+    let less = left < 1.0;
+    shortcut!(!less => ());
+    *sum += math::ln_normal(if less { math::larger(left, SMALLEST_SHARE) } else { 1.0 });
 }
 
 /// Least part of a variance that knowing the optimum can leave: that of a mean a million deviations above it.
@@ -128,7 +124,7 @@ const SMALLEST_SHARE: f32 = 1e-12;
 /// optimum; there it is taken from its series in `1/g²`, to 3·10⁻⁵.
 #[inline(always)]
 fn remaining(g: f32) -> f32 {
-    math::either!(g > -16.0, 1.0 - math::truncation(g), {
+    either!(g > -16.0, 1.0 - math::truncation(g), {
         let q = 1.0 / (g * g);
         q * (1.0 - q * (6.0 - 50.0 * q))
     })

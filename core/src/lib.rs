@@ -78,6 +78,7 @@
 
 // In the order in which to read them: each uses only those before it.
 mod error;
+mod kernels;
 mod math;
 mod linalg;
 mod live;

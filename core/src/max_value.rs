@@ -4,7 +4,7 @@
 //! `Σ ln Φ`, and `P(f* ≤ z) ≈ exp(−exp(−(z − a)/b))` is fitted to them: `b` from the outer two, `a` from the median.
 //! Cost: for each quartile some 7, at most [`PASSES`], passes over the candidates.
 
-use crate::linalg::LANES;
+use crate::kernels::{BLOCK, shortcut};
 use crate::math;
 
 /// Most samples of the optimum's value per particle.
@@ -62,29 +62,29 @@ impl Candidate {
 ///
 /// Eight sums side by side, so that it vectorises and the order is the same everywhere.
 fn surprise(candidates: &[Candidate], z: f32) -> f32 {
-    let mut sums = [0.0; LANES];
-    if cfg!(target_arch = "arm") {
-        // Without vectors, what does not count need not be computed.
-        for (i, candidate) in candidates.iter().enumerate() {
-            let g = (z - candidate.mean) * candidate.precision;
-            if g <= 6.0 {
-                sums[i % LANES] -= math::ln_normal_cdf(g);
-            }
-        }
-    } else {
-        for block in candidates.chunks(LANES) {
-            let mut g = [f32::INFINITY; LANES];
-            for (g, candidate) in g.iter_mut().zip(block) {
-                *g = (z - candidate.mean) * candidate.precision;
-            }
-            let mut ln = g;
-            math::ln_normal_cdf_slice(&mut ln);
-            for l in 0..LANES {
-                sums[l] -= if g[l] <= 6.0 { ln[l] } else { 0.0 };
-            }
-        }
+    let mut sums = [0.0; BLOCK];
+    let (blocks, rest) = candidates.as_chunks::<BLOCK>();
+    for block in blocks {
+        add_surprise(&mut sums, block, z);
     }
+    add_surprise(&mut sums, rest, z);
     sums.iter().fold(0.0, |sum, part| sum + part)
+}
+
+/// Of up to eight candidates.
+#[inline(always)]
+fn add_surprise(sums: &mut [f32; BLOCK], candidates: &[Candidate], z: f32) {
+    for (sum, candidate) in sums.iter_mut().zip(candidates) {
+        subtract_ln(sum, (z - candidate.mean) * candidate.precision);
+    }
+}
+
+#[inline(always)]
+fn subtract_ln(sum: &mut f32, g: f32) {
+    let counts = g <= 6.0;
+    shortcut!(!counts => ());
+    let ln = math::ln_normal_cdf(g);
+    *sum -= if counts { ln } else { 0.0 };
 }
 
 /// Between what values the maximum lies, and `ln(−ln P)` there: the same for every quantile.

@@ -11,6 +11,7 @@ use core::ops::Range;
 
 use crate::features::{LAYERS, Map};
 use crate::kernel::{Model, Offsets};
+use crate::kernels::SIDE;
 use crate::linalg::{Matrix, column};
 use crate::math;
 use crate::random::Random;
@@ -142,52 +143,62 @@ pub enum Centres<'a> {
     Bytes(&'a [u8]),
 }
 
-impl Centres<'_> {
-    /// Calls `each` with the index and value of all numbers of centre `c`.
-    fn for_each(&self, c: usize, len: usize, mut each: impl FnMut(usize, f32)) {
-        match *self {
-            Centres::Floats(centres) => {
-                for (i, &value) in column(&centres, c)[..len].iter().enumerate() {
-                    each(i, value);
-                }
-            }
-            Centres::Bytes(bytes) => {
-                let (values, _) = bytes[c * len * 4..][..len * 4].as_chunks::<4>();
-                for (i, &value) in values.iter().enumerate() {
-                    each(i, f32::from_le_bytes(value));
-                }
-            }
-        }
+/// A number of a centre.
+trait Number: Copy {
+    fn value(self) -> f32;
+}
+
+impl Number for f32 {
+    fn value(self) -> f32 {
+        self
+    }
+}
+
+impl Number for [u8; 4] {
+    fn value(self) -> f32 {
+        f32::from_le_bytes(self)
     }
 }
 
 impl Centres<'_> {
-    /// `‖c − θ‖²` of `COUNT` rows from `first`. Each sum waits for itself: several side by side take as long as one.
+    /// `‖c − θ‖²` of `COUNT` centres from `first`.
     fn distances<const COUNT: usize>(&self, first: usize, theta: &[f32]) -> [f32; COUNT] {
-        let mut sums = [0.0; COUNT];
-        match *self {
-            Centres::Floats(centres) => {
-                let rows: [_; COUNT] = array::from_fn(|c| &column(&centres, first + c)[..theta.len()]);
-                for (i, value) in theta.iter().enumerate() {
-                    sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += square(row[i] - value));
-                }
-            }
+        match self {
+            Centres::Floats(matrix) => distances(array::from_fn(|c| column(matrix, first + c)), theta),
             Centres::Bytes(bytes) => {
-                let rows: [_; COUNT] = array::from_fn(|c| {
-                    &bytes[(first + c) * theta.len() * 4..].as_chunks::<4>().0[..theta.len()]
-                });
-                for (i, value) in theta.iter().enumerate() {
-                    let gap = |row: &[[u8; 4]]| f32::from_le_bytes(row[i]) - value;
-                    sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += square(gap(row)));
-                }
+                distances(array::from_fn(|c| vector(bytes, first + c, theta.len())), theta)
             }
         }
-        sums
+    }
+
+    /// Adds `weight (c − θ)` of centre `c`.
+    fn add_pull(&self, c: usize, weight: f32, theta: &[f32], gradient: &mut [f32]) {
+        match self {
+            Centres::Floats(matrix) => add_pull(column(matrix, c), weight, theta, gradient),
+            Centres::Bytes(bytes) => add_pull(vector(bytes, c, theta.len()), weight, theta, gradient),
+        }
     }
 }
 
-/// Centres whose distances are summed up side by side; a Cortex-M has no use for that.
-const SIDE: usize = if cfg!(target_arch = "arm") { 1 } else { 4 };
+/// Vector `c` of bytes.
+fn vector(bytes: &[u8], c: usize, len: usize) -> &[[u8; 4]] {
+    &bytes.as_chunks().0[c * len..][..len]
+}
+
+/// Each sum waits for itself: several side by side take as long as one.
+fn distances<const COUNT: usize>(centres: [&[impl Number]; COUNT], theta: &[f32]) -> [f32; COUNT] {
+    let (mut sums, centres) = ([0.0; COUNT], centres.map(|centre| &centre[..theta.len()]));
+    for (i, value) in theta.iter().enumerate() {
+        sums.iter_mut().zip(centres).for_each(|(sum, centre)| *sum += square(centre[i].value() - value));
+    }
+    sums
+}
+
+fn add_pull(centre: &[impl Number], weight: f32, theta: &[f32], gradient: &mut [f32]) {
+    for ((gradient, centre), theta) in gradient.iter_mut().zip(centre).zip(theta) {
+        *gradient += weight * (centre.value() - theta);
+    }
+}
 
 /// The density estimate on the last task's particles.
 #[derive(Clone, Copy)]
@@ -220,8 +231,7 @@ pub fn add_gradient(
     let precision = 1.0 / square(kde.bandwidth);
     for (c, share) in shares[..kde.count].iter().enumerate() {
         if *share > 0.0 {
-            kde.centres
-                .for_each(c, theta.len(), |i, centre| gradient[i] += share * precision * (centre - theta[i]));
+            kde.centres.add_pull(c, share * precision, theta, gradient);
         }
     }
 }

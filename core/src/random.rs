@@ -73,7 +73,7 @@ impl Random {
 
 /// The finaliser of SplitMix64.
 // On a device its copies would take 0.2 KB.
-#[cfg_attr(target_arch = "arm", inline(never))]
+#[inline(never)]
 fn mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

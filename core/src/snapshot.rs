@@ -60,7 +60,7 @@ impl Crc {
 
     /// Adds bytes.
     // On a device its copies in every checksum would take a kilobyte.
-    #[cfg_attr(target_arch = "arm", inline(never))]
+    #[inline(never)]
     pub fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 ^= u32::from(*byte);

@@ -9,7 +9,8 @@
 
 use heapless::Vec;
 
-use crate::linalg::{LANES, Matrix, MatrixMut, column, column_mut};
+use crate::kernels::{BLOCK, in_blocks};
+use crate::linalg::{Matrix, MatrixMut, column, column_mut};
 use crate::math;
 use crate::prior::{self, MAX_PARTICLES};
 use crate::random::Random;
@@ -96,10 +97,10 @@ pub fn add_distances(particles: &Matrix<'_>, far: f32, distances: &mut Pairs) {
             }
             let (x, y) = (column(particles, a), column(particles, b));
             // Eight sums side by side, so that it vectorises and the order is the same everywhere.
-            let mut sums = [0.0; LANES];
-            let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+            let mut sums = [0.0; BLOCK];
+            let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<BLOCK>(), y.as_chunks::<BLOCK>());
             for (x, y) in x.iter().zip(y) {
-                for l in 0..LANES {
+                for l in 0..BLOCK {
                     sums[l] += (x[l] - y[l]) * (x[l] - y[l]);
                 }
             }
@@ -166,18 +167,18 @@ pub fn drift(particles: &Matrix<'_>, gradients: &mut MatrixMut<'_>, kernel: &Pai
             share_all(pull, kernel[own][own], v);
         }
     }
-    for from in (0..coordinates).step_by(LANES) {
-        let some = from..coordinates.min(from + LANES);
-        let mut pull = [[0.0f32; LANES]; MAX_PARTICLES];
+    for from in (0..coordinates).step_by(BLOCK) {
+        let some = from..coordinates.min(from + BLOCK);
+        let mut pull = [[0.0f32; BLOCK]; MAX_PARTICLES];
         for &u in &together {
             pull[u] = load(&pulls[u][some.clone()]);
         }
         for &own in &together {
             let here = load(&at[own][some.clone()]);
-            let mut sum = [0.0f32; LANES];
+            let mut sum = [0.0f32; BLOCK];
             for &u in &together {
                 let (k, other) = (kernel[u][own], load(&at[u][some.clone()]));
-                for l in 0..LANES {
+                for l in 0..BLOCK {
                     sum[l] += k * (pull[u][l] + 2.0 * h * (here[l] - other[l]));
                 }
             }
@@ -188,9 +189,9 @@ pub fn drift(particles: &Matrix<'_>, gradients: &mut MatrixMut<'_>, kernel: &Pai
 
 /// Up to 8 numbers, the rest zero.
 #[inline(always)]
-fn load(from: &[f32]) -> [f32; LANES] {
+fn load(from: &[f32]) -> [f32; BLOCK] {
     from.first_chunk().copied().unwrap_or_else(|| {
-        let mut some = [0.0; LANES];
+        let mut some = [0.0; BLOCK];
         some.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         some
     })
@@ -198,7 +199,7 @@ fn load(from: &[f32]) -> [f32; LANES] {
 
 /// As many of the numbers as there is room for.
 #[inline(always)]
-fn store(from: [f32; LANES], to: &mut [f32]) {
+fn store(from: [f32; BLOCK], to: &mut [f32]) {
     match to.first_chunk_mut() {
         Some(to) => *to = from,
         None => to.iter_mut().zip(from).for_each(|(to, from)| *to = from),
@@ -230,22 +231,15 @@ fn share_all(pulls: &mut [f32], k: f32, v: usize) {
     share_each(rest, k, v);
 }
 
-/// One by one.
-#[cfg_attr(target_arch = "arm", inline(never))]
+/// One by one, apart: on a device its copies would take flash.
+#[inline(never)]
 fn share_each(pulls: &mut [f32], k: f32, v: usize) {
     pulls.iter_mut().for_each(|pull| *pull = share(k * *pull, v));
 }
 
-/// Eight at a time, and the rest: on Cortex-M, where a bound that is hardly ever reached need not be looked at for each
-/// number. Vectors look at eight anyway: there all are the rest.
-#[inline(always)]
-fn in_blocks(numbers: &mut [f32]) -> (&mut [[f32; LANES]], &mut [f32]) {
-    if cfg!(target_arch = "arm") { numbers.as_chunks_mut() } else { (&mut [], numbers) }
-}
-
 /// Whether eight numbers are surely within ±`limit`: the sum of their squares tells, in one instruction for each.
 #[inline(always)]
-fn within(numbers: &[f32; LANES], limit: f32) -> bool {
+fn within(numbers: &[f32; BLOCK], limit: f32) -> bool {
     numbers.iter().fold(0.0, |sum, x| sum + x * x) < limit * limit
 }
 
@@ -288,25 +282,25 @@ pub(crate) fn sample(theta: &mut [f32], drift: &[f32], rate: f32, v: usize, rand
     for (theta, drift) in theta.chunks_mut(u32::BITS as usize).zip(drift.chunks(u32::BITS as usize)) {
         let mut bits = random.bits();
         let (blocks, rest) = in_blocks(theta);
-        let (drifts, drift) = drift.split_at(blocks.len() * LANES);
-        for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<LANES>().0) {
+        let (drifts, drift) = drift.split_at(blocks.len() * BLOCK);
+        for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<BLOCK>().0) {
             let pulls = drifts.map(|drift| rate * drift);
             let mut moved = *block;
-            for l in 0..LANES {
+            for l in 0..BLOCK {
                 moved[l] += pulls[l] + toss(noise, bits >> l);
             }
             match within(&pulls, LARGEST_PULL * noise) && within(&moved, prior::LARGEST_PARAMETER) {
                 true => *block = moved,
                 false => sample_each(block, drifts, rate, noise, bits),
             }
-            bits >>= LANES;
+            bits >>= BLOCK;
         }
         sample_each(rest, drift, rate, noise, bits);
     }
 }
 
 /// One by one.
-#[cfg_attr(target_arch = "arm", inline(never))]
+#[inline(never)]
 fn sample_each(theta: &mut [f32], drift: &[f32], rate: f32, noise: f32, mut bits: u32) {
     let most = LARGEST_PULL * noise;
     for (theta, drift) in theta.iter_mut().zip(drift) {
@@ -324,8 +318,8 @@ fn toss(noise: f32, bits: u32) -> f32 {
 /// [`shift`] of each by `rate` times its drift.
 fn shift_all(theta: &mut [f32], drift: &[f32], rate: f32) {
     let (blocks, rest) = in_blocks(theta);
-    let (drifts, drift) = drift.split_at(blocks.len() * LANES);
-    for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<LANES>().0) {
+    let (drifts, drift) = drift.split_at(blocks.len() * BLOCK);
+    for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<BLOCK>().0) {
         let mut moved = *block;
         moved.iter_mut().zip(drifts).for_each(|(theta, drift)| *theta += rate * drift);
         match within(&moved, prior::LARGEST_PARAMETER) {
@@ -337,7 +331,7 @@ fn shift_all(theta: &mut [f32], drift: &[f32], rate: f32) {
 }
 
 /// One by one.
-#[cfg_attr(target_arch = "arm", inline(never))]
+#[inline(never)]
 fn shift_each(theta: &mut [f32], drift: &[f32], rate: f32) {
     theta.iter_mut().zip(drift).for_each(|(theta, drift)| shift(theta, rate * drift));
 }

@@ -26,14 +26,12 @@ mod products;
 mod tiles;
 mod triangular;
 
+pub use crate::kernels::LANES;
 pub use pairs::{squared_distances, weighted_differences};
 pub use products::{
     Sums, add_row, affine, multiply_add, multiply_row, product, product_of_panels, scale_row,
 };
 pub use triangular::{factor_block, solve_lower, solve_lower_one, solve_upper, solve_upper_one};
-
-/// Columns of a panel.
-pub const LANES: usize = 8;
 
 /// One row of a panel.
 pub type Lane = [f32; LANES];

@@ -3,10 +3,10 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::tiles::{
-    Blank, CORTEX_M, Left, PART, PARTS, ROWS, ROWS_OF_TWO, Rows, each, in_tiles, load, parts, parts_mut,
-    parts_of, store,
+    Blank, Left, PARTS, ROWS_OF_TWO, Rows, in_tiles, load, parts, parts_mut, parts_of, store,
 };
 use super::{Lane, Matrix};
+use crate::kernels::{PART, ROWS, each};
 
 /// `out[j][l] = Σ_f (a(f, j) − b[f][l])²`: squared distances of the first columns of `a` to the first `lanes` of 8 points;
 /// what becomes of the others is not said.

@@ -5,10 +5,11 @@
 use nalgebra::{Const, Dyn, MatrixView, MatrixViewMut};
 
 use super::tiles::{
-    Blank, CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, Rows, accumulator, add, each, in_tiles, load,
-    parts, parts_mut, parts_of, store,
+    Blank, Columns, Left, PARTS, Part, Rows, accumulator, add, in_tiles, load, parts, parts_mut, parts_of,
+    store,
 };
 use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut};
+use crate::kernels::{ANY_WIDTH, PART, ROWS, each};
 
 /// Width of the matrices for which the loops are made on Cortex-M; others are slow there. It is that of the paper's map.
 pub(super) const WIDTH: usize = 64;
@@ -101,7 +102,7 @@ fn multiply_add_tile<const HEIGHT: usize>(c: &mut [Wide], a: impl Left, b: &[Wid
 fn multiply_add_any(c: &mut MatrixMut<'_>, a: impl Left, b: &Matrix<'_>) {
     let (width, inner) = b.shape();
     let mut done = 0;
-    if !CORTEX_M && inner > 0 {
+    if ANY_WIDTH && inner > 0 {
         for part in 0..width / PART {
             in_tiles!(ROWS, c.ncols(), multiply_add_any_tile(c, a, b, part * PART));
         }

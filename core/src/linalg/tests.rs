@@ -2,10 +2,11 @@
 
 use super::pairs::{squared_distances_tile, weighted_differences_tile};
 use super::products::{WIDTH, multiply_add_any_tile, product_tile};
-use super::tiles::{Columns, PART, Rows, in_tiles};
+use super::tiles::{Columns, Rows, in_tiles};
 use super::triangular::{solve_lower_one_tile, solve_lower_tile, solve_upper_tile};
 use super::*;
 use crate::error::Error;
+use crate::kernels::PART;
 use proptest::prelude::*;
 extern crate std;
 use std::vec;

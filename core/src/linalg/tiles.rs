@@ -3,49 +3,15 @@
 #![allow(clippy::needless_range_loop, reason = "one index runs through several slices of the same length")]
 
 use super::{LANES, Lane, Matrix, column};
+use crate::kernels::{GROUP, PART, ROWS, each};
 
-pub(super) const CORTEX_M: bool = cfg!(target_arch = "arm");
-
-/// Columns of a register tile.
-pub(super) const PART: usize = if CORTEX_M { 4 } else { LANES };
 /// Tiles beside each other in a panel.
 pub(super) const PARTS: usize = LANES / PART;
-/// Rows of a register tile.
-pub(super) const ROWS: usize = if CORTEX_M { 4 } else { 8 };
-/// Steps of the inner loop that are written out one after the other: on Cortex-M, counting is a quarter of a short loop.
-pub(super) const GROUP: usize = if CORTEX_M { 2 } else { 1 };
-/// Rows where one column is all there is: sums that overlap in time; a Cortex-M has no use for that.
-pub(super) const ROWS_OF_ONE: usize = if CORTEX_M { 1 } else { 8 };
 /// Rows of a tile where two are kept in registers.
 pub(super) const ROWS_OF_TWO: usize = ROWS / 2;
 
 /// One row of a register tile.
 pub(super) type Part = [f32; PART];
-
-/// `$body` for `$i` from 0 to `$count`, at most 8: a loop where it becomes vector operations; written out on Cortex-M, where
-/// a compiler that is told to save space would keep the loop, and with it the tile in memory.
-macro_rules! each {
-    ($i:ident < $count:ident, $body:expr) => {
-        if CORTEX_M {
-            each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
-        } else {
-            for $i in 0..$count {
-                $body
-            }
-        }
-    };
-    (written out: $i:ident < $count:ident, $body:expr) => {
-        each!(@ $i $count $body; 0 1 2 3 4 5 6 7)
-    };
-    (@ $i:ident $count:ident $body:expr; $($number:literal)*) => {
-        {
-            $(if $number < $count {
-                let $i = $number;
-                $body
-            })*
-        }
-    };
-}
 
 /// What tiles begin as. Constants, since a compiler that is told to save space fills an array in a loop, and then keeps it in
 /// memory.
@@ -242,4 +208,4 @@ pub(super) fn store<const HEIGHT: usize, const PER_ROW: usize>(
     each!(i < HEIGHT, rows[i][part] = tile[i]);
 }
 
-pub(super) use {each, in_tiles};
+pub(super) use in_tiles;

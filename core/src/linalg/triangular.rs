@@ -5,11 +5,12 @@
 use nalgebra::{Const, Dyn};
 
 use super::tiles::{
-    Blank, CORTEX_M, Columns, Left, PART, PARTS, Part, ROWS, ROWS_OF_ONE, Rows, accumulator, each, in_tiles,
-    load, parts_mut, parts_of, store, subtract,
+    Blank, Columns, Left, PARTS, Part, Rows, accumulator, in_tiles, load, parts_mut, parts_of, store,
+    subtract,
 };
 use super::{LANES, Lane, Matrix, MatrixMut, column, column_mut, product_of_panels};
 use crate::error::Error;
+use crate::kernels::{PART, ROWS, ROWS_OF_ONE, apart, each, is_below};
 use crate::math;
 
 /// Below this, a solution counts as zero. Nothing that can be seen is that small, but the products of such numbers are
@@ -19,10 +20,8 @@ const SMALLEST: f32 = 1e-18;
 
 /// The rows of a tile among themselves, once what is solved already has been subtracted: `DOWN` or upwards.
 ///
-/// Apart on the host, where the compiler would otherwise mix it into the loop before, for the worse. By one over the
-/// diagonal, which needs not wait for the row above as a division would.
-#[cfg_attr(target_arch = "arm", inline(always))]
-#[cfg_attr(not(target_arch = "arm"), inline(never))]
+/// By one over the diagonal, which needs not wait for the row above as a division would.
+#[inline(always)]
 fn solve_corner<const HEIGHT: usize, const DOWN: bool>(
     mut tile: [Part; HEIGHT],
     corner: impl Fn(usize, usize) -> f32,
@@ -55,9 +54,7 @@ fn scale(row: &mut Part, by: f32) {
 /// 0 in place of what is too small to matter.
 #[inline(always)]
 fn visible(x: f32) -> f32 {
-    // On Cortex-M integers are compared with fewer instructions.
-    let small = if CORTEX_M { x.to_bits() << 1 < SMALLEST.to_bits() << 1 } else { x.abs() < SMALLEST };
-    if small { 0.0 } else { x }
+    if is_below(x, SMALLEST) { 0.0 } else { x }
 }
 
 /// Solves `L X = B` in place for the first `lanes` of 8 right-hand sides; what becomes of the others is not said. Row `i` of
@@ -82,7 +79,7 @@ pub(super) fn solve_lower_tile<const HEIGHT: usize>(
     let inverse = inverse(corner);
     for part in 0..parts_of(lanes) {
         let tile = reduce(load::<HEIGHT, _>(rest, part), part);
-        store(solve_corner::<HEIGHT, true>(tile, corner, &inverse), rest, part);
+        store(apart(|| solve_corner::<HEIGHT, true>(tile, corner, &inverse)), rest, part);
     }
 }
 
@@ -109,7 +106,7 @@ pub(super) fn solve_upper_tile<const HEIGHT: usize>(l: &Matrix<'_>, panel: &mut 
             let below = below.column(k).data.into_slice();
             each!(i < HEIGHT, subtract(&mut tile[i], below[i], &done[k][part]));
         }
-        store(solve_corner::<HEIGHT, false>(tile, corner, &inverse), rest, part);
+        store(apart(|| solve_corner::<HEIGHT, false>(tile, corner, &inverse)), rest, part);
     }
 }
 
