@@ -113,7 +113,7 @@ fn remaining_of_some(
 #[inline(always)]
 fn add_ln(sum: &mut f32, left: f32) {
     let less = left < 1.0;
-    shortcut!(!less => ());
+    shortcut!(!less);
     *sum += math::ln_normal(if less { math::larger(left, SMALLEST_SHARE) } else { 1.0 });
 }
 

@@ -82,7 +82,7 @@ fn add_surprise(sums: &mut [f32; BLOCK], candidates: &[Candidate], z: f32) {
 #[inline(always)]
 fn subtract_ln(sum: &mut f32, g: f32) {
     let counts = g <= 6.0;
-    shortcut!(!counts => ());
+    shortcut!(!counts);
     let ln = math::ln_normal_cdf(g);
     *sum -= if counts { ln } else { 0.0 };
 }

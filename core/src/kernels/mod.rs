@@ -61,9 +61,9 @@ macro_rules! either {
 
 /// Returns at once where a branch takes less than the selections that follow: without vectors. The value is the same.
 macro_rules! shortcut {
-    ($when:expr => $value:expr) => {
+    ($when:expr $(=> $value:expr)?) => {
         if !$crate::kernels::VECTORS && $when {
-            return $value;
+            return $($value)?;
         }
     };
 }

@@ -379,14 +379,6 @@ impl Tuning {
         self.end(advice, reason, tuner.outliers(), to_hex(&tuner.knowledge()?))
     }
 
-    /// How much less sure an expectation is where a noise was estimated: the standard deviation of Student's t, whose
-    /// degrees of freedom the repeats leave, over that of a normal distribution.
-    fn widening(&self) -> f32 {
-        let freedom = REPEATS as f32 - 1.0;
-        let estimated = self.target.fidelities.iter().any(|rung| rung.noise.is_none());
-        if estimated { (freedom / (freedom - 2.0)).sqrt() } else { 1.0 }
-    }
-
     fn end(
         &mut self,
         advice: Option<(Vec<f64>, f32, f32)>,

@@ -13,6 +13,14 @@ const REPEATS: usize = 5;
 const LARGEST_NOISE: f64 = 1e38;
 
 impl Tuning {
+    /// How much less sure an expectation is where a noise was estimated: the standard deviation of Student's t, whose
+    /// degrees of freedom the repeats leave, over that of a normal distribution.
+    pub(super) fn widening(&self) -> f32 {
+        let freedom = REPEATS as f32 - 1.0;
+        let estimated = self.target.fidelities.iter().any(|rung| rung.noise.is_none());
+        if estimated { (freedom / (freedom - 2.0)).sqrt() } else { 1.0 }
+    }
+
     /// Refuses a task whose budget would be used up before the noise is known.
     pub(super) fn check_budget(&self) -> Result<(), Error> {
         let unknown =
