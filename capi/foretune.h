@@ -114,25 +114,6 @@ typedef uint32_t foretune_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Whether larger or smaller observations are better.
-enum foretune_goal
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Larger is better.
-  FORETUNE_MAXIMISE = 0,
-  // Smaller is better.
-  FORETUNE_MINIMISE = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_goal foretune_goal;
-#else
-typedef uint32_t foretune_goal;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
 // How the floor is meant, with v what the point in use gives.
 enum foretune_floor
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -153,6 +134,25 @@ enum foretune_floor
 typedef enum foretune_floor foretune_floor;
 #else
 typedef uint32_t foretune_floor;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -207,9 +207,9 @@ enum foretune_preset
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   // The default.
-  FORETUNE_DEFAULT = 0,
+  FORETUNE_PRESET_DEFAULT = 0,
   // For a system in service, with a floor.
-  FORETUNE_LIVE = 1,
+  FORETUNE_PRESET_LIVE = 1,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

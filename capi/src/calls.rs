@@ -41,21 +41,21 @@ pub unsafe extern "C" fn foretune_plain_problem(problem: *mut foretune_problem) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_default_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, foretune_preset::FORETUNE_DEFAULT, &Settings::DEFAULT) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_PRESET_DEFAULT, &Settings::DEFAULT) }
 }
 
 /// Writes the same with 80 candidates, which fits FORETUNE_COMPACT_SIZE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_compact_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, foretune_preset::FORETUNE_DEFAULT, &profile::COMPACT) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_PRESET_DEFAULT, &profile::COMPACT) }
 }
 
 /// Writes the preset for a system in service, with a floor: it asks nearer to what is known to be good.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_live_settings(settings: *mut foretune_settings) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { preset(settings, foretune_preset::FORETUNE_LIVE, &Settings::LIVE) }
+    unsafe { preset(settings, foretune_preset::FORETUNE_PRESET_LIVE, &Settings::LIVE) }
 }
 
 /// # Safety

@@ -176,8 +176,8 @@ unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension
 /// Settings as the core's, and the number of slots.
 pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error> {
     let preset = choose!(from.preset, setting("preset", "a foretune_preset"),
-        foretune_preset::FORETUNE_DEFAULT => Settings::DEFAULT,
-        foretune_preset::FORETUNE_LIVE => Settings::LIVE,
+        foretune_preset::FORETUNE_PRESET_DEFAULT => Settings::DEFAULT,
+        foretune_preset::FORETUNE_PRESET_LIVE => Settings::LIVE,
     );
     let settings = Settings {
         map: Map::Ard,

@@ -148,9 +148,9 @@ impl foretune_problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum foretune_preset {
     /// The default.
-    FORETUNE_DEFAULT = 0,
+    FORETUNE_PRESET_DEFAULT = 0,
     /// For a system in service, with a floor.
-    FORETUNE_LIVE = 1,
+    FORETUNE_PRESET_LIVE = 1,
 }
 
 /// How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains

@@ -6,12 +6,12 @@ use std::io::Write;
 use foretune_core::{Floor, Level};
 
 use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme, fixed_number};
+use foretune_report::stats::mean;
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, Service};
 use host_sim::problems::{Problem, Rrm};
-use host_sim::results::stats::mean;
 use host_sim::results::{Kind, Study, Task, UnitId};
 use host_sim::runner::{Benchmark, Identity, Plan, Variant};
 use host_sim::settings::{Preset, Setup};

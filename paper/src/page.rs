@@ -1,9 +1,10 @@
 //! The page: what was found at a glance, then every figure with its claims, then everything else.
 
+use foretune_report::Point;
 use foretune_report::html::{live_document, prose, table, text};
 use foretune_report::page::{self, charts_of, other_section, problem_section};
 use foretune_report::{Maker, StudyData, View, tables};
-use host_sim::results::{Error, Manifest, Point};
+use host_sim::results::{Error, Manifest};
 use host_sim::words::counted;
 
 use crate::claims::{Claim, of_study};

@@ -4,8 +4,9 @@ use super::select::setting;
 use super::{StudyData, Who};
 use crate::plot::{Axis, Curve, Dash, HeatMap, HeatRow, LineChart, Panel, Sample, ScaleKind, Style, Tick};
 use crate::select::Sweep;
-use host_sim::results::stats::Estimate;
-use host_sim::results::{Metric, Point, Samples, Variant};
+use crate::stats::Estimate;
+use crate::{Metric, Point, Samples};
+use host_sim::results::Variant;
 
 /// The two points of a task that are shown: what the paper measures, and what a user gets.
 pub const POINTS: [(Point, &str); 2] =

@@ -9,7 +9,9 @@ mod load;
 mod own;
 pub mod page;
 pub mod plot;
+mod samples;
 mod select;
+pub mod stats;
 pub mod table;
 pub mod tables;
 
@@ -25,6 +27,7 @@ pub mod fixture;
 
 pub use charts::POINTS;
 pub use load::{StudyData, Trail};
+pub use samples::{Metric, Point, Samples, Term};
 pub use select::{Sweep, View, Who, same, setting};
 
 /// What makes a page.

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host_sim::results::{
-    Error, Kind, Loaded, Manifest, Metric, Point, Samples, Study, Task, TaskSummary, Timing,
-};
+use crate::{Metric, Point, Samples};
+use host_sim::results::{Error, Kind, Loaded, Manifest, Study, Task, TaskSummary, Timing};
 
 /// A study with its summary in memory.
 #[derive(Clone, Debug)]

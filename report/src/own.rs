@@ -5,9 +5,10 @@ use super::charts::{self, measure, sample, styles, y_axis};
 use super::html::{chart, table, text};
 use super::load::Trail;
 use super::tables::{achieved, estimate, facts, settings};
+use crate::Point;
 use crate::plot::{Axis, Curve, LineChart, Panel, Sample, Theme, fixed_number};
-use host_sim::results::stats::Estimate;
-use host_sim::results::{Point, Variant};
+use crate::stats::Estimate;
+use host_sim::results::Variant;
 
 const WIDE: f64 = 1080.0;
 const NARROW: f64 = 360.0;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use host_sim::results::{Error, Point};
+use crate::Point;
+use host_sim::results::Error;
 
 use crate::charts::{self, POINTS};
 use crate::html::{chart, live_document, text};

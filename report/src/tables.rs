@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::html::{table, text};
 use super::{StudyData, select};
 use crate::plot::{decimals_for, fixed_number, short_number};
-use host_sim::results::stats::Estimate;
-use host_sim::results::{Metric, Point, Samples, Variant};
+use crate::stats::Estimate;
+use crate::{Metric, Point, Samples};
+use host_sim::results::Variant;
 use host_sim::words::{counted, spell};
 
 /// What each variant achieved, in one row each.

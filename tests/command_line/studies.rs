@@ -206,7 +206,7 @@ fn one_task_has_one_column_and_one_study_is_singular() {
     let table = succeed(folder.path(), &tiny);
     assert_eq!(table.matches("best tried, task 1").count(), 1, "{table}");
     let said = succeed(folder.path(), &["report", "one"]);
-    assert!(said.contains("1 study, 0 figures"), "{said}");
+    assert!(said.ends_with("1 study\n"), "{said}");
     let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("1 experiment of 1 task ") || page.contains("1 experiment of 1 task<"), "{page}");
     let error = fail(folder.path(), &[&tiny[..], &["--seed", "7", "--resume"]].concat(), 1);

@@ -14,10 +14,8 @@
 mod error;
 mod manifest;
 mod row;
-mod samples;
 mod shard;
 mod snapshot;
-pub mod stats;
 mod study;
 mod summary;
 mod timing;
@@ -27,7 +25,6 @@ mod writer;
 pub use error::Error;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};
 pub use row::{Kind, Row, Terms};
-pub use samples::{Metric, Point, Samples, Term};
 pub use shard::Shard;
 pub use snapshot::{check_writable, write_atomically};
 pub use study::{Loaded, Resumed, Study};

@@ -301,7 +301,7 @@ mod tests {
             (&one, "[1, 3]", "[0, 3]", "m[0]` must be a whole number from 1 to 3, found 0"),
             (&one, "[1, 3]", "[1]", "m` must have 2 items (one per row of x), found 1"),
             (&one, "[0.25, -1]", "[1, 2, 3]", "y` must have 2 items (one per row of x), found 3"),
-            (&one, "-1]", "NaN]", "y[1]` expected value at line 2 column 32"),
+            (&one, "-1]", "NaN]", "y[1]` expected value at line 2 column "),
             (&one, "-1]", "\"a\"]", "y[1]` invalid type: string \"a\", expected f64 at line 2 column 33"),
             (&one, "-1]", "1e39]", "y[1]` must fit a 32-bit float, found 1e39 at line 2 column 34"),
             (&one, "[1, 3]", "[1, 2.5]", "m[1]` must be a whole number, found 2.5 at line 1 column 0"),
@@ -332,7 +332,11 @@ mod tests {
         for (text, from, to, expected) in cases {
             assert!(text.contains(from), "{from}");
             let said = Case::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
-            assert_eq!(said, format!("field `{expected}"));
+            // The column of a syntax error depends on features of the parser that other packages switch on.
+            let (said, expected) = (said.as_str(), format!("field `{expected}"));
+            let known =
+                if expected.ends_with("column ") { said.trim_end_matches(char::is_numeric) } else { said };
+            assert_eq!(known, expected);
         }
         let said = Case::read(&two.replace(&format!("[{PARAMS}, {PARAMS}]"), "[]")).unwrap_err().to_string();
         assert_eq!(said, "field `particles` must have 1 to 256 items, found 0");

@@ -5,7 +5,7 @@ use super::table::Table;
 use super::{Error, Made};
 use crate::claims::{CLAIMS, Claim};
 use crate::verdict::{Finding, Verdict, judge};
-use host_sim::results::{Metric, Samples};
+use foretune_report::{Metric, Samples};
 
 /// With the printed settings, and with those that make the deep map work.
 const GROUPS: [&str; 2] = ["paper", "deep-figures"];

@@ -8,8 +8,9 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use host_sim::results::stats::Estimate;
-use host_sim::results::{Error, Loaded, Manifest, Metric, Study, TaskSummary};
+use foretune_report::Metric;
+use foretune_report::stats::Estimate;
+use host_sim::results::{Error, Loaded, Manifest, Study, TaskSummary};
 
 /// What a study tells of a task, by the names of the columns of `tasks.csv`.
 pub const BEST: &str = "best";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use host_sim::results::stats::Estimate;
+use foretune_report::stats::Estimate;
 
 /// A table for a document.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use super::{PhaseRow, Report};
 use foretune_report::plot::{
     Axis, Curve, Dash, LineChart, Panel, Sample, ScaleKind, Style, Theme, short_number,
 };
-use host_sim::results::stats::Estimate;
+use foretune_report::stats::Estimate;
 
 /// Width of a panel, and of everything around.
 const PANEL: f64 = 350.0;

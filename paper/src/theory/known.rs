@@ -7,8 +7,8 @@ use super::law::Law;
 use super::tuner::{Bench, Room, ask, told};
 use super::watch::{Round, Watch};
 use super::{LOOSENESS, Options};
+use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
-use host_sim::results::stats::Estimate;
 
 /// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

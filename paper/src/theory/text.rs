@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::known::{KnownRow, Rule};
 use super::{Fault, LOOSENESS, PhaseRow, Report};
+use foretune_report::stats::Estimate;
 use foretune_report::table::Table;
-use host_sim::results::stats::Estimate;
 
 const KNOWN: &str = "\
 KNOWN θ: IS THE TRUE REGRET BELOW THE BOUND OF EQ. (64)?

@@ -7,8 +7,8 @@ use super::bound::{greedy_gain, zeta};
 use super::law::Law;
 use super::tuner::{Bench, Room, ask, first_phase, learning, told};
 use super::watch::{Round, Watch};
+use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
-use host_sim::results::stats::Estimate;
 
 /// What all tasks share, and the optimizer does not know.
 const LENGTHSCALE: f64 = 0.1;

@@ -15,8 +15,9 @@ use crate::claims::{Tasks, Test};
 use foretune_report::Sweep;
 use foretune_report::Who;
 use foretune_report::plot::{decimals_for, fixed_number, short_number};
-use host_sim::results::stats::{Estimate, mean};
-use host_sim::results::{Manifest, Metric, Samples, Term};
+use foretune_report::stats::{Estimate, mean};
+use foretune_report::{Metric, Samples, Term};
+use host_sim::results::Manifest;
 
 /// What we make of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,9 +175,9 @@ fn signed(gain: &Estimate) -> String {
 mod tests {
     use super::*;
     use crate::claims::{CLAIMS, of_study};
+    use foretune_report::Point;
     use foretune_report::StudyData;
     use foretune_report::fixture::study;
-    use host_sim::results::Point;
 
     const MFT: Who = Who::any("mft-mes");
     const CONTINUAL: Who = Who::any("continual");

@@ -6,8 +6,8 @@ use super::ratio::Ratio;
 use super::{Court, Finding, Judged, Verdict, all, signed, three};
 use crate::claims::Tasks;
 use foretune_report::Who;
-use host_sim::results::stats::{Estimate, mean};
-use host_sim::results::{Metric, Term};
+use foretune_report::stats::{Estimate, mean};
+use foretune_report::{Metric, Term};
 
 impl Court<'_> {
     pub(super) fn ahead(&self, pairs: &[(Who, Who)], tasks: Tasks) -> Judged {

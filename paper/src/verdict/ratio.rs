@@ -1,6 +1,6 @@
 //! Ratios of means, and statistics of any kind, with how far to trust them.
 
-use host_sim::results::stats::{CONFIDENCE, covariance, mean, student_t};
+use foretune_report::stats::{CONFIDENCE, covariance, mean, student_t};
 
 /// A ratio of two means and its 90 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ pub fn bootstrap(experiments: usize, statistic: impl Fn(&[usize]) -> Option<f64>
 
 #[cfg(test)]
 mod tests {
-    use host_sim::results::stats::Estimate;
+    use foretune_report::stats::Estimate;
 
     use super::*;
 

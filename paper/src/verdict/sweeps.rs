@@ -5,8 +5,8 @@ use super::{Court, Finding, Judged, Verdict, all, signed, three};
 use crate::claims::Tasks;
 use foretune_report::Sweep;
 use foretune_report::Who;
+use foretune_report::stats::mean;
 use foretune_report::{same, setting};
-use host_sim::results::stats::mean;
 
 impl Court<'_> {
     pub(super) fn best_at(&self, sweep: Sweep, value: f64, tasks: Tasks) -> Judged {

@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::stats::Estimate;
-use super::{Manifest, TaskSummary};
+use host_sim::results::{Manifest, TaskSummary};
+
+use crate::stats::Estimate;
 
 /// How a value is compared with the task's optimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,8 +160,8 @@ impl Samples {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::manifest;
     use super::*;
+    use host_sim::results::fixture::manifest;
 
     fn row(variant: usize, experiment: u32, task: u32, best: f64) -> TaskSummary {
         TaskSummary {
