@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("foretune-firmware", &["foretune-core", "foretune-link"]),
     ("host-sim", &["foretune-core"]),
     ("foretune-report", &["host-sim"]),
-    ("foretune", &["foretune-core", "foretune-link", "foretune-report", "host-sim"]),
+    ("foretune", &["foretune-core", "foretune-firmware", "foretune-link", "foretune-report", "host-sim"]),
     ("foretune-paper", &["foretune", "foretune-core", "foretune-report", "host-sim"]),
     (
         "foretune-fuzz",

@@ -332,11 +332,10 @@ mod tests {
         for (text, from, to, expected) in cases {
             assert!(text.contains(from), "{from}");
             let said = Case::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
-            // The column of a syntax error depends on features of the parser that other packages switch on.
-            let (said, expected) = (said.as_str(), format!("field `{expected}"));
-            let known =
-                if expected.ends_with("column ") { said.trim_end_matches(char::is_numeric) } else { said };
-            assert_eq!(known, expected);
+            // The column of an error depends on features of the parser that other packages switch on.
+            let (place, _) = said.rsplit_once(" column ").unwrap_or((&said, ""));
+            let (expected, _) = expected.rsplit_once(" column ").unwrap_or((expected, ""));
+            assert_eq!(place, format!("field `{expected}"));
         }
         let said = Case::read(&two.replace(&format!("[{PARAMS}, {PARAMS}]"), "[]")).unwrap_err().to_string();
         assert_eq!(said, "field `particles` must have 1 to 256 items, found 0");
