@@ -48,7 +48,7 @@ pub fn information(
     worth
 }
 
-/// [`information`] of up to [`SIDE`] candidates, of each at some fidelities; the beliefs of a candidate follow each
+/// [`information`] of up to `SIDE` candidates, of each at some fidelities; the beliefs of a candidate follow each
 /// other, at all fidelities up to the truth's.
 ///
 /// What the optimum leaves of the truth's variance is the same for all fidelities: the correlated form takes it once.

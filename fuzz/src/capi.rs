@@ -388,7 +388,7 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
         (1 + u.below(4), 16 + u.below(20), 1 + u.below(5));
     (settings.steps_per_round, settings.steps_per_task) = (u.below(4), u.below(5));
     for _ in 0..u.below(4) {
-        match u.below(8) {
+        match u.below(12) {
             0 => settings.observations = u.word() % 70_000,
             1 => settings.preset = u.below(3),
             2 => settings.beta = u.float(&[0.0, 0.5]),
@@ -396,7 +396,10 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
             4 => settings.carry_particles = u.below(3),
             5 => settings.candidates = u.word(),
             6 => settings.verify = u.float(&[0.0, 0.15]),
-            _ => settings.steps_per_task = u.word(),
+            7 => settings.memory_after = u.float(&[0.0, 0.4]),
+            8 => settings.confirm = u.float(&[0.0, 30.0]),
+            9 => settings.steps_per_task = u.word(),
+            _ => settings.particles = 1 + u.below(16),
         }
     }
     settings
@@ -411,7 +414,7 @@ mod tests {
     fn any_bytes_are_calls_that_do_something_or_are_refused() {
         let (mut inputs, mut all) = (Inputs::new(Vec::new(), 1), Outcomes::default());
         // An interpreter is some hundred times slower.
-        for _ in 0..if cfg!(miri) { 2 } else { 300 } {
+        for _ in 0..if cfg!(miri) { 2 } else { 500 } {
             any_calls(&inputs.next_input(), &mut all);
         }
         let Outcomes { done, refused, answers, tasks } = all;
