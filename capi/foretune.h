@@ -21,10 +21,10 @@
 /* Bytes that are enough for d dimensions, m fidelities, n observations, v particles, q candidates and up to
  * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
 #define FORETUNE_SIZE(d, m, n, v, q) \
-    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 12 * (size_t)(m) + 8 \
-     + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 126) + 20 * ((size_t)(d) + 2) * (v) \
+    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 12 * (size_t)(m) + 16 \
+     + 4 * (size_t)(n) * (n) + (size_t)(n) * (16 * (size_t)(d) + 121) + 20 * ((size_t)(d) + 2) * (v) \
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
-     + 224 * (size_t)(d) + 64 * (size_t)(v) + 1024)
+     + 224 * (size_t)(d) + 128 * (size_t)(v))
 
 // What the memory must be aligned to: every tuner's, not only the compact one's.
 #define FORETUNE_COMPACT_ALIGN 8

@@ -87,8 +87,9 @@ pub unsafe extern "C" fn foretune_check(
         // SAFETY: the caller's promise.
         let (size, text) = unsafe { (output(size)?, buffer(text.cast(), text_size)?) };
         // SAFETY: the caller's promise.
-        let found = unsafe { read(problem, settings) }
-            .and_then(|(parts, (settings, observations))| memory::needed(&parts, &settings, observations));
+        let found = unsafe { read(problem, settings) }.and_then(|(parts, (settings, observations))| {
+            Ok(memory::needed(&parts, &settings, observations)?.0)
+        });
         size.write(*found.as_ref().unwrap_or(&0));
         if let Some((last, room)) = text.split_last_mut() {
             room.fill(core::mem::MaybeUninit::new(0));

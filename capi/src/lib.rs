@@ -1,7 +1,7 @@
 //! The tuner from C: a static library and the header `foretune.h`, which `cbindgen` makes of this crate.
 //!
-//! The caller owns the memory. [`foretune_start`] lays the tuner out in it: first [`foretune`], then the arrays, by
-//! [`foretune_core::Optimizer::start_in`]. Whatever a caller can do wrong with valid pointers is an error that changes
+//! The caller owns the memory. [`foretune_start`] lays the tuner out in it: first [`foretune`], then the words of
+//! a [`foretune_core::Block`]. Whatever a caller can do wrong with valid pointers is an error that changes
 //! nothing; `docs/guide/c.md` is the guide.
 //!
 //! `types` has what crosses the border, `convert` turns it into the core's types and back, `memory` cuts up the memory,

@@ -1,6 +1,6 @@
 //! The caller's memory: a tuner at its head, the problem's arrays and the optimizer's behind it.
 
-use foretune_core::{Arena, Capacities, Error, Limit, Optimizer, Settings};
+use foretune_core::{Block, Capacities, Limit, Optimizer, Settings};
 
 use crate::convert::{Fault, Parts};
 use crate::error::foretune_error::{self, *};
@@ -22,21 +22,21 @@ const ENTRY: usize = 3 * size_of::<usize>();
 const _: () = assert!(size_of::<foretune_core::Dimension<'_>>() <= ENTRY && size_of::<Limit<'_>>() <= ENTRY);
 const _: () = assert!(size_of::<foretune_core::Fidelity>() <= 12);
 
-/// The macro FORETUNE_SIZE.
+/// The macro FORETUNE_SIZE; more where the core is built with what only the paper compares.
 #[doc(hidden)]
 pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
     FORETUNE_HEAD
         + ENTRY * (d + crate::FORETUNE_MAX_LIMITS)
         + 12 * m
-        + 8
+        + 16
         + 4 * n * n
-        + n * (20 * d + 126)
+        + n * (16 * d + 121)
         + 20 * (d + 2) * v
         + q * (4 * d + 28 * m + 8)
         + 224 * d
-        + 64 * v
-        + 1024
+        + 128 * v
+        + if foretune_core::PAPER { n * (4 * d + 1) + 4 } else { 0 }
 }
 
 /// Marks a memory with a tuner in it.
@@ -67,37 +67,36 @@ impl Cut {
         Some(at)
     }
 
-    fn copy<T: Copy>(&mut self, values: &[T]) -> Result<&'static [T], Error> {
-        let Some(&first) = values.first() else { return Ok(&[]) };
-        let copy = self.slice(values.len(), first)?;
-        copy.copy_from_slice(values);
-        Ok(copy)
-    }
-}
-
-impl Arena<'static> for Cut {
-    const DEEP: bool = false;
-
-    fn slice<T: Copy>(&mut self, length: usize, value: T) -> Result<&'static mut [T], Error> {
-        let (needed, available) = (length.saturating_mul(size_of::<T>()), self.left);
-        let at: *mut T = self.take(length).ok_or(Error::Capacity { what: "bytes", needed, available })?;
-        for i in 0..length {
-            // SAFETY: `take` gives room for `length` values, aligned, within the memory that `start` was given.
-            unsafe { at.add(i).write(value) };
+    /// Room for some values, with copies of these in it.
+    fn copy<T: Copy>(&mut self, values: &[T]) -> Option<&'static [T]> {
+        let at: *mut T = self.take(values.len())?;
+        // SAFETY: `take` gives room for as many, aligned, within the memory that `start` was given and that no value refers
+        // to yet. Then it is written, and it lives as long as the tuner is used, says the caller.
+        unsafe {
+            at.copy_from_nonoverlapping(values.as_ptr(), values.len());
+            Some(core::slice::from_raw_parts(at, values.len()))
         }
-        // SAFETY: just written, handed out to nobody else, and it lives as long as the tuner is used, says the caller.
-        Ok(unsafe { core::slice::from_raw_parts_mut(at, length) })
+    }
+
+    /// Zeros.
+    fn words(&mut self, length: usize) -> Option<&'static mut [u32]> {
+        let at: *mut u32 = self.take(length)?;
+        // SAFETY: as above.
+        unsafe {
+            at.write_bytes(0, length);
+            Some(core::slice::from_raw_parts_mut(at, length))
+        }
     }
 }
 
-/// Bytes that a problem and settings take, if they can be had.
-pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result<usize, Fault> {
-    let arrays = Capacities::checked(&parts.problem(), settings, observations)?.bytes();
+/// Bytes that a problem and settings take with the arrays, if they can be had, and what the arrays are for.
+pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result<(usize, Capacities), Fault> {
+    let capacities = Capacities::checked(&parts.problem(), settings, observations)?;
     let head = size_of::<foretune>()
         + size_of_val(parts.dimensions())
         + size_of_val(parts.limits())
         + size_of_val(parts.fidelities());
-    Ok(head.saturating_add(arrays))
+    Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), capacities))
 }
 
 /// Lays a tuner out in some memory, which is touched only if nothing is wrong.
@@ -118,18 +117,20 @@ pub unsafe fn start(
     if memory.align_offset(FORETUNE_COMPACT_ALIGN) != 0 {
         return Err(FORETUNE_MISALIGNED.into());
     }
-    if needed(parts, &settings, observations)? > size {
+    let (needed, capacities) = needed(parts, &settings, observations)?;
+    if needed > size {
         return Err(FORETUNE_TOO_SMALL.into());
     }
     let mut cut = Cut { next: memory, left: size };
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.
     unsafe { (&raw mut (*tuner).started).write(0) };
-    let dimensions = cut.copy(parts.dimensions())?;
-    let limits = cut.copy(parts.limits())?;
-    let fidelities = cut.copy(parts.fidelities())?;
+    let dimensions = cut.copy(parts.dimensions()).ok_or(FORETUNE_TOO_SMALL)?;
+    let limits = cut.copy(parts.limits()).ok_or(FORETUNE_TOO_SMALL)?;
+    let fidelities = cut.copy(parts.fidelities()).ok_or(FORETUNE_TOO_SMALL)?;
+    let words = cut.words(capacities.words()).ok_or(FORETUNE_TOO_SMALL)?;
     let problem = parts.with(dimensions, fidelities, limits);
-    let optimizer = Optimizer::start_in(&mut cut, problem, settings, observations, seed)?;
+    let optimizer = Block::without_deep_map(words, capacities).start(problem, settings, seed)?;
     // SAFETY: as above.
     unsafe { tuner.write(foretune { started: STARTED, address: tuner as usize, optimizer }) };
     Ok(tuner)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use foretune_core::Settings;
 use foretune_core::internals::features::{Forward, forward};
-use foretune_core::internals::gp::{Memory, Observations, Particle, Posterior};
+use foretune_core::internals::gp::{Observations, Particle, Posterior, Workspace};
 use foretune_core::internals::kernel::{Model, PairSums};
 use foretune_core::internals::linalg::{LANES, Matrix, MatrixMut};
 use foretune_core::internals::math;
@@ -58,10 +58,10 @@ fn process() {
         let data = Observations { points, fidelity: &fidelity, z: &z };
         let mut fallbacks = Default::default();
         let particle = Particle::new(&model, &theta, &[0.1; 4], &mut fallbacks);
-        let mut memory = Box::new(Memory::<T, 64>::new());
+        let mut words = vec![0; Workspace::words(T, 64)];
         let mut gradient = vec![0.0; model.parameters()];
         bench(&format!("{name}, likelihood and gradient, {T} observations"), || {
-            let mut gp = memory.workspace();
+            let mut gp = Workspace::new(&mut words, T, 64);
             for first in (0..T).step_by(LANES) {
                 gp.factor(&particle, &data, first, &mut fallbacks).expect("finite");
             }
@@ -72,7 +72,7 @@ fn process() {
                 gp.gradient(&particle, &data, first, black_box(&mut gradient), &mut sums);
             }
         });
-        let mut gp = memory.workspace();
+        let mut gp = Workspace::new(&mut words, T, 64);
         for first in (0..T).step_by(LANES) {
             gp.factor(&particle, &data, first, &mut fallbacks).expect("finite");
         }

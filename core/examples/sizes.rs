@@ -2,16 +2,17 @@
 //!
 //! `cargo run -p foretune-core --example sizes`
 
+use foretune_core::Capacities;
 use foretune_core::profile::{Compact, Deep};
 
-fn print(name: &str, size: usize, parts: &[(&str, usize)]) {
-    println!("{name}: {size} bytes");
-    for (part, bytes) in parts {
-        println!("  {bytes:>7}  {part}");
+fn print(name: &str, capacities: Capacities) {
+    println!("{name}: {} bytes", 4 * capacities.words());
+    for (part, words) in capacities.parts() {
+        println!("  {:>7}  {part}", 4 * words);
     }
 }
 
 pub(crate) fn main() {
-    print("compact", size_of::<Compact>(), &Compact::sizes());
-    print("deep", size_of::<Deep>(), &Deep::sizes());
+    print("compact", Compact::CAPACITIES);
+    print("deep", Deep::CAPACITIES);
 }

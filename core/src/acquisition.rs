@@ -15,6 +15,8 @@
 
 use core::ops::Range;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 use crate::gp::Posterior;
 use crate::kernel::MAX_FIDELITIES;
 pub(crate) use crate::kernels::SIDE;
@@ -137,7 +139,8 @@ fn correlation(belief: &Posterior, truth: &Posterior, noise: f32) -> f32 {
 }
 
 /// Running sums over particles, for one candidate at one fidelity.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
 pub struct ScoreSums {
     /// `Σᵥ information`.
     pub information: f32,

@@ -89,7 +89,7 @@ impl Workspace<'_> {
 mod tests {
     use super::*;
     use crate::features::Map;
-    use crate::gp::{Fallbacks, Memory, Observations, Posterior};
+    use crate::gp::{Fallbacks, Observations, Posterior};
     use crate::kernel::{Model, Offsets};
 
     const OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };
@@ -100,8 +100,8 @@ mod tests {
         let (chosen, fidelity, count) = ([0.1f32, 0.5, 0.6], [0u8; 3], &mut Fallbacks::default());
         let chosen = Matrix::from_slice(&chosen, 1, 3);
         let data = Observations { points: chosen, fidelity: &fidelity, z: &[] };
-        let mut memory = Memory::<8, 1>::new();
-        let mut gp = memory.workspace();
+        let mut words = [0; Workspace::words(8, 1)];
+        let mut gp = Workspace::new(&mut words, 8, 1);
         let particles =
             || thetas.iter().map(|theta| Particle::new(&MODEL, theta, &[0.1], &mut Fallbacks::default()));
         let x = [x];

@@ -1,11 +1,12 @@
 //! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
 
 use heapless::Vec;
-use nalgebra::SMatrix;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::block::{self, Cut};
 use crate::error::Error;
 use crate::gp::Observations;
-use crate::linalg::{MatrixMut, column_mut, view, zeros};
+use crate::linalg::{MatrixMut, column_mut};
 use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
 use crate::space::MAX_DIMENSIONS;
@@ -129,44 +130,37 @@ pub struct Record {
 /// Observations beyond this many deviations from the mean are refused.
 pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
 
-/// Memory for `N` observations in `D` dimensions.
-pub(crate) struct DataMemory<const D: usize, const N: usize> {
-    points: SMatrix<f32, D, N>,
-    answers: [Answer; N],
-    fidelity: [u8; N],
-    z: [f32; N],
-}
-
-/// What was told of a query, and how that came about.
-#[derive(Clone, Copy)]
-pub(crate) struct Answer {
+/// What was told of a query, and how that came about: in words, where any bits are a value.
+#[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
+struct Answer {
     y: f32,
-    cost: Option<f32>,
-    kind: Kind,
-    failed: bool,
-    outlier: bool,
+    /// Below 0 if it was the fidelity's.
+    cost: f32,
+    /// Number of a [`Kind`].
+    kind: u16,
+    /// Whether there is none, and whether it is an outlier.
+    failed: u8,
+    outlier: u8,
 }
 
 impl Answer {
-    /// All zeros.
-    pub const NONE: Answer =
-        Answer { y: 0.0, cost: None, kind: Kind::Initial, failed: false, outlier: false };
+    fn new(record: &Record, y: f32) -> Answer {
+        let (cost, failed) = (record.cost.unwrap_or(-1.0), u8::from(record.y.is_none()));
+        Answer { y, cost, kind: record.kind as u16, failed, outlier: 0 }
+    }
+
+    fn kind(&self) -> Kind {
+        const KINDS: [Kind; 4] = [Kind::Initial, Kind::Carried, Kind::Search, Kind::Past];
+        KINDS[usize::from(self.kind) % KINDS.len()]
+    }
+
+    fn cost(&self) -> Option<f32> {
+        (self.cost >= 0.0).then_some(self.cost)
+    }
 
     fn is_believed(&self) -> bool {
-        !self.failed && !self.outlier
-    }
-}
-
-impl<const D: usize, const N: usize> DataMemory<D, N> {
-    pub const fn new() -> Self {
-        const { assert!(D > 0 && N > 0) };
-        DataMemory { points: zeros(), answers: [Answer::NONE; N], fidelity: [0; N], z: [0.0; N] }
-    }
-
-    /// No observations, in as many of the dimensions.
-    pub fn view(&mut self, dimensions: usize) -> Data<'_> {
-        let Self { points, answers, fidelity, z } = self;
-        Data::new(dimensions, view(points), answers, fidelity, z)
+        self.failed == 0 && self.outlier == 0
     }
 }
 
@@ -188,15 +182,15 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// No observations yet, in as many slots as each slice is long.
-    pub fn new(
-        dimensions: usize,
-        points: MatrixMut<'a>,
-        answers: &'a mut [Answer],
-        fidelity: &'a mut [u8],
-        z: &'a mut [f32],
-    ) -> Self {
-        Data { dimensions, points, answers, fidelity, z, stored: 0, len: 0 }
+    /// Words that `n` slots in `d` dimensions take.
+    pub const fn words(d: usize, n: usize) -> usize {
+        block::sum(&[n * (d + 1), block::words::<Answer>(n), block::words::<u8>(n)])
+    }
+
+    /// No observations yet, in the next so many words of a block.
+    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize) -> Self {
+        let (points, answers, z) = (cut.matrix(d, n), cut.slice(n), cut.slice(n));
+        Data { dimensions: d, points, answers, fidelity: cut.slice(n), z, stored: 0, len: 0 }
     }
 
     /// Forgets all observations.
@@ -228,8 +222,7 @@ impl<'a> Data<'a> {
         let (slot, capacity) = (self.stored, self.capacity());
         let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
         let answer = self.answers.get_mut(slot).ok_or(full)?;
-        *answer =
-            Answer { y, cost: record.cost, kind: record.kind, failed: record.y.is_none(), outlier: false };
+        *answer = Answer::new(record, y);
         self.stored += 1;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
@@ -238,9 +231,9 @@ impl<'a> Data<'a> {
 
     /// Observation `i`, whether it counts already or is hidden.
     pub fn record(&self, i: usize) -> Record {
-        let Answer { y, cost, kind, failed, .. } = self.answers[i];
-        let unit = self.slot(i).iter().copied().collect();
-        Record { unit, fidelity: usize::from(self.fidelity[i]), kind, y: (!failed).then_some(y), cost }
+        let (answer, unit) = (self.answers[i], self.slot(i).iter().copied().collect());
+        let y = (answer.failed == 0).then_some(answer.y);
+        Record { unit, fidelity: usize::from(self.fidelity[i]), kind: answer.kind(), y, cost: answer.cost() }
     }
 
     fn slot(&self, i: usize) -> &[f32] {
@@ -277,15 +270,15 @@ impl<'a> Data<'a> {
         };
         let believed = |i: &usize| self.is_believed(*i);
         let others = || (from..last).filter(believed).map(|i| self.answers[i].y);
-        let (y, first) = (self.answers[last].y, self.twins(last).find(|&i| self.answers[i].outlier));
+        let (y, first) = (self.answers[last].y, self.twins(last).find(|&i| self.is_outlier(i)));
         if let Some(first) = first.filter(|&i| outlier::confirms(y, self.answers[i].y, others())) {
-            self.answers[first].outlier = false;
+            self.answers[first].outlier = 0;
             return true;
         }
         let values = (from..self.len).filter(believed).map(|i| (i, self.answers[i].y));
         let found = outlier::find(values, factor, noise);
         if let Some(i) = found {
-            self.answers[i].outlier = true;
+            self.answers[i].outlier = 1;
         }
         found.is_some()
     }
@@ -337,22 +330,22 @@ impl<'a> Data<'a> {
 
     /// How observation `i` came about.
     pub fn kind(&self, i: usize) -> Kind {
-        self.answers[i].kind
+        self.answers[i].kind()
     }
 
     /// What measurement `i` cost, if not its fidelity's cost.
     pub fn cost(&self, i: usize) -> Option<f32> {
-        self.answers[i].cost
+        self.answers[i].cost()
     }
 
     /// Whether measurement `i` failed.
     pub fn failed(&self, i: usize) -> bool {
-        self.answers[i].failed
+        self.answers[i].failed > 0
     }
 
     /// Whether answer `i` is an outlier that no second one confirmed.
     pub fn is_outlier(&self, i: usize) -> bool {
-        self.answers[i].outlier
+        self.answers[i].outlier > 0
     }
 
     /// Whether measurement `i` did not fail and its answer is no outlier.
@@ -402,8 +395,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
-        let mut memory = DataMemory::<1, 2>::new();
-        let mut data = memory.view(1);
+        let mut words = [0; Data::words(1, 2)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2);
         assert_eq!(data.push(&record(0.5, 0, Some(f32::NAN))), Err(Error::NotFinite));
         assert_eq!(data.push(&record(0.5, 0, Some(f32::INFINITY))), Err(Error::NotFinite));
         assert_eq!(data.len(), 0);
@@ -418,8 +411,8 @@ mod tests {
 
     #[test]
     fn a_failure_counts_as_the_worst_that_was_told() {
-        let mut memory = DataMemory::<1, 4>::new();
-        let mut data = memory.view(1);
+        let mut words = [0; Data::words(1, 4)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4);
         data.push(&record(0.1, 0, None)).unwrap();
         data.rescale(Scale::IDENTITY, 1.0);
         assert_eq!(data.z(), [-1.0]);

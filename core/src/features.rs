@@ -64,6 +64,8 @@ fn layer(index: usize, d: usize, width: usize) -> Layer {
 /// it, which is kilobytes of flash.
 #[derive(Clone, Copy)]
 pub(crate) struct Maps {
+    /// Whether there is no code for a deep map.
+    pub ard_only: bool,
     /// As [`forward`].
     pub forward: fn(Map, usize, f32, &[f32], Forward<'_>),
     /// As [`backward`].
@@ -72,14 +74,13 @@ pub(crate) struct Maps {
 
 impl Maps {
     /// For every map.
-    pub const ALL: Maps = Maps { forward, backward };
+    pub const ALL: Maps = Maps { ard_only: false, forward, backward };
     /// For [`Map::Ard`] alone.
     pub const ARD: Maps = Maps {
+        ard_only: true,
         forward: |_, d, offset, theta, block| forward_ard(d, offset, theta, block),
         backward: |_, d, _, gradient, block| backward_ard(d, gradient, block),
     };
-    /// Fewest parameters of a model with a deep map: one unit in one dimension, and `γ`.
-    pub const LEAST_DEEP: usize = Map::Deep { width: 1 }.parameters(1) + 1;
 }
 
 /// What the forward pass reads and writes for one block of points: matrices with a column for each point.

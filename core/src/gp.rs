@@ -14,12 +14,13 @@
 //! row `i` of `K` (without noise; after the gradient, what replaced it) beyond it. All work comes in blocks of 8 observations or candidates; none costs more than
 //! `8 (F(D + 2F) · 3 + t F · 2 + t² M/2)` multiply-adds.
 
-use nalgebra::{SMatrix, SVector};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::block::{self, Cut};
 use crate::error::Error;
 use crate::features::{Backward, Forward, LAYERS, Maps};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
-use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, Sums, column, column_mut, panel, view, zeros};
+use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, Sums, column, column_mut};
 use crate::math;
 
 /// Least `σ²/s`: below it, `f32` can no longer tell a badly conditioned matrix from a good one.
@@ -38,7 +39,8 @@ const PIVOT_FLOOR: f32 = 0.25 * NOISE_FLOOR;
 pub const VARIANCE_FLOOR: f32 = 1e-6;
 
 /// What the model believes of `f⁽ᵐ⁾(x)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
 pub struct Posterior {
     /// Mean.
     pub mean: f32,
@@ -71,57 +73,7 @@ pub struct Fallbacks {
     pub particles: u32,
 }
 
-/// Memory of one Gaussian process with up to `N` observations and `F` features.
-pub struct Memory<const N: usize, const F: usize> {
-    matrix: SMatrix<f32, N, N>,
-    features: SMatrix<f32, F, N>,
-    hidden: [SMatrix<f32, F, N>; LAYERS - 1],
-    whitened: SVector<f32, N>,
-    alpha: SVector<f32, N>,
-    panels: [SMatrix<f32, LANES, N>; 3],
-    block: [SMatrix<f32, F, LANES>; LAYERS],
-    own: SMatrix<f32, LANES, F>,
-    delta: [SMatrix<f32, LANES, F>; 2],
-}
-
-impl<const N: usize, const F: usize> Memory<N, F> {
-    /// All zeros.
-    #[allow(
-        clippy::new_without_default,
-        reason = "a default would be made on the stack, which it may not fit"
-    )]
-    pub const fn new() -> Self {
-        const { assert!(N > 0 && F > 0) };
-        Memory {
-            matrix: zeros(),
-            features: zeros(),
-            hidden: [zeros(), zeros()],
-            whitened: zeros(),
-            alpha: zeros(),
-            panels: [zeros(), zeros(), zeros()],
-            block: [zeros(), zeros(), zeros()],
-            own: zeros(),
-            delta: [zeros(), zeros()],
-        }
-    }
-
-    /// The memory as views, ready to work.
-    pub fn workspace(&mut self) -> Workspace<'_> {
-        Workspace {
-            matrix: view(&mut self.matrix),
-            features: view(&mut self.features),
-            hidden: self.hidden.each_mut().map(view),
-            whitened: self.whitened.as_mut_slice(),
-            alpha: self.alpha.as_mut_slice(),
-            panels: self.panels.each_mut().map(panel),
-            block: self.block.each_mut().map(|block| block.as_mut_slice()),
-            own: panel(&mut self.own),
-            delta: self.delta.each_mut().map(panel),
-        }
-    }
-}
-
-/// The views of a [`Memory`]. Shapes are run-time numbers here, so the code below exists once.
+/// Arrays of one Gaussian process. Shapes are run-time numbers here, so the code below exists once.
 pub struct Workspace<'a> {
     pub(crate) matrix: MatrixMut<'a>,
     pub(crate) features: MatrixMut<'a>,
@@ -133,6 +85,35 @@ pub struct Workspace<'a> {
     pub(crate) block: [&'a mut [f32]; LAYERS],
     pub(crate) own: &'a mut [Lane],
     pub(crate) delta: [&'a mut [Lane]; 2],
+}
+
+impl<'a> Workspace<'a> {
+    /// Words that up to `n` observations with `f` features take.
+    pub const fn words(n: usize, f: usize) -> usize {
+        let of_observations = n.saturating_mul(n + LAYERS * f + 3 * LANES + 2);
+        block::sum(&[of_observations, (LAYERS + 3).saturating_mul(LANES * f)])
+    }
+
+    /// In a block of so many words.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn new(words: &'a mut [u32], n: usize, f: usize) -> Self {
+        Self::cut(&mut Cut::new(words), n, f)
+    }
+
+    /// In the next so many words of a block.
+    pub(crate) fn cut(cut: &mut Cut<'a>, n: usize, f: usize) -> Self {
+        Workspace {
+            matrix: cut.matrix(n, n),
+            features: cut.matrix(f, n),
+            hidden: [cut.matrix(f, n), cut.matrix(f, n)],
+            whitened: cut.slice(n),
+            alpha: cut.slice(n),
+            panels: [cut.slice(n), cut.slice(n), cut.slice(n)],
+            block: [cut.slice(LANES * f), cut.slice(LANES * f), cut.slice(LANES * f)],
+            own: cut.slice(f),
+            delta: [cut.slice(f), cut.slice(f)],
+        }
+    }
 }
 
 /// One particle with what it implies: everything that the functions below need to know about `θ`.

@@ -81,6 +81,7 @@ mod error;
 mod kernels;
 mod math;
 mod linalg;
+mod block;
 mod live;
 mod space;
 mod random;
@@ -111,13 +112,17 @@ pub use live::{Floor, Level, Limit, Predicate};
 pub use math::LARGEST_VALUE;
 pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
-    Activity, AnyMemory, Arena, Ask, Capacities, LiveStatus, Memory, Optimizer, Progress, Query,
-    Recommendation, Refused, Status, Stop,
+    Activity, Ask, Block, Capacities, LiveStatus, Memory, Optimizer, Progress, Query, Recommendation,
+    Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, Problem};
 pub use svgd::{Bandwidth, Step};
+
+/// Whether the methods that only the paper compares are built in: they need more memory.
+#[doc(hidden)]
+pub const PAPER: bool = cfg!(feature = "paper");
 
 /// The parts, for tests and tools that check them one by one. No promise holds for what is in here.
 #[cfg(feature = "internals")]

@@ -4,6 +4,8 @@
 //! `Σ ln Φ`, and `P(f* ≤ z) ≈ exp(−exp(−(z − a)/b))` is fitted to them: `b` from the outer two, `a` from the median.
 //! Cost: for each quartile some 7, at most [`PASSES`], passes over the candidates.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 use crate::kernels::{BLOCK, shortcut};
 use crate::math;
 
@@ -43,7 +45,8 @@ impl Gumbel {
 }
 
 /// What is believed of the truth at a candidate: mean and one over the standard deviation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
 pub struct Candidate {
     /// Mean.
     pub mean: f32,

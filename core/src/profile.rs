@@ -41,10 +41,10 @@ mod tests {
 
     /// The formula of `docs/guide/settings.md`.
     fn formula([d, m, n, v, f, p, a, q]: [usize; 8]) -> usize {
-        let observations = 4 * n * n + n * (8 * d + 12 * f + 126);
+        let observations = 4 * n * n + n * (8 * d + 12 * f + 122);
         let parameters = 4 * p * (2 * v + a);
         let candidates = q * (4 * d + 28 * m + 8);
-        observations + parameters + candidates + 192 * f + 64 * v + 32 * d + 1024
+        observations + parameters + candidates + 192 * f + 128 * v + 32 * d
     }
 
     #[test]

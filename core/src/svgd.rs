@@ -75,8 +75,8 @@ const LARGEST_DRIFT: f32 = 1e18;
 /// A Langevin step's drift is at most so many times its noise: where the likelihood is steep, it would overshoot.
 const LARGEST_PULL: f32 = 5.0;
 
-/// A square table over particles.
-pub type Pairs = [[f32; MAX_PARTICLES]; MAX_PARTICLES];
+/// A square table over particles: a row for each.
+pub type Pairs = [[f32; MAX_PARTICLES]];
 
 /// `‖θᵤ − θᵥ‖²` beyond which `k̃` is exactly zero, so that it need not be known better.
 pub fn far(kind: Bandwidth) -> f32 {

@@ -6,7 +6,7 @@ mod counting;
 
 use counting::{CAPACITY, OBSERVATIONS};
 use foretune_core::Dimension;
-use foretune_core::internals::gp;
+use foretune_core::internals::gp::Workspace;
 use foretune_core::internals::kernel::Model;
 use foretune_core::profile::COMPACT;
 use static_cell::ConstStaticCell;
@@ -23,7 +23,8 @@ type Memory = foretune_core::memory!(
     dimensions: 4, fidelities: 4, observations: CAPACITY, particles: 10, map: Ard, candidates: CAPACITY
 );
 static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
-static GP: ConstStaticCell<gp::Memory<CAPACITY, F>> = ConstStaticCell::new(gp::Memory::new());
+const WORDS: usize = Workspace::words(CAPACITY, F);
+static GP: ConstStaticCell<[u32; WORDS]> = ConstStaticCell::new([0; WORDS]);
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
@@ -33,6 +34,7 @@ fn main() -> ! {
         counting::count_tuning(memory.start(problem, counting::settings(t, COMPACT), 1), t);
     }
     let scratch = [&mut [0.0; 8 * F][..], &mut [0.0; 8 * F], &mut [0.0; 8 * F]];
-    counting::count_model(GP.take(), &MODEL, &[0.1; P], scratch);
+    let gp = Workspace::new(GP.take(), CAPACITY, F);
+    counting::count_model(gp, &MODEL, &[0.1; P], scratch);
     counting::end()
 }

@@ -5,7 +5,7 @@
 mod counting;
 
 use counting::CAPACITY;
-use foretune_core::internals::gp;
+use foretune_core::internals::gp::Workspace;
 use foretune_core::internals::kernel::Model;
 use foretune_core::profile::DEEP;
 use static_cell::ConstStaticCell;
@@ -14,7 +14,8 @@ const MODEL: Model = DEEP.model(6);
 const F: usize = MODEL.features();
 const P: usize = MODEL.parameters();
 
-static GP: ConstStaticCell<gp::Memory<CAPACITY, F>> = ConstStaticCell::new(gp::Memory::new());
+const WORDS: usize = Workspace::words(CAPACITY, F);
+static GP: ConstStaticCell<[u32; WORDS]> = ConstStaticCell::new([0; WORDS]);
 static THETA: ConstStaticCell<[f32; P]> = ConstStaticCell::new([0.0; P]);
 static SCRATCH: ConstStaticCell<[[f32; 8 * F]; 3]> = ConstStaticCell::new([[0.0; 8 * F]; 3]);
 
@@ -26,6 +27,7 @@ fn main() -> ! {
         *weight = (i * 37 % 101) as f32 / 300.0 - 0.16;
     }
     let scratch = SCRATCH.take().each_mut().map(|rows| &mut rows[..]);
-    counting::count_model(GP.take(), &MODEL, theta, scratch);
+    let gp = Workspace::new(GP.take(), CAPACITY, F);
+    counting::count_model(gp, &MODEL, theta, scratch);
     counting::end()
 }

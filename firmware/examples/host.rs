@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     stream.set_nonblocking(true)?;
     let mut memory = Box::new(Compact::new());
     let mut app = App::new(parts(stream)?, COMPACT)?;
-    app.run(&mut *memory, |system: &mut Machine| !system.is_alone());
+    app.run(memory.lend(), |system: &mut Machine| !system.is_alone());
     Ok(())
 }
 

@@ -75,7 +75,7 @@ pub const COMPACT: Profile = Profile {
     name: "compact",
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
-    room: Room { dimensions: Compact::DIMENSIONS, fidelities: Compact::FIDELITIES },
+    room: Room::of(&Compact::CAPACITIES),
     settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
     live: Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE },
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
@@ -93,7 +93,7 @@ pub const DEEP: Profile = Profile {
     name: "deep",
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
-    room: Room { dimensions: Deep::DIMENSIONS, fidelities: Deep::FIDELITIES },
+    room: Room::of(&Deep::CAPACITIES),
     settings: DEEP_SETTINGS,
     live: Settings {
         beta: Settings::LIVE.beta,

@@ -4,7 +4,7 @@ extern crate std;
 
 use std::vec::Vec;
 
-use foretune_core::{AnyMemory, Error, Problem, Progress};
+use foretune_core::{Block, Error, Problem, Progress};
 use foretune_link::{Begin, Query, Recommendation, Ticket};
 
 use crate::drive::{proposal, recommendation, take_over};
@@ -45,7 +45,7 @@ pub enum Answer {
 /// # Errors
 /// What the core has against it.
 pub fn run(
-    memory: &mut dyn AnyMemory,
+    memory: Block<'_>,
     profile: &Profile,
     problem: Problem<'_>,
     begin: &Begin,

@@ -1,6 +1,6 @@
 //! What a device has room for, and whether a problem can be tuned in it.
 
-use foretune_core::{Error, Limit, Problem};
+use foretune_core::{Capacities, Error, Limit, Problem};
 use foretune_link::{Misfit, Part};
 
 /// What a device has room for.
@@ -10,6 +10,13 @@ pub struct Room {
     pub dimensions: usize,
     /// Most fidelities.
     pub fidelities: usize,
+}
+
+impl Room {
+    /// That of a memory.
+    pub const fn of(capacities: &Capacities) -> Room {
+        Room { dimensions: capacities.dimensions, fidelities: capacities.fidelities }
+    }
 }
 
 /// Whether a device with so much room can tune a problem.

@@ -2,7 +2,7 @@
 
 use foretune_core::internals::batch::gain;
 use foretune_core::internals::features::Map;
-use foretune_core::internals::gp::{Fallbacks, Memory, Observations, Particle, Posterior, Workspace};
+use foretune_core::internals::gp::{Fallbacks, Observations, Particle, Posterior, Workspace};
 use foretune_core::internals::kernel::{Model, Offsets};
 use foretune_core::internals::linalg::{LANES, Matrix};
 use serde_json::Value;
@@ -56,8 +56,8 @@ fn best_of(gains: &[f32], points: &[f32], chosen: &[f32]) -> (usize, f32) {
 
 /// What each point would add to the chosen ones.
 fn gains(particles: &[Particle<'_>], points: &[f32], chosen: &[f32]) -> Vec<f32> {
-    let mut memory = Box::new(Memory::<16, D>::new());
-    let mut workspace = memory.workspace();
+    let mut words = vec![0; Workspace::words(16, D)];
+    let mut workspace = Workspace::new(&mut words, 16, D);
     let log_sums = particles.iter().fold(vec![0.0; points.len() / D], |sums, particle| {
         let variances = variances(&mut workspace, particle, points, chosen);
         sums.iter().zip(variances).map(|(sum, variance)| sum + (variance + particle.noise[0]).ln()).collect()

@@ -1,7 +1,7 @@
 //! One Gaussian process of the golden data, and what the core makes of it.
 
 use foretune_core::internals::features::{LAYERS, Map};
-use foretune_core::internals::gp::{Fallbacks, Memory, Observations, Particle, Posterior};
+use foretune_core::internals::gp::{Fallbacks, Observations, Particle, Posterior, Workspace};
 use foretune_core::internals::kernel::{MAX_FIDELITIES, Model, Offsets, PairSums};
 use foretune_core::internals::linalg::{LANES, Matrix};
 use serde_json::Value;
@@ -80,8 +80,8 @@ impl Case {
 
     /// Runs the core with room for 128 observations and `F` features; the noise is not floored.
     pub fn run<const F: usize>(&self) -> Outcome {
-        let mut memory = Box::new(Memory::<128, F>::new());
-        let mut workspace = memory.workspace();
+        let mut words = vec![0; Workspace::words(128, F)];
+        let mut workspace = Workspace::new(&mut words, 128, F);
         let hyper = self.model.hyper(&self.theta);
         let mut particle = Particle::new(&self.model, &self.theta, &[], &mut Default::default());
         (particle.hyper, particle.noise) = (hyper, self.noise);

@@ -5,7 +5,6 @@ use crate::features::Map;
 use crate::kernel::Offsets;
 use crate::random::{Purpose, Random};
 extern crate std;
-use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;
 
@@ -15,8 +14,10 @@ const MAPS: [Map; 2] = [Map::Ard, Map::Deep { width: 5 }];
 const OFFSETS: Offsets = Offsets { length: -0.7, signal: 0.2, gamma: -1.5 };
 const NOISE: [f32; FIDELITIES] = [0.2, 0.1, 0.05];
 
-/// One more than the features of either map, so that strides matter.
-type Small = Memory<40, 6>;
+/// With one more than the features of either map, so that strides matter.
+fn workspace() -> Workspace<'static> {
+    Workspace::new(vec![0; Workspace::words(40, 6)].leak(), 40, 6)
+}
 
 fn model(map: Map) -> Model {
     Model { map, dimensions: D, offsets: OFFSETS }
@@ -102,8 +103,7 @@ fn beliefs(
 
 /// The posterior of a model fitted from nothing.
 fn fitted(particle: &Particle<'_>, data: &Observations<'_>, points: &[[f32; D]]) -> Vec<Posterior> {
-    let mut memory = Box::new(Small::new());
-    let mut workspace = memory.workspace();
+    let mut workspace = workspace();
     build(&mut workspace, particle, data);
     beliefs(&mut workspace, particle, data, points)
 }
@@ -117,15 +117,13 @@ fn grown_observation_by_observation_it_has_the_bits_of_one_built_at_once() {
         let model = model(map);
         let theta = parameters(&model);
         let particle = particle(&model, &theta);
-        let mut memory = Box::new(Small::new());
-        let mut growing = memory.workspace();
+        let mut growing = workspace();
         for t in 1..=27 {
             let data = data.first(t);
             let last = (t - 1) / LANES * LANES;
             growing.factor(&particle, &data, last, &mut Fallbacks::default()).expect("finite");
             let likelihood = growing.condition(&data);
-            let mut memory = Box::new(Small::new());
-            let mut built = memory.workspace();
+            let mut built = workspace();
             assert_eq!(likelihood.to_bits(), build(&mut built, &particle, &data).to_bits());
             let grown = beliefs(&mut growing, &particle, &data, &POINTS);
             assert_eq!(grown, beliefs(&mut built, &particle, &data, &POINTS), "{map:?}, {t} observations");
@@ -140,8 +138,7 @@ fn analytic_gradient_agrees_with_central_differences() {
     for map in MAPS {
         let model = model(map);
         let theta = parameters(&model);
-        let mut memory = Box::new(Small::new());
-        let mut workspace = memory.workspace();
+        let mut workspace = workspace();
         build(&mut workspace, &particle(&model, &theta), &data.all());
         let gradient = gradient(&mut workspace, &particle(&model, &theta), &data.all());
         let largest = gradient.iter().fold(0.0f32, |largest, entry| largest.max(entry.abs()));
@@ -223,8 +220,7 @@ fn repeating_one_observation_at_the_noise_floor_keeps_the_variance_positive() {
         let mut fallbacks = Fallbacks::default();
         let particle = Particle::new(&model, &theta, &[0.0; FIDELITIES], &mut fallbacks);
         let (x, mut data) = ([0.3, 0.6, 0.9], Data::default());
-        let mut memory = Box::new(Small::new());
-        let mut workspace = memory.workspace();
+        let mut workspace = workspace();
         for t in 1..=40 {
             data.push(&x, 1, 0.7);
             let last = (t - 1) / LANES * LANES;
@@ -286,8 +282,7 @@ fn huge_parameters_give_no_nan() {
 }
 
 fn check_finite(particle: &Particle<'_>, data: &Observations<'_>) {
-    let mut memory = Box::new(Small::new());
-    let mut workspace = memory.workspace();
+    let mut workspace = workspace();
     assert!(build(&mut workspace, particle, data).is_finite());
     assert!(gradient(&mut workspace, particle, data).iter().all(|entry| entry.is_finite()));
     for belief in beliefs(&mut workspace, particle, data, &POINTS) {
@@ -303,9 +298,8 @@ fn a_kernel_that_is_not_a_number_is_an_error() {
         let model = model(map);
         let mut theta = parameters(&model);
         theta[0] = f32::NAN;
-        let mut memory = Box::new(Small::new());
         let particle = particle(&model, &theta);
-        let result = memory.workspace().factor(&particle, &data.all(), 0, &mut Fallbacks::default());
+        let result = workspace().factor(&particle, &data.all(), 0, &mut Fallbacks::default());
         assert_eq!(result, Err(Error::NotPositiveDefinite { row: 0 }));
     }
 }
@@ -320,8 +314,7 @@ fn pivots_that_vanish_are_raised_to_the_floor_and_counted() {
         particle.noise = [0.0; MAX_FIDELITIES];
         let (x, mut data, mut fallbacks) = ([0.3, 0.6, 0.9], Data::default(), Fallbacks::default());
         (0..LANES).for_each(|_| data.push(&x, 1, 0.7));
-        let mut memory = Box::new(Small::new());
-        let mut workspace = memory.workspace();
+        let mut workspace = workspace();
         workspace.factor(&particle, &data.all(), 0, &mut fallbacks).expect("finite");
         assert_eq!(fallbacks.pivots as usize, LANES - 1, "{map:?}: all but the first");
         assert!(workspace.condition(&data.all()).is_finite(), "{map:?}");

@@ -19,8 +19,6 @@
 //! Cost in multiply-adds: `solve_lower`, `solve_upper` `4 t²` (8 columns), `factor_block` `4 t²` for 8 rows, so a
 //! whole factor costs `t³/4`.
 
-use nalgebra::{ArrayStorage, Const, Dyn, SMatrix};
-
 mod pairs;
 mod products;
 mod tiles;
@@ -54,28 +52,6 @@ pub fn column<'m>(matrix: &'m Matrix<'_>, index: usize) -> &'m [f32] {
 #[inline(always)]
 pub fn column_mut<'m>(matrix: &'m mut MatrixMut<'_>, index: usize) -> &'m mut [f32] {
     matrix.column_mut(index).data.into_slice_mut()
-}
-
-/// All zeros, in a constant.
-pub(crate) const fn zeros<const ROWS: usize, const COLUMNS: usize>() -> SMatrix<f32, ROWS, COLUMNS> {
-    SMatrix::from_array_storage(ArrayStorage([[0.0; ROWS]; COLUMNS]))
-}
-
-/// A matrix of any shape as a view.
-pub(crate) fn view<const ROWS: usize, const COLUMNS: usize>(
-    matrix: &mut SMatrix<f32, ROWS, COLUMNS>,
-) -> MatrixMut<'_> {
-    MatrixMut::from_slice(matrix.as_mut_slice(), ROWS, COLUMNS)
-}
-
-/// The first rows and columns of a matrix whose columns are `stride` apart.
-pub(crate) fn part(numbers: &mut [f32], stride: usize, rows: usize, columns: usize) -> MatrixMut<'_> {
-    MatrixMut::from_slice_with_strides_generic(numbers, Dyn(rows), Dyn(columns), Const::<1>, Dyn(stride))
-}
-
-/// A matrix of 8 rows as a panel.
-pub(crate) fn panel<const COLUMNS: usize>(matrix: &mut SMatrix<f32, LANES, COLUMNS>) -> &mut [Lane] {
-    matrix.as_mut_slice().as_chunks_mut().0
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use core::ops::Range;
 
 use heapless::Vec;
-use nalgebra::SMatrix;
 
 use super::state::State;
 use crate::acquisition::ScoreSums;
+use crate::block::{self, Cut};
 use crate::data::{Kind, Point};
 use crate::gp::Posterior;
-use crate::linalg::{Matrix, MatrixMut, column, column_mut, part, zeros};
+use crate::linalg::{Matrix, MatrixMut, column, column_mut};
 use crate::max_value;
 use crate::random::{Purpose, Random};
 use crate::search::{self, Lattice};
@@ -19,38 +19,6 @@ use crate::space::Problem;
 pub(super) const TOP: usize = 4;
 /// How far from what is known to be good candidates lie, where there is a floor.
 const DISTANCES: [f32; 4] = [0.3, 0.1, 0.03, 0.01];
-
-/// Memory for `Q` candidates in `D` dimensions, with beliefs at `M` fidelities.
-pub(super) struct CandidatesMemory<const D: usize, const M: usize, const Q: usize> {
-    points: SMatrix<f32, D, Q>,
-    beliefs: [[Posterior; M]; Q],
-    sums: [[ScoreSums; M]; Q],
-    truth: [max_value::Candidate; Q],
-}
-
-impl<const D: usize, const M: usize, const Q: usize> CandidatesMemory<D, M, Q> {
-    pub const fn new() -> Self {
-        const NOTHING: Posterior = Posterior { mean: 0.0, variance: 0.0, covariance: 0.0 };
-        CandidatesMemory {
-            points: zeros(),
-            beliefs: [[NOTHING; M]; Q],
-            sums: [[ScoreSums::ZERO; M]; Q],
-            truth: [max_value::Candidate { mean: 0.0, precision: 0.0 }; Q],
-        }
-    }
-
-    pub fn view(&mut self, dimensions: usize, fidelities: usize) -> Candidates<'_> {
-        Candidates {
-            points: part(self.points.as_mut_slice(), D, dimensions, Q),
-            beliefs: self.beliefs.as_flattened_mut(),
-            sums: self.sums.as_flattened_mut(),
-            truth: &mut self.truth,
-            fidelities,
-            len: 0,
-            best: Vec::new(),
-        }
-    }
-}
 
 /// Points under consideration, and what is thought of them.
 pub(super) struct Candidates<'a> {
@@ -86,7 +54,24 @@ impl Choice {
     }
 }
 
-impl Candidates<'_> {
+impl<'a> Candidates<'a> {
+    /// Words that `q` candidates in `d` dimensions with `m` fidelities take.
+    pub const fn words(d: usize, m: usize, q: usize) -> usize {
+        let each = block::sum(&[
+            d,
+            block::words::<max_value::Candidate>(1),
+            m * block::words::<Posterior>(1),
+            m * block::words::<ScoreSums>(1),
+        ]);
+        q.saturating_mul(each)
+    }
+
+    /// None yet, in the next so many words of a block.
+    pub fn cut(cut: &mut Cut<'a>, d: usize, m: usize, q: usize) -> Self {
+        let (points, beliefs, sums) = (cut.matrix(d, q), cut.slice(q * m), cut.slice(q * m));
+        Candidates { points, beliefs, sums, truth: cut.slice(q), fidelities: m, len: 0, best: Vec::new() }
+    }
+
     /// Candidates `first..end`.
     #[cfg(feature = "paper")]
     pub fn points(&self, first: usize, end: usize) -> Matrix<'_> {
@@ -280,8 +265,8 @@ mod tests {
 
     #[test]
     fn keeps_the_best_few_each_once_and_the_first_of_equals() {
-        let mut memory = CandidatesMemory::<1, 1, 1>::new();
-        let mut candidates = memory.view(1, 1);
+        let mut words = [0; Candidates::words(1, 1, 1)];
+        let mut candidates = Candidates::cut(&mut Cut::new(&mut words), 1, 1, 1);
         let scores =
             [(0.1, 2.0), (0.2, 5.0), (0.3, 2.0), (0.2, 9.0), (0.4, f32::NAN), (0.5, 1.0), (0.6, 3.0)];
         for (x, score) in scores {

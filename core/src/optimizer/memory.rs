@@ -1,243 +1,28 @@
-//! All arrays of an optimizer, in one value that can be a `static`, and the views that everything else works on.
+//! All arrays of an optimizer, in one block of words, and the views that everything else works on.
 
 use heapless::Vec;
-use nalgebra::SMatrix;
 
 use super::Optimizer;
-use super::candidates::{Candidates, CandidatesMemory};
-use crate::data::{Data, DataMemory};
+use super::candidates::Candidates;
+use super::live::Start;
+use crate::block::{self, Cut};
+use crate::data::Data;
 use crate::error::Error;
 use crate::features::{Map, Maps};
-use crate::gp::{self, Workspace};
-use crate::kernel::{MAX_FIDELITIES, Model};
-use crate::linalg::{MatrixMut, part, zeros};
+use crate::gp::Workspace;
+use crate::kernel::MAX_FIDELITIES;
+use crate::linalg::MatrixMut;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
 use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::{MAX_DIMENSIONS, Problem};
 use crate::svgd::{Pairs, Step};
 
-/// All memory of an optimizer: zeros at first, so that a `static` lies in `.bss`. Write its type with
-/// [`memory!`](crate::memory).
-///
-/// Larger capacities than needed change no bit of what an optimizer does, but for the observations: free slots are a
-/// budget.
-pub struct Memory<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> {
-    data: DataMemory<D, N>,
-    gp: gp::Memory<N, F>,
-    particles: SMatrix<f32, P, V>,
-    gradients: SMatrix<f32, P, V>,
-    /// The last task's particles, if there is room; then the moments of the steps.
-    auxiliary: SMatrix<f32, P, A>,
-    pairs: Pairs,
-    candidates: CandidatesMemory<D, M, Q>,
-    maxima: SMatrix<f32, MAX_SAMPLES, V>,
-    #[cfg(feature = "paper")]
-    design: SMatrix<f32, D, N>,
-    #[cfg(feature = "paper")]
-    design_fidelity: [u8; N],
-    carried: SMatrix<f32, D, MAX_CARRIED>,
-}
+/// Parts that are told apart when it is asked what takes how much.
+const PARTS: usize = 7;
 
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> Memory<D, M, N, V, F, P, A, Q>
-{
-    /// Most dimensions of a problem.
-    pub const DIMENSIONS: usize = D;
-    /// Most fidelities of a problem.
-    pub const FIDELITIES: usize = M;
-    /// The code for those maps whose parameters have room.
-    const MAPS: Maps = if P < Maps::LEAST_DEEP { Maps::ARD } else { Maps::ALL };
-    /// Columns for the last task's particles.
-    const CENTRES: usize = if A >= V { V } else { 0 };
-
-    /// All zeros.
-    #[allow(
-        clippy::new_without_default,
-        reason = "a default would be made on the stack, which it may not fit"
-    )]
-    pub const fn new() -> Self {
-        const {
-            assert!(D >= 1 && D <= MAX_DIMENSIONS, "`dimensions` must be 1 to 16");
-            assert!(M >= 1 && M <= MAX_FIDELITIES, "`fidelities` must be 1 to 8");
-            assert!(N >= 1 && N < 1 << 16, "`observations` must be 1 to 65535");
-            assert!(V >= 1 && V <= MAX_PARTICLES, "`particles` must be 1 to 16");
-            assert!(Q >= N, "`candidates` must be at least as many as `observations`");
-            assert!(P > 0 && F > 0, "`map` has no parameters");
-        };
-        Memory {
-            data: DataMemory::new(),
-            gp: gp::Memory::new(),
-            particles: zeros(),
-            gradients: zeros(),
-            auxiliary: zeros(),
-            pairs: [[0.0; MAX_PARTICLES]; MAX_PARTICLES],
-            candidates: CandidatesMemory::new(),
-            maxima: zeros(),
-            #[cfg(feature = "paper")]
-            design: zeros(),
-            #[cfg(feature = "paper")]
-            design_fidelity: [0; N],
-            carried: zeros(),
-        }
-    }
-
-    /// What takes how many bytes; the rest of the memory's size is padding.
-    pub const fn sizes() -> [(&'static str, usize); 7] {
-        let column = size_of::<[f32; P]>();
-        let small = size_of::<Pairs>() + size_of::<SMatrix<f32, MAX_SAMPLES, V>>();
-        let design = if cfg!(feature = "paper") { size_of::<SMatrix<f32, D, N>>() + N } else { 0 };
-        let points = design + size_of::<SMatrix<f32, D, MAX_CARRIED>>();
-        [
-            ("observations", size_of::<DataMemory<D, N>>()),
-            ("Gaussian process", size_of::<gp::Memory<N, F>>()),
-            ("particles", V * column),
-            ("gradients", V * column),
-            ("last task's particles, moments of steps", A * column),
-            ("candidates", size_of::<CandidatesMemory<D, M, Q>>()),
-            ("carried points, tables, batch design", small + points),
-        ]
-    }
-
-    /// Starts the first task.
-    ///
-    /// # Errors
-    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
-    pub fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, Error> {
-        let (problem, settings) = (problem.checked()?, settings.checked()?);
-        let model = settings.model(problem.dimensions.len());
-        let remembers = settings.remembers();
-        for (what, needed, available) in [
-            ("dimensions", problem.dimensions.len(), D),
-            ("fidelities", problem.fidelities.len(), M),
-            ("fidelities", problem.fidelities.len() + usize::from(remembers > 0), MAX_FIDELITIES),
-            ("observations", settings.initial.saturating_add(1 + remembers), N),
-            ("particles", settings.particles, V),
-            ("features", model.features(), F),
-            ("parameters", model.parameters(), P),
-            ("moments of the steps", settings.details.step.rows(settings.particles), A - Self::CENTRES),
-            ("candidates", settings.candidates, Q),
-        ] {
-            if needed > available {
-                return Err(Error::Capacity { what, needed, available });
-            }
-        }
-        Optimizer::new(self.buffers(&problem, &settings, &model), problem, settings, model, seed)
-    }
-
-    fn buffers(&mut self, problem: &Problem<'_>, settings: &Settings, model: &Model) -> Buffers<'_> {
-        let (d, p, v) = (problem.dimensions.len(), model.parameters(), settings.particles);
-        let (centres, moments) = self.auxiliary.as_mut_slice().split_at_mut(P * Self::CENTRES);
-        Buffers {
-            data: self.data.view(d),
-            gp: self.gp.workspace(),
-            particles: part(self.particles.as_mut_slice(), P, p, v),
-            gradients: part(self.gradients.as_mut_slice(), P, p, v),
-            centres: (Self::CENTRES > 0).then(|| part(centres, P, p, v)),
-            moments: part(moments, P, p, A - Self::CENTRES),
-            pairs: &mut self.pairs,
-            candidates: self.candidates.view(d, problem.fidelities.len()),
-            maxima: part(self.maxima.as_mut_slice(), MAX_SAMPLES, settings.details.max_values, v),
-            #[cfg(feature = "paper")]
-            design: part(self.design.as_mut_slice(), D, d, N),
-            #[cfg(feature = "paper")]
-            design_fidelity: &mut self.design_fidelity,
-            carried: Carried {
-                points: part(self.carried.as_mut_slice(), D, d, MAX_CARRIED),
-                values: Vec::new(),
-            },
-            maps: Self::MAPS,
-        }
-    }
-}
-
-/// A [`Memory`] of any size, for code that does not know which: `&mut dyn AnyMemory`.
-pub trait AnyMemory {
-    /// As [`Memory::start`].
-    ///
-    /// # Errors
-    /// As there.
-    fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, Error>;
-}
-
-impl<
-    const D: usize,
-    const M: usize,
-    const N: usize,
-    const V: usize,
-    const F: usize,
-    const P: usize,
-    const A: usize,
-    const Q: usize,
-> AnyMemory for Memory<D, M, N, V, F, P, A, Q>
-{
-    fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, Error> {
-        Memory::start(self, problem, settings, seed)
-    }
-}
-
-/// The views of a [`Memory`]: shapes are run-time numbers from here on, cut to what problem and settings need.
-pub(super) struct Buffers<'a> {
-    pub data: Data<'a>,
-    pub gp: Workspace<'a>,
-    /// Each a column, as are the next two.
-    pub particles: MatrixMut<'a>,
-    pub gradients: MatrixMut<'a>,
-    /// The last task's particles, unless they lie elsewhere.
-    pub centres: Option<MatrixMut<'a>>,
-    pub moments: MatrixMut<'a>,
-    pub pairs: &'a mut Pairs,
-    pub candidates: Candidates<'a>,
-    /// Samples of the optimum's value, a column for each particle.
-    pub maxima: MatrixMut<'a>,
-    #[cfg(feature = "paper")]
-    pub design: MatrixMut<'a>,
-    #[cfg(feature = "paper")]
-    pub design_fidelity: &'a mut [u8],
-    pub carried: Carried<'a>,
-    pub maps: Maps,
-}
-
-/// Points carried from earlier tasks, newest first, with the values remembered of them, in units of the observations.
-pub(super) struct Carried<'a> {
-    pub points: MatrixMut<'a>,
-    pub values: Vec<f32, MAX_CARRIED>,
-}
-
-/// How much a [`Memory`] has room for; what [`memory!`](crate::memory) is given, by name.
-#[derive(Clone, Copy, Debug)]
+/// How much there is room for; what [`memory!`](crate::memory) is given, by name.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacities {
     /// Dimensions of a point, 1 to 16.
     pub dimensions: usize,
@@ -286,20 +71,294 @@ impl Capacities {
         }
     }
 
-    /// Features of a point.
-    pub const fn features(&self) -> usize {
+    /// The same, if they can be had: with all that [`Block::start`] could refuse.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn checked(
+        problem: &Problem<'_>,
+        settings: &Settings,
+        observations: usize,
+    ) -> Result<Capacities, Error> {
+        let capacities = Capacities::of(problem, settings, observations);
+        capacities.check(problem, settings)?;
+        Start::new(problem, settings.details.method)?;
+        Ok(capacities)
+    }
+
+    /// Whether problem and settings are sound, and there is room for them.
+    fn check(&self, problem: &Problem<'_>, settings: &Settings) -> Result<(), Error> {
+        let (problem, settings) = (problem.checked()?, settings.checked()?);
+        let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
+        let needed = Capacities::of(&problem, &settings, self.observations);
+        for (what, needed, available) in [
+            ("dimensions", needed.dimensions, self.dimensions),
+            ("fidelities", fidelities, self.fidelities),
+            ("fidelities", fidelities + usize::from(remembers > 0), MAX_FIDELITIES),
+            ("observations", settings.initial.saturating_add(1 + remembers), self.observations),
+            ("observations", self.observations, usize::from(u16::MAX)),
+            ("particles", needed.particles, self.particles),
+            ("features", needed.features(), self.features()),
+            ("parameters", needed.parameters(), self.parameters()),
+            ("moments of the steps", needed.moments(), self.moments()),
+            ("candidates", needed.candidates, self.candidates),
+        ] {
+            if needed > available {
+                return Err(Error::Capacity { what, needed, available });
+            }
+        }
+        Ok(())
+    }
+
+    const fn features(&self) -> usize {
         self.map.features(self.dimensions)
     }
 
-    /// Parameters of a particle.
-    pub const fn parameters(&self) -> usize {
+    const fn parameters(&self) -> usize {
         Settings { map: self.map, ..Settings::DEFAULT }.model(self.dimensions).parameters()
     }
 
-    /// Columns for the last task's particles and the moments of the steps.
-    pub const fn auxiliary(&self) -> usize {
-        self.step.rows(self.particles) + if self.keeps_particles { self.particles } else { 0 }
+    /// Columns for the moments of the steps.
+    const fn moments(&self) -> usize {
+        self.step.rows(self.particles)
     }
+
+    /// Columns for the last task's particles.
+    const fn centres(&self) -> usize {
+        if self.keeps_particles { self.particles } else { 0 }
+    }
+
+    /// Words of four bytes that an optimizer takes: the only formula of its size. [`usize::MAX`] where so many cannot be
+    /// counted.
+    pub const fn words(&self) -> usize {
+        let mut words = [0; PARTS];
+        let (parts, mut i) = (self.parts(), 0);
+        while i < PARTS {
+            words[i] = parts[i].1;
+            i += 1;
+        }
+        block::sum(&words)
+    }
+
+    /// What takes how many words.
+    pub const fn parts(&self) -> [(&'static str, usize); PARTS] {
+        let Capacities { dimensions: d, fidelities: m, observations: n, particles: v, candidates: q, .. } =
+            *self;
+        let columns = v.saturating_mul(self.parameters());
+        let others = (self.centres() + self.moments()).saturating_mul(self.parameters());
+        let tables = v * (MAX_PARTICLES + MAX_SAMPLES);
+        let design = if crate::PAPER { n * d + block::words::<u8>(n) } else { 0 };
+        [
+            ("observations", Data::words(d, n)),
+            ("Gaussian process", Workspace::words(n, self.features())),
+            ("particles", columns),
+            ("gradients", columns),
+            ("last task's particles, moments of steps", others),
+            ("candidates", Candidates::words(d, m, q)),
+            ("carried points, tables, batch design", d * MAX_CARRIED + tables + design),
+        ]
+    }
+
+    /// All in one number, since a structure cannot be part of a type. What is impossible does not compile.
+    #[doc(hidden)]
+    pub const fn packed(self) -> u128 {
+        let Capacities { dimensions: d, fidelities: m, observations: n, particles: v, candidates: q, .. } =
+            self;
+        let width = match self.map {
+            Map::Ard => 0,
+            Map::Deep { width: 0 } => panic!("`map` must have a width of 1 or more"),
+            Map::Deep { width } => width,
+        };
+        assert!(d >= 1 && d <= MAX_DIMENSIONS, "`dimensions` must be 1 to 16");
+        assert!(m >= 1 && m <= MAX_FIDELITIES, "`fidelities` must be 1 to 8");
+        assert!(n >= 1 && n < 1 << 16, "`observations` must be 1 to 65535");
+        assert!(v >= 1 && v <= MAX_PARTICLES, "`particles` must be 1 to 16");
+        assert!(width < 1 << 16, "`map` must have a width of at most 65535");
+        assert!(q >= n, "`candidates` must be at least as many as `observations`");
+        assert!(q < 1 << 16, "`candidates` must be at most 65535");
+        let fields = [d, m, n, v, width, q, (self.moments() > 0) as usize, self.keeps_particles as usize];
+        let (mut packed, mut i) = (0, fields.len());
+        while i > 0 {
+            i -= 1;
+            packed = packed << u16::BITS | fields[i] as u128;
+        }
+        packed
+    }
+
+    const fn unpacked(packed: u128) -> Capacities {
+        const fn field(packed: u128, index: u32) -> usize {
+            (packed >> (index * u16::BITS)) as u16 as usize
+        }
+        let width = field(packed, 4);
+        let moments = field(packed, 6) > 0;
+        Capacities {
+            dimensions: field(packed, 0),
+            fidelities: field(packed, 1),
+            observations: field(packed, 2),
+            particles: field(packed, 3),
+            map: if width > 0 { Map::Deep { width } } else { Map::Ard },
+            candidates: field(packed, 5),
+            step: if moments { Step::Adam { rate: 1.0 } } else { Step::Plain { rate: 1.0 } },
+            keeps_particles: field(packed, 7) > 0,
+        }
+    }
+}
+
+/// All memory of an optimizer: zeros at first, so that a `static` lies in `.bss`. Write its type with
+/// [`memory!`](crate::memory).
+///
+/// Larger capacities than needed change no bit of what an optimizer does, but for the observations: free slots are a
+/// budget.
+pub struct Memory<const WORDS: usize, const CAPACITIES: u128>([u32; WORDS]);
+
+impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
+    /// What there is room for.
+    pub const CAPACITIES: Capacities = Capacities::unpacked(CAPACITIES);
+    /// The code for those maps that there is room for.
+    const MAPS: Maps = if matches!(Self::CAPACITIES.map, Map::Ard) { Maps::ARD } else { Maps::ALL };
+
+    /// All zeros.
+    #[allow(
+        clippy::new_without_default,
+        reason = "a default would be made on the stack, which it may not fit"
+    )]
+    pub const fn new() -> Self {
+        const { assert!(WORDS == Self::CAPACITIES.words(), "a memory's type is written by `memory!`") };
+        Memory([0; WORDS])
+    }
+
+    /// The words, for an optimizer.
+    pub const fn lend(&mut self) -> Block<'_> {
+        Block { words: &mut self.0, capacities: Self::CAPACITIES, maps: Self::MAPS }
+    }
+
+    /// Starts the first task: [`Block::start`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error> {
+        self.lend().start(problem, settings, seed)
+    }
+}
+
+/// Words lent to an optimizer: those of a [`Memory`], or any where sizes are known only at run time.
+///
+/// ```
+/// use foretune_core::{Block, Capacities, Error};
+/// # use foretune_core::{Dimension, Fidelity, Goal, Problem, Settings};
+/// # const PROBLEM: Problem = Problem {
+/// #     dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }],
+/// #     fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+/// #     budget: 20.0,
+/// #     goal: Goal::Maximise,
+/// #     ..Problem::PLAIN
+/// # };
+/// let observations = 40; // from a file, say
+/// let capacities = Capacities::checked(&PROBLEM, &Settings::DEFAULT, observations)?;
+/// let mut words = vec![0; capacities.words()];
+/// let tuner = Block::new(&mut words, capacities).start(PROBLEM, Settings::DEFAULT, 1)?;
+/// assert_eq!(tuner.status().room, 40);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Block<'a> {
+    words: &'a mut [u32],
+    capacities: Capacities,
+    maps: Maps,
+}
+
+impl<'a> Block<'a> {
+    /// Any words, of which a start takes as many as it needs.
+    pub const fn new(words: &'a mut [u32], capacities: Capacities) -> Self {
+        Block { words, capacities, maps: Maps::ALL }
+    }
+
+    /// The same without the code for the deep map, which is some kilobytes.
+    pub const fn without_deep_map(words: &'a mut [u32], capacities: Capacities) -> Self {
+        Block { words, capacities, maps: Maps::ARD }
+    }
+
+    /// The same words for a while.
+    pub const fn lend(&mut self) -> Block<'_> {
+        Block { words: self.words, capacities: self.capacities, maps: self.maps }
+    }
+
+    /// Starts the first task. What was in the words before does not matter.
+    ///
+    /// # Errors
+    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
+    pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
+        let Capacities { observations, keeps_particles, .. } = self.capacities;
+        self.capacities.check(&problem, &settings)?;
+        if self.maps.ard_only && settings.map != Map::Ard {
+            return Err(Error::Setting { name: "map", allowed: "ARD here" });
+        }
+        let start = Start::new(&problem, settings.details.method)?;
+        let needed = Capacities { keeps_particles, ..Capacities::of(&problem, &settings, observations) };
+        let (words, available) = (needed.words(), self.words.len());
+        let few = Error::Capacity { what: "words", needed: words, available };
+        let words = self.words.get_mut(..words).ok_or(few)?;
+        words.fill(0);
+        let buffers = Buffers::cut(&mut Cut::new(words), &needed, &settings, self.maps);
+        Ok(Optimizer::new(buffers, problem, settings, start, seed))
+    }
+}
+
+/// The arrays: shapes are run-time numbers from here on, what problem and settings need.
+pub(super) struct Buffers<'a> {
+    pub data: Data<'a>,
+    pub gp: Workspace<'a>,
+    /// Each a column, as are the next two.
+    pub particles: MatrixMut<'a>,
+    pub gradients: MatrixMut<'a>,
+    /// The last task's particles, unless they lie elsewhere.
+    pub centres: Option<MatrixMut<'a>>,
+    pub moments: MatrixMut<'a>,
+    pub pairs: &'a mut Pairs,
+    pub candidates: Candidates<'a>,
+    /// Samples of the optimum's value, a column for each particle.
+    pub maxima: MatrixMut<'a>,
+    #[cfg(feature = "paper")]
+    pub design: MatrixMut<'a>,
+    #[cfg(feature = "paper")]
+    pub design_fidelity: &'a mut [u8],
+    pub carried: Carried<'a>,
+    pub maps: Maps,
+}
+
+impl<'a> Buffers<'a> {
+    fn cut(cut: &mut Cut<'a>, capacities: &Capacities, settings: &Settings, maps: Maps) -> Self {
+        let Capacities { dimensions: d, fidelities: m, observations: n, particles: v, candidates: q, .. } =
+            *capacities;
+        let (p, samples) = (capacities.parameters(), settings.details.max_values);
+        Buffers {
+            data: Data::cut(cut, d, n),
+            gp: Workspace::cut(cut, n, capacities.features()),
+            particles: cut.matrix(p, v),
+            gradients: cut.matrix(p, v),
+            centres: capacities.keeps_particles.then(|| cut.matrix(p, v)),
+            moments: cut.matrix(p, capacities.moments()),
+            pairs: cut.slice(v),
+            candidates: Candidates::cut(cut, d, m, q),
+            maxima: MatrixMut::from_slice(cut.slice(MAX_SAMPLES * v), samples, v),
+            #[cfg(feature = "paper")]
+            design: cut.matrix(d, n),
+            #[cfg(feature = "paper")]
+            design_fidelity: cut.slice(n),
+            carried: Carried { points: cut.matrix(d, MAX_CARRIED), values: Vec::new() },
+            maps,
+        }
+    }
+}
+
+/// Points carried from earlier tasks, newest first, with the values remembered of them, in units of the observations.
+pub(super) struct Carried<'a> {
+    pub points: MatrixMut<'a>,
+    pub values: Vec<f32, MAX_CARRIED>,
 }
 
 /// The type of a [`Memory`](crate::Memory) by the sizes of what it is for.
@@ -341,16 +400,7 @@ macro_rules! memory {
         $crate::memory!(@ { $crate::Capacities::of(&$problem, &$settings, $observations) })
     };
     (@ $capacities:block) => {
-        $crate::Memory<
-            { $capacities.dimensions },
-            { $capacities.fidelities },
-            { $capacities.observations },
-            { $capacities.particles },
-            { $capacities.features() },
-            { $capacities.parameters() },
-            { $capacities.auxiliary() },
-            { $capacities.candidates },
-        >
+        $crate::Memory<{ $capacities.words() }, { $capacities.packed() }>
     };
     ($($name:ident: $value:expr),* $(,)?) => {
         $crate::memory!(@ {

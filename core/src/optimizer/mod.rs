@@ -34,7 +34,6 @@
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 mod memory;
-mod arena;
 mod live;
 mod state;
 mod budget;
@@ -47,15 +46,13 @@ mod decide;
 mod query;
 mod save;
 
-pub use arena::Arena;
-pub use memory::{AnyMemory, Capacities, Memory};
+pub use memory::{Block, Capacities, Memory};
 pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
 
 use core::ops::RangeInclusive;
 
 use crate::data::{Kind, LARGEST_DEVIATION, Point, Scale, Scaling};
 use crate::error::Error;
-use crate::kernel::Model;
 use crate::math::{self, LARGEST_VALUE};
 use crate::settings::Settings;
 use crate::space::Problem;
@@ -126,19 +123,13 @@ enum Phase {
 
 #[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
 impl<'a> Optimizer<'a> {
-    fn new(
-        memory: Buffers<'a>,
-        problem: Problem<'a>,
-        settings: Settings,
-        model: Model,
-        seed: u64,
-    ) -> Result<Self, Error> {
-        let (start, task) =
-            (Start::new(&problem, settings.details.method)?, Task::new(seed, 1, settings.details.scaling));
+    fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
+        let model = settings.model(problem.dimensions.len());
+        let task = Task::new(seed, 1, settings.details.scaling);
         let state = State { problem, settings, model, memory, start, task };
         let mut optimizer = Optimizer { state, phase: Phase::Done };
         optimizer.begin(1);
-        Ok(optimizer)
+        optimizer
     }
 
     /// Sets up a task.

@@ -4,9 +4,18 @@ use std::collections::HashMap;
 
 use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot};
 use foretune_core::{
-    Details, Dimension, Fidelity, Kind, Memory, Method, Optimizer, Problem, Query, Recommend, Scaling,
-    Settings, Stop,
+    Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings,
+    Stop, memory,
 };
+
+/// A memory for dimensions, fidelities, observations and candidates.
+macro_rules! room {
+    ($d:literal, $m:literal, $n:literal, $q:literal) => {
+        Box::new(<memory!(
+            dimensions: $d, fidelities: $m, observations: $n, particles: 4, map: Ard, candidates: $q
+        )>::new())
+    };
+}
 
 const GRID: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
 const TINY: &[Dimension] = &[GRID, GRID];
@@ -136,8 +145,8 @@ fn a_full_data_set_ends_the_task() {
 #[test]
 fn with_few_slots_dearer_fidelities_win_and_the_money_is_used_up() {
     let problem = Problem { budget: 60.0, ..PROBLEM };
-    let mut few = Box::new(Memory::<3, 3, 14, 4, 3, 5, 12, 32>::new());
-    let mut many = Box::new(Memory::<3, 3, 80, 4, 3, 5, 12, 80>::new());
+    let mut few = room!(3, 3, 14, 32);
+    let mut many = room!(3, 3, 80, 80);
     let cost = |queries: &[Asked]| {
         let spent: f32 = searched(queries).map(|query| problem.fidelities[query.fidelity].cost).sum();
         (spent, spent / searched(queries).count() as f32)
@@ -185,7 +194,7 @@ fn what_has_no_noise_is_never_asked_twice_and_a_small_space_is_exhausted() {
 fn what_is_noisy_is_asked_again_but_not_for_ever() {
     let fidelities = &[fidelity(1.0, 0.005)];
     let problem = Problem { dimensions: TINY, fidelities, budget: 1000.0, ..PROBLEM };
-    let mut memory = Box::new(Memory::<2, 1, 100, 4, 2, 4, 12, 100>::new());
+    let mut memory = room!(2, 1, 100, 100);
     let mut repeated = false;
     for method in METHODS {
         let mut tuner = memory.start(problem, SETTINGS.with_method(method), 21).unwrap();
@@ -339,7 +348,7 @@ fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
         ..SETTINGS
     };
     let run = |c: f32| {
-        let mut memory = Box::new(Memory::<3, 3, 10, 4, 3, 5, 12, 32>::new());
+        let mut memory = room!(3, 3, 10, 32);
         let problem = Problem { budget: 1e6, ..PROBLEM };
         let mut tuner = memory.start(problem, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
         searched(&task(&mut tuner, objective).0).cloned().collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! The optimizer as a whole: what it promises, on toy problems, for all methods.
 
-mod arena;
+mod block;
 mod budget;
 mod capacities;
 mod live;

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use foretune_core::internals::features::{Forward, forward};
-use foretune_core::internals::gp::{self, Observations, Particle, Posterior};
+use foretune_core::internals::gp::{Observations, Particle, Posterior, Workspace};
 use foretune_core::internals::kernel::Model;
 use foretune_core::internals::linalg::{Matrix, MatrixMut};
 use foretune_core::{Activity, Dimension, Error, Fidelity, Goal, Optimizer, Problem, Progress, Settings};
@@ -117,12 +117,7 @@ const BLOCK: usize = 8;
 
 /// Counts a forward pass and a posterior, per point, at every number of observations.
 #[allow(dead_code, reason = "the deep tuner leaves no room for another model")]
-pub fn count_model<const F: usize>(
-    memory: &mut gp::Memory<CAPACITY, F>,
-    model: &Model,
-    theta: &[f32],
-    scratch: [&mut [f32]; 3],
-) {
+pub fn count_model(mut gp: Workspace<'_>, model: &Model, theta: &[f32], scratch: [&mut [f32]; 3]) {
     let d = model.dimensions;
     // A plain recurrence: what the points are does not matter, only that they differ.
     let mut word = 1u32;
@@ -131,7 +126,7 @@ pub fn count_model<const F: usize>(
         (word >> 8) as f32 / 16_777_216.0
     });
     let [mut first, mut second, mut features] =
-        scratch.map(|numbers| MatrixMut::from_slice(numbers, F, BLOCK));
+        scratch.map(|numbers| MatrixMut::from_slice(numbers, model.features(), BLOCK));
     let points = Matrix::from_slice(&x, d, CAPACITY);
     let block = points.columns(0, BLOCK);
     let passes = count(|| {
@@ -143,7 +138,6 @@ pub fn count_model<const F: usize>(
     });
     tell("forward", 0, passes / REPETITIONS / BLOCK as u64);
     let fidelity: [u8; CAPACITY] = core::array::from_fn(|i| (i % FIDELITIES.len()) as u8);
-    let mut gp = memory.workspace();
     let mut fallbacks = Default::default();
     let particle = Particle::new(model, theta, &[0.1; 4], &mut fallbacks);
     for t in OBSERVATIONS {

@@ -10,7 +10,7 @@ mod recorder;
 pub(crate) mod entry;
 
 use embedded_io::{Read, ReadReady, Write};
-use foretune_core::{Activity, AnyMemory, Optimizer, Problem, Progress, Query, SnapshotError, Stop};
+use foretune_core::{Activity, Block, Optimizer, Problem, Progress, Query, SnapshotError, Stop};
 use foretune_link as link;
 use link::problem::Numbers;
 use link::{Begin, DropReason, Event, Phase, Tuner};
@@ -155,19 +155,19 @@ impl<B: Board> App<B> {
     }
 
     /// Works for ever, or as long as `going` says.
-    pub fn run(&mut self, memory: &mut dyn AnyMemory, mut going: impl KeepGoing<B::System>) {
+    pub fn run(&mut self, mut memory: Block<'_>, mut going: impl KeepGoing<B::System>) {
         while going(&mut self.system) {
             if !self.is_at_work() {
                 self.rest();
                 continue;
             }
-            self.tune(memory, &mut going);
+            self.tune(memory.lend(), &mut going);
         }
     }
 
     /// Takes up the task that runs, with its problem, and works on it until it ends.
     #[inline(never)]
-    fn tune(&mut self, memory: &mut dyn AnyMemory, going: &mut impl KeepGoing<B::System>) {
+    fn tune(&mut self, memory: Block<'_>, going: &mut impl KeepGoing<B::System>) {
         let damaged = foretune_core::Error::Snapshot(SnapshotError::Contents);
         let Some(begin) = self.recorder.begun() else { return self.give_up_task(damaged) };
         let mut numbers = Numbers::new();

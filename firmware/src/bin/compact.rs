@@ -17,6 +17,6 @@ fn main() -> ! {
     let mut app = App::new(this::take(), COMPACT);
     let app = app.as_mut().expect("the layout fits the board's flash");
     loop {
-        app.run(memory, |_: &mut _| true);
+        app.run(memory.lend(), |_: &mut _| true);
     }
 }

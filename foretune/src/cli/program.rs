@@ -6,7 +6,6 @@ use std::thread;
 
 use clap::{CommandFactory, FromArgMatches};
 use host_sim::error::Error;
-use host_sim::shapes::STACK;
 use host_sim::words::say;
 
 /// What a program does with its arguments.
@@ -14,8 +13,8 @@ pub type Dispatch<A> = fn(A, &mut dyn Write) -> Result<(), Error>;
 
 /// Runs a program.
 pub fn main<A: CommandFactory + FromArgMatches + 'static>(dispatch: Dispatch<A>) -> ExitCode {
-    // On a stack that has room for an optimizer's memory.
-    let thread = thread::Builder::new().stack_size(STACK).spawn(move || work(dispatch));
+    // A panic is told like any other error.
+    let thread = thread::Builder::new().spawn(move || work(dispatch));
     let result = match thread.map(thread::JoinHandle::join) {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(Error::Defect),

@@ -1,6 +1,6 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
-use foretune_core::{AnyMemory, Problem};
+use foretune_core::{Block, Capacities, Problem};
 use foretune_firmware::profile::{self, COMPACT, Compact, DEEP, Deep};
 use foretune_firmware::reference::{self, Answer, Outline};
 use foretune_firmware::room;
@@ -14,15 +14,15 @@ use host_sim::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     device: profile::Profile,
-    memory: fn() -> Box<dyn AnyMemory>,
+    capacities: Capacities,
 }
 
 impl Profile {
     /// The profile of this name.
     pub fn find(name: &str) -> Result<Self, Error> {
         match name {
-            "compact" => Ok(Profile { device: COMPACT, memory: || Box::new(Compact::new()) }),
-            "deep" => Ok(Profile { device: DEEP, memory: || Box::new(Deep::new()) }),
+            "compact" => Ok(Profile { device: COMPACT, capacities: Compact::CAPACITIES }),
+            "deep" => Ok(Profile { device: DEEP, capacities: Deep::CAPACITIES }),
             other => Err(Error::Device(format!(
                 "the device has profile `{other}`, which this program does not know"
             ))),
@@ -62,6 +62,8 @@ impl Profile {
         let parts = parts.map_err(|misfit| refused(&Refusal::BadProblem(misfit)))?;
         let own = Problem { budget: begin.budget, ..self.device.problem };
         let problem = parts.as_ref().map_or(own, |parts| parts.problem(begin.budget));
-        Ok(reference::run(&mut *(self.memory)(), &self.device, problem, begin, knowledge, answer)?)
+        let mut words = vec![0; self.capacities.words()];
+        let memory = Block::new(&mut words, self.capacities);
+        Ok(reference::run(memory, &self.device, problem, begin, knowledge, answer)?)
     }
 }

@@ -16,7 +16,7 @@ use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::runner::{Next, Proposal, Space, Tuner};
 use host_sim::settings::Setup;
-use host_sim::shapes::room;
+use host_sim::shapes::Room;
 use host_sim::words::{number, shortest};
 
 /// What whoever measures says.
@@ -183,7 +183,7 @@ impl Tuning {
         let noise = vec![0.0; self.target.fidelities.len()];
         let space = self.space(begun, &noise, begun.budget);
         let (parts, settings) = (space.parts(), self.setup.for_method(Method::MftMes)?);
-        let mut room = room(settings.map, self.setup.capacity);
+        let mut room = Room::new(self.setup.capacity);
         match room.start(space.problem(&parts, Some(&single(point))), settings, self.state.seed) {
             Err(foretune_core::Error::Live(why)) => Err(Error::usage(format!(
                 "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
@@ -251,7 +251,7 @@ impl Tuning {
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
         let parts = space.parts();
         let point = begun.deployed.as_deref().map(single);
-        let mut room = room(settings.map, capacity);
+        let mut room = Room::new(capacity);
         let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
         if !self.state.knowledge.is_empty() {
             Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;

@@ -14,7 +14,7 @@ use super::session::{Answered, play};
 use crate::error::Error;
 use crate::method::Method;
 use crate::results::UnitId;
-use crate::shapes::{STACK, room};
+use crate::shapes::Room;
 use crate::work::{self, Shape};
 
 /// Estimated operations of one task of a variant.
@@ -67,21 +67,12 @@ fn speeds(plan: &Plan) -> Vec<f64> {
             let alike = all.clone().filter(|&variant| plan.settings(variant).map == map);
             let longest = alike.max_by(|&a, &b| task_work(plan, a).total_cmp(&task_work(plan, b)));
             // Without a measurement: some 2·10⁹ operations a second.
-            known.push((map, longest.and_then(|variant| measured(plan, variant)).unwrap_or(5e-10)));
+            known.push((map, longest.and_then(|variant| measure(plan, variant).ok()).unwrap_or(5e-10)));
         }
     }
     let speed =
         |variant| known.iter().find(|(m, _)| *m == plan.settings(variant).map).map_or(0.0, |(_, s)| *s);
     all.map(speed).collect()
-}
-
-/// [`measure`] on a stack that has room for it.
-fn measured(plan: &Plan, variant: usize) -> Option<f64> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let thread = thread.spawn_scoped(scope, || measure(plan, variant)).ok()?;
-        thread.join().ok()?.ok()
-    })
 }
 
 /// Queries of a measurement.
@@ -110,7 +101,7 @@ fn measure(plan: &Plan, variant: usize) -> Result<f64, Error> {
         Ok(())
     };
     let parts = space.parts();
-    let mut room = room(settings.map, setup.capacity);
+    let mut room = Room::new(setup.capacity);
     let mut optimizer = room.start(space.problem(&parts, None), settings, 0)?;
     play(&mut optimizer, &*task, spec, space, &mut Noise::new(0, 1), &|| true, &mut each)?;
     let start = start(plan, &settings);

@@ -17,7 +17,7 @@ use crate::method::Method;
 use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, level_words};
 use crate::results::{self, Manifest};
 use crate::settings::Setup;
-use crate::shapes::room;
+use crate::shapes::Room;
 use crate::words::{number, shortest};
 
 /// A problem with what a study may change about it.
@@ -340,7 +340,7 @@ impl Plan {
             deployed.as_ref().map(|point| point.iter().map(|value| *value as f32).collect());
         let parts = space.parts();
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
-        let mut room = room(settings.map, setup.capacity);
+        let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
         if method.from_deployed() {
             let missing =

@@ -12,7 +12,6 @@ use super::progress::Progress;
 use super::unit;
 use crate::error::Error;
 use crate::results::{self, Shard, Study, Timing, Unit, UnitId};
-use crate::shapes::STACK;
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +115,7 @@ impl Pool<'_> {
     fn work(&self, jobs: usize) -> Duration {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).reverse();
         thread::scope(|scope| {
-            let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || self.worker());
+            let start = |_| thread::Builder::new().spawn_scoped(scope, || self.worker());
             let workers: Vec<_> = (0..jobs.max(1)).map(start).collect();
             let mut total = Duration::ZERO;
             for worker in workers {

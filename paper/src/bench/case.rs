@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use foretune_core::{Activity, Error, Optimizer, Problem, Progress, Settings};
 
-use host_sim::shapes;
+use host_sim::shapes::{self, Room};
 use host_sim::work::{self, Shape};
 
 /// What is timed.
@@ -51,7 +51,8 @@ impl Case<'_> {
     /// # Errors
     /// What the optimizer has against the settings or an answer.
     pub fn time(&self, patience: Duration, answer: Answer<'_>) -> Result<Timing, Error> {
-        let mut room = shapes::room(self.settings.map, self.observations + 1);
+        let slots = shapes::CAPACITIES.into_iter().find(|slots| *slots > self.observations);
+        let mut room = Room::new(slots.unwrap_or(shapes::CAPACITIES[3]));
         let mut settings = self.settings;
         settings.initial = self.observations;
         settings.steps_per_round = STEPS;
@@ -141,9 +142,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let mut settings = Settings::DEFAULT;
-        settings.candidates = 2000;
-        let case = Case { problem: PROBLEM, settings, observations: 9, seed: 1 };
+        let case = Case { problem: PROBLEM, settings: Settings::DEFAULT, observations: 256, seed: 1 };
         assert!(case.time(Duration::ZERO, &mut |_, _| 0.0).is_err());
     }
 }

@@ -7,7 +7,7 @@ use super::Error;
 use super::parameters::{Kernel, Natural, Parameters};
 
 /// Most observations.
-pub const MAX_OBSERVATIONS: usize = 1024;
+const MAX_OBSERVATIONS: usize = 1024;
 /// Most particles.
 pub const MAX_PARTICLES: usize = 256;
 

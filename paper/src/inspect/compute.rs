@@ -1,20 +1,15 @@
 //! What the core makes of a file.
 
-use std::sync::{Mutex, PoisonError};
-
 use foretune_core::internals::acquisition::{ScoreSums, information};
 use foretune_core::internals::gp::{
-    Fallbacks, Memory, NOISE_FLOOR, Observations, Particle, Posterior, VARIANCE_FLOOR, Workspace,
+    Fallbacks, NOISE_FLOOR, Observations, Particle, Posterior, VARIANCE_FLOOR, Workspace,
 };
 use foretune_core::internals::kernel::{Hyper, PairSums};
 use foretune_core::internals::linalg::{LANES, Matrix};
 
 use super::Error;
-use super::case::{Case, MAX_OBSERVATIONS, Scoring};
-use super::parameters::{Gradient, MAX_WIDTH, Parameters};
-
-/// All zeros, so it takes no room in the program, and of the machine's memory only what is used.
-static MEMORY: Mutex<Memory<MAX_OBSERVATIONS, MAX_WIDTH>> = Mutex::new(Memory::new());
+use super::case::{Case, Scoring};
+use super::parameters::{Gradient, Parameters};
 
 /// What the core computes for one particle.
 #[derive(Clone, Debug)]
@@ -43,8 +38,9 @@ pub struct Scores {
 /// # Errors
 /// If the result is not finite.
 pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) -> Result<Belief, Error> {
-    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut workspace = memory.workspace();
+    let (t, features) = (case.y.len(), parameters.model.features());
+    let mut words = vec![0; Workspace::words(t, features)];
+    let mut workspace = Workspace::new(&mut words, t, features);
     let mut fallbacks = Fallbacks::default();
     let noise = &parameters.noise[..case.fidelities];
     let particle = Particle::new(&parameters.model, &parameters.theta, noise, &mut fallbacks);

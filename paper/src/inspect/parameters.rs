@@ -12,7 +12,7 @@ use super::Error;
 use super::case::{Number, all, exactly, one, required, rows};
 
 /// Widest layer of the deep map.
-pub const MAX_WIDTH: usize = 512;
+const MAX_WIDTH: usize = 512;
 
 /// Logarithms as they are.
 const NO_OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };

@@ -4,11 +4,12 @@ use foretune_core::Error;
 
 use super::bound::{Bound, greedy_gain, zeta};
 use super::law::Law;
-use super::tuner::{Bench, Room, ask, told};
+use super::tuner::{Bench, ask, told};
 use super::watch::{Round, Watch};
-use super::{LOOSENESS, Options};
+use super::{LOOSENESS, MAX_ROUNDS, Options};
 use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
+use host_sim::shapes::Room;
 
 /// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +152,7 @@ fn run(
         }
         Rule::Optimizer => {
             let bench = Bench::new(law, noise, options.rounds);
-            let mut memory = Box::new(Room::new());
+            let mut memory = Room::new(MAX_ROUNDS);
             let seed = stream(Purpose::Experiment).bits();
             let mut tuner = bench.start(&mut memory, told(law), seed)?;
             while let Some(query) = ask(&mut tuner) {

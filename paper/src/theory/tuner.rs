@@ -5,18 +5,9 @@ use foretune_core::{
     Scaling, Settings,
 };
 
-use super::law::Law;
-use super::{MAX_PARTICLES, MAX_POINTS, MAX_ROUNDS};
+use host_sim::shapes::Room;
 
-/// Memory for the largest law.
-pub type Room = foretune_core::memory!(
-    dimensions: 2,
-    fidelities: 1,
-    observations: MAX_ROUNDS,
-    particles: MAX_PARTICLES,
-    map: Ard,
-    candidates: MAX_POINTS
-);
+use super::law::Law;
 
 /// As good as certain.
 const CERTAIN: f32 = 1e-6;

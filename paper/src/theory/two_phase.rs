@@ -2,13 +2,14 @@
 
 use foretune_core::{Error, LogNormal, Optimizer};
 
-use super::Options;
 use super::bound::{greedy_gain, zeta};
 use super::law::Law;
-use super::tuner::{Bench, Room, ask, first_phase, learning, told};
+use super::tuner::{Bench, ask, first_phase, learning, told};
 use super::watch::{Round, Watch};
+use super::{MAX_ROUNDS, Options};
 use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
+use host_sim::shapes::Room;
 
 /// What all tasks share, and the optimizer does not know.
 const LENGTHSCALE: f64 = 0.1;
@@ -106,7 +107,7 @@ fn sequences(law: &Law, player: Player, options: &Options) -> Result<Vec<Vec<Out
         Player::TwoPhase(c) => learning(law, PRIOR, c, options.particles, options.bandwidth),
         Player::Known | Player::Told => told(law),
     };
-    let mut memory = Box::new(Room::new());
+    let mut memory = Room::new(MAX_ROUNDS);
     (0..options.experiments)
         .map(|experiment| {
             let seed = Random::new(options.seed, Purpose::Experiment, experiment).bits();

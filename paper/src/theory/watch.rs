@@ -1,7 +1,7 @@
 //! What is known of a function while it is queried, under the true θ, and the regret of a query.
 
 use foretune_core::Map;
-use foretune_core::internals::gp::{Memory, Observations, Particle, Posterior};
+use foretune_core::internals::gp::{Observations, Particle, Posterior, Workspace};
 use foretune_core::internals::kernel::{Model, Offsets};
 use foretune_core::internals::linalg::{LANES, Matrix};
 
@@ -35,7 +35,7 @@ pub struct Watch<'a> {
     spread: Spread,
     mean: Vec<f64>,
     paths: Vec<Vec<f64>>,
-    memory: Box<Memory<MAX_ROUNDS, 2>>,
+    words: Vec<u32>,
     points: Vec<f32>,
     y: Vec<f32>,
     beliefs: Vec<Posterior>,
@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
             spread: law.covariance(),
             mean: vec![0.0; law.size()],
             paths,
-            memory: Box::new(Memory::new()),
+            words: vec![0; Workspace::words(MAX_ROUNDS, 2)],
             points: Vec::new(),
             y: Vec::new(),
             beliefs: vec![Posterior::default(); law.size()],
@@ -143,7 +143,7 @@ impl<'a> Watch<'a> {
         let fidelity = vec![0; self.y.len()];
         let points = Matrix::from_slice(&self.points, d, self.y.len());
         let data = Observations { points, fidelity: &fidelity, z: &self.y };
-        let mut workspace = self.memory.workspace();
+        let mut workspace = Workspace::new(&mut self.words, MAX_ROUNDS, 2);
         for first in (0..self.y.len()).step_by(LANES) {
             // The kernel is finite: all its numbers are.
             let _ = workspace.factor(&particle, &data, first, &mut unused);

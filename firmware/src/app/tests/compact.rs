@@ -53,7 +53,7 @@ impl Life {
         let mut app = App::new(board.parts(), Real::PROFILE).unwrap();
         let (outside, base) = (&self.outside, &mut self.base);
         let deadline = base.now + PATIENCE;
-        app.run(&mut *self.memory, |system: &mut MockSystem| {
+        app.run(self.memory.lend(), |system: &mut MockSystem| {
             system.hunger += 1;
             assert!(system.hunger < 4 && base.now < deadline, "starved or stuck at {}", base.asked());
             !outside.dead.get() && base.turn(outside)

@@ -43,13 +43,13 @@ macro_rules! profile {
             $(const SENT: Option<Problem<'static>> = Some($sent);)?
 
             fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
-                app.run(&mut *Box::new(<$memory>::new()), going);
+                app.run(Box::new(<$memory>::new()).lend(), going);
             }
 
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
                 let problem = Problem { budget: begin.budget, ..Self::problem() };
                 let mut memory = Box::new(<$memory>::new());
-                run(&mut *memory, &Self::PROFILE, problem, begin, knowledge, answer).unwrap()
+                run(memory.lend(), &Self::PROFILE, problem, begin, knowledge, answer).unwrap()
             }
         }
     };

@@ -30,7 +30,7 @@ fn through_the_library(target: &Target) -> (Vec<(Vec<f64>, usize)>, Vec<Ended>) 
     let (mut asked, mut ends) = (Vec::new(), Vec::new());
     {
         let parts = space.parts();
-        let mut room = room(settings.map, setup.capacity);
+        let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, 1).unwrap();
         let tuner: &mut dyn Tuner = &mut optimizer;
         for task in 1..=2 {

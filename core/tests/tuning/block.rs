@@ -2,34 +2,9 @@
 
 use crate::support::{Event, PROBLEM, SETTINGS, Toy, finish_task, snapshot, variants};
 use foretune_core::{
-    Arena, Capacities, Dimension, Error, Fidelity, Floor, Goal, Level, Map, Method, Optimizer, Problem,
+    Block, Capacities, Dimension, Error, Fidelity, Floor, Goal, Level, Map, Method, Optimizer, Problem,
     Settings, Step,
 };
-
-/// The heap, up to a limit, counted as if every slice began at a multiple of 4.
-struct Heap<const DEEP: bool> {
-    bytes: usize,
-    limit: usize,
-}
-
-impl<const DEEP: bool> Arena<'static> for Heap<DEEP> {
-    const DEEP: bool = DEEP;
-
-    fn slice<T: Copy + 'static>(&mut self, length: usize, value: T) -> Result<&'static mut [T], Error> {
-        assert!(align_of::<T>() <= 4, "an arena of words is enough");
-        let needed = (length * size_of::<T>()).next_multiple_of(4);
-        let available = self.limit - self.bytes;
-        if needed > available {
-            return Err(Error::Capacity { what: "bytes", needed, available });
-        }
-        self.bytes += needed;
-        Ok(vec![value; length].leak())
-    }
-}
-
-fn heap() -> Heap<true> {
-    Heap { bytes: 0, limit: usize::MAX }
-}
 
 fn events(tuner: &mut Optimizer<'_>) -> Vec<Event> {
     let mut events = Vec::new();
@@ -40,6 +15,7 @@ fn events(tuner: &mut Optimizer<'_>) -> Vec<Event> {
     events
 }
 
+/// Whatever was in the words before.
 #[test]
 fn every_method_asks_the_same_bit_for_bit() {
     let deployed = Some(&[-2.0, -120.0, 0.5][..]);
@@ -54,54 +30,61 @@ fn every_method_asks_the_same_bit_for_bit() {
     {
         let mut memory = Box::new(Toy::new());
         let mut one = memory.start(problem, settings, 11).unwrap();
-        let mut other = Optimizer::start_in(&mut heap(), problem, settings, 24, 11).unwrap();
+        let capacities = Capacities::checked(&problem, &settings, 24).unwrap();
+        let mut words = vec![u32::MAX; capacities.words()];
+        let mut other = Block::new(&mut words, capacities).start(problem, settings, 11).unwrap();
         assert_eq!(events(&mut one), events(&mut other), "{settings:?}");
         assert_eq!(snapshot(&one), snapshot(&other), "{settings:?}");
     }
 }
 
+/// A whole task of what has just as many words, with its last array full; a word less is too few.
 #[test]
-fn it_takes_as_many_bytes_as_it_says() {
+fn it_takes_as_many_words_as_it_says() {
     let interval = Dimension::Interval { low: 0.0, high: 1.0 };
     let fidelity = Fidelity { cost: 1.0, samples: 1, noise: 0.1 };
     for (d, m, n, v, q) in
-        [(1, 1, 5, 1, 16), (4, 4, 64, 10, 80), (6, 4, 129, 10, 256), (16, 8, 30, 16, 100), (3, 2, 90, 2, 33)]
+        [(1, 1, 10, 1, 16), (4, 4, 64, 10, 80), (6, 4, 129, 10, 256), (16, 8, 30, 16, 100), (3, 2, 90, 2, 33)]
     {
         for map in [Map::Ard, Map::Deep { width: 7 }] {
             for step in [Step::Plain { rate: 0.1 }, Step::Adam { rate: 0.1 }] {
-                let (dimensions, fidelities) = (vec![interval; d].leak(), vec![fidelity; m].leak());
-                let problem =
-                    Problem { dimensions, fidelities, budget: 9.0, goal: Goal::Minimise, ..Problem::PLAIN };
+                let (dimensions, fidelities) = (vec![interval; d], vec![fidelity; m]);
+                let problem = Problem {
+                    dimensions: &dimensions,
+                    fidelities: &fidelities,
+                    budget: 2.0,
+                    goal: Goal::Minimise,
+                    ..Problem::PLAIN
+                };
                 let mut settings = SETTINGS;
                 (settings.map, settings.particles) = (map, v);
                 (settings.details.step, settings.candidates) = (step, q);
                 settings.details.memory_deviation = 0.0;
                 let capacities = Capacities::checked(&problem, &settings, n).unwrap();
-                let mut heap = heap();
-                Optimizer::start_in(&mut heap, problem, settings, n, 1).unwrap();
-                assert_eq!(heap.bytes, capacities.bytes(), "{capacities:?}");
+                let needed = capacities.words();
+                let mut words = vec![0; needed];
+                let few = Block::new(&mut words[1..], capacities).start(problem, settings, 1).err();
+                let available = needed - 1;
+                assert_eq!(few, Some(Error::Capacity { what: "words", needed, available }), "{capacities:?}");
+                let mut tuner = Block::new(&mut words, capacities).start(problem, settings, 1).unwrap();
+                finish_task(&mut tuner, &[], &mut Vec::new());
+                tuner.next_task().unwrap();
+                assert!(words.last().is_some_and(|word| *word == 0), "room for eight carried points");
             }
         }
     }
 }
 
 #[test]
-fn a_byte_less_is_too_few() {
-    let limit = Capacities::checked(&PROBLEM, &SETTINGS, 24).unwrap().bytes();
-    let start = |limit: usize| {
-        let mut heap = Heap::<true> { bytes: 0, limit };
-        Optimizer::start_in(&mut heap, PROBLEM, SETTINGS, 24, 1).map(drop)
-    };
-    assert_eq!(start(limit), Ok(()));
-    assert!(matches!(start(limit - 1), Err(Error::Capacity { what: "bytes", .. })));
-}
-
-#[test]
-fn what_cannot_be_is_named_before_the_arena_is_touched() {
+fn what_cannot_be_is_named_before_a_word_is_touched() {
     let refused = |problem: Problem<'static>, settings: Settings, observations: usize| {
-        let mut heap = Heap::<false> { bytes: 0, limit: usize::MAX };
-        let error = Optimizer::start_in(&mut heap, problem, settings, observations, 1).err().unwrap();
-        assert_eq!(heap.bytes, 0);
+        let mut words = vec![7; 100_000];
+        let capacities = Capacities::of(&problem, &settings, observations);
+        let error =
+            Block::without_deep_map(&mut words, capacities).start(problem, settings, 1).err().unwrap();
+        let checked = Capacities::checked(&problem, &settings, observations).err();
+        assert!(checked.is_none_or(|checked| checked == error), "{checked:?}");
+        assert!(words.iter().all(|word| *word == 7));
         error
     };
     let capacity = |what, needed, available| Error::Capacity { what, needed, available };
@@ -114,5 +97,6 @@ fn what_cannot_be_is_named_before_the_arena_is_touched() {
     let outside = Problem { deployed: Some(&[99.0, -120.0, 0.5]), ..PROBLEM };
     assert!(matches!(refused(outside, SETTINGS, 24), Error::Live(_)));
     let many = Settings { candidates: usize::MAX, ..SETTINGS.with_method(Method::Continual) };
-    assert_eq!(Capacities::checked(&PROBLEM, &many, 24).unwrap().bytes(), usize::MAX);
+    assert_eq!(Capacities::checked(&PROBLEM, &many, 24).unwrap().words(), usize::MAX);
+    assert_eq!(refused(PROBLEM, many, 24), capacity("words", usize::MAX, 100_000));
 }
