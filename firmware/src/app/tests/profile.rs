@@ -43,7 +43,8 @@ macro_rules! profile {
             $(const SENT: Option<Problem<'static>> = Some($sent);)?
 
             fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
-                app.run(Box::new(<$memory>::new()).lend(), going);
+                let mut memory = Box::new(<$memory>::new());
+                app.run(memory.lend(), going);
             }
 
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
