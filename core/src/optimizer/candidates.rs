@@ -68,7 +68,8 @@ impl<'a> Candidates<'a> {
 
     /// None yet, in the next so many words of a block.
     pub fn cut(cut: &mut Cut<'a>, d: usize, m: usize, q: usize) -> Self {
-        let (points, beliefs, sums) = (cut.matrix(d, q), cut.slice(q * m), cut.slice(q * m));
+        let beliefs = q.saturating_mul(m);
+        let (points, beliefs, sums) = (cut.matrix(d, q), cut.slice(beliefs), cut.slice(beliefs));
         Candidates { points, beliefs, sums, truth: cut.slice(q), fidelities: m, len: 0, best: Vec::new() }
     }
 

@@ -299,11 +299,11 @@ impl<'a> Block<'a> {
         }
         let start = Start::new(&problem, settings.details.method)?;
         let needed = Capacities { keeps_particles, ..Capacities::of(&problem, &settings, observations) };
-        let (words, available) = (needed.words(), self.words.len());
-        let few = Error::Capacity { what: "words", needed: words, available };
-        let words = self.words.get_mut(..words).ok_or(few)?;
-        words.fill(0);
-        let buffers = Buffers::cut(&mut Cut::new(words), &needed, &settings, self.maps);
+        let (available, mut cut) = (self.words.len(), Cut::new(self.words));
+        let buffers = Buffers::cut(&mut cut, &needed, &settings, self.maps);
+        if cut.asked > available {
+            return Err(Error::Capacity { what: "words", needed: cut.asked, available });
+        }
         Ok(Optimizer::new(buffers, problem, settings, start, seed))
     }
 }
@@ -344,7 +344,7 @@ impl<'a> Buffers<'a> {
             moments: cut.matrix(p, capacities.moments()),
             pairs: cut.slice(v),
             candidates: Candidates::cut(cut, d, m, q),
-            maxima: MatrixMut::from_slice(cut.slice(MAX_SAMPLES * v), samples, v),
+            maxima: block::matrix(cut.slice(MAX_SAMPLES * v), samples, v),
             #[cfg(feature = "paper")]
             design: cut.matrix(d, n),
             #[cfg(feature = "paper")]

@@ -77,6 +77,7 @@ fn it_takes_as_many_words_as_it_says() {
 
 #[test]
 fn what_cannot_be_is_named_before_a_word_is_touched() {
+    let capacity = |what, needed, available| Error::Capacity { what, needed, available };
     let refused = |problem: Problem<'static>, settings: Settings, observations: usize| {
         let mut words = vec![7; 100_000];
         let capacities = Capacities::of(&problem, &settings, observations);
@@ -87,7 +88,6 @@ fn what_cannot_be_is_named_before_a_word_is_touched() {
         assert!(words.iter().all(|word| *word == 7));
         error
     };
-    let capacity = |what, needed, available| Error::Capacity { what, needed, available };
     assert_eq!(refused(PROBLEM, SETTINGS, 6), capacity("observations", 7, 6));
     assert_eq!(refused(PROBLEM, SETTINGS, 65_536), capacity("observations", 65_536, 65_535));
     const EIGHT: &[Fidelity] = &[PROBLEM.fidelities[0]; 8];
