@@ -236,7 +236,7 @@ mod tests {
         assert!(parse::<Request>(&[b'>', 7, 6]).is_ok());
         assert_eq!(parse::<Request>(&[b'<', 7, 6]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[b'>', 7, 6, 0]), Err(FrameError::Unknown));
-        assert_eq!(parse::<Request>(&[b'>', 7, 13]), Err(FrameError::Unknown));
+        assert_eq!(parse::<Request>(&[b'>', 7, 12]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[]), Err(FrameError::Unknown));
     }
 }

@@ -13,7 +13,7 @@
 //! | [`tuner`] | the device's side: which query is open, which reports count |
 //! | [`station`], [`exchange`] | the master's side: what to send when, repeats |
 //! | [`problem`] | what is tuned, as bytes |
-//! | [`transfer`] | the master's side of carrying problems to a device, and knowledge to and from it |
+//! | [`transfer`] | the master's side of what travels in pieces |
 //!
 //! Everything here is free of I/O, clocks and allocation: bytes and ticks come in, bytes go out.
 #![no_std]
@@ -22,37 +22,29 @@
 extern crate std;
 
 pub mod message;
-
 pub mod problem;
-
 pub mod frame;
-
 pub mod decoder;
-
 pub mod seal;
-
 pub mod tuner;
-
 pub mod exchange;
-
 pub mod station;
-
 pub mod transfer;
 
 pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
-    Begin, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit, Outcome,
-    Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters, Request,
-    Response, Retry, Status, Ticket,
+    Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit,
+    Outcome, Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters,
+    Request, Response, Retry, Status, Ticket,
 };
 pub use problem::MAX_PROBLEM;
 pub use station::{Pace, Station, StationEvent};
-pub use transfer::{Description, Download, Upload};
+pub use transfer::{Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
 
 /// Version of the protocol that this crate speaks, exchanged in `Hello` and `Greeting`.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Most dimensions that a query can have.
 pub const MAX_DIMENSIONS: usize = 16;

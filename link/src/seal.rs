@@ -16,11 +16,11 @@
 //! A challenge opens one session: the next has another number, and after a restart another restart counter, which the
 //! device keeps in flash. So what was recorded in one session is refused in every other.
 
-mod hmac;
-
 use core::ops::Range;
 
-use hmac::{hmac, is_same};
+use hmac::digest::Output;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 
 use crate::frame::{FrameError, Sealer, encode_sealed};
 use crate::message::Request;
@@ -43,6 +43,20 @@ pub const SEAL: usize = BEFORE + MAC;
 const FROM_STATION: u8 = b'}';
 const FROM_TUNER: u8 = b'{';
 
+/// HMAC-SHA-256 (RFC 2104) under a key of bytes given in parts, yet to be taken or compared.
+fn hmac(key: &Key, parts: &[&[u8]]) -> Hmac<Sha256> {
+    // HMAC fills up a key of less than a block with zeros.
+    let mut block = [0; 64];
+    block.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+    let mut mac = <Hmac<Sha256> as Mac>::new(&block.into());
+    parts.iter().for_each(|part| mac.update(part));
+    mac
+}
+
+fn digest(key: &Key, parts: &[&[u8]]) -> Output<Sha256> {
+    hmac(key, parts).finalize().into_bytes()
+}
+
 /// A session as both sides see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
@@ -53,7 +67,7 @@ pub(crate) struct Session {
 
 impl Session {
     fn new(key: &Key, challenge: &Challenge, nonce: Nonce) -> Self {
-        Session { nonce, key: hmac(key, &[&[2], challenge, &nonce]), counter: 0 }
+        Session { nonce, key: digest(key, &[&[2], challenge, &nonce]).into(), counter: 0 }
     }
 
     /// Seals a body that lies in `bytes` from [`BEFORE`] on; returns the length with the seal.
@@ -62,7 +76,7 @@ impl Session {
         let (head, tail) = bytes.split_at_mut_checked(end)?;
         let before = [&[mark][..], &self.nonce, &counter.to_le_bytes()];
         head.iter_mut().zip(before.into_iter().flatten()).for_each(|(to, from)| *to = *from);
-        let mac = hmac(&self.key, &[head]);
+        let mac = digest(&self.key, &[head]);
         tail.get_mut(..MAC)?.copy_from_slice(mac.first_chunk::<MAC>()?);
         Some(end + MAC)
     }
@@ -71,7 +85,7 @@ impl Session {
     fn open(&self, mark: u8, body: &[u8]) -> Option<u32> {
         let (sealed, mac) = body.split_last_chunk::<MAC>()?;
         let counter = sealed.get(1 + NONCE..BEFORE)?.first_chunk()?;
-        let genuine = is_same(hmac(&self.key, &[sealed]).first_chunk::<MAC>()?, mac);
+        let genuine = hmac(&self.key, &[sealed]).verify_truncated_left(mac).is_ok();
         (genuine && sealed.first() == Some(&mark)).then_some(u32::from_le_bytes(*counter))
     }
 }
@@ -98,8 +112,8 @@ impl Lock {
 
     /// What opens the next session.
     pub fn challenge(&self) -> Challenge {
-        let digest = hmac(&self.key, &[&[1], &self.restart.to_le_bytes(), &self.sessions.to_le_bytes()]);
-        digest.first_chunk().copied().unwrap_or_default()
+        let parts = [&[1][..], &self.restart.to_le_bytes(), &self.sessions.to_le_bytes()];
+        digest(&self.key, &parts).first_chunk().copied().unwrap_or_default()
     }
 
     /// Where the request lies in a sealed body; none if it is forged, recorded earlier or not sealed at all. Nothing changes then.

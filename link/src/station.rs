@@ -11,7 +11,7 @@ use crate::message::{
     Begin, Greeting, Outcome, Progress, Query, Recommendation, Refusal, Report, Request, Response, Status,
     Ticket,
 };
-use crate::transfer::Description;
+use crate::transfer::Upload;
 
 /// Times in the caller's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ enum State<'p> {
     Rest,
     Greet,
     Begin(Begin),
-    Describe(Description<'p>, Begin),
+    Describe(Upload<'p>, Begin),
     Poll { task: u32, since: u32, pause: u32 },
     Measure(Query),
     Report(Query, Outcome, Option<f32>),
@@ -205,7 +205,7 @@ impl<'p> Station<'p> {
             State::Rest | State::Measure(_) => None,
             State::Greet => Some(Request::Hello { version: VERSION }),
             State::Begin(begin) => Some(Request::Begin(*begin)),
-            State::Describe(description, begin) => description.request().or(Some(Request::Begin(*begin))),
+            State::Describe(upload, begin) => upload.request().or(Some(Request::Begin(*begin))),
             State::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
             State::Poll { task, .. } => Some(Request::Poll { task: *task }),
             State::Report(query, outcome, cost) => Some(Request::Report(Report {
@@ -242,10 +242,10 @@ impl<'p> Station<'p> {
                 if self.can_describe() =>
             {
                 self.described += 1;
-                self.state = State::Describe(Description::new(self.problem.unwrap_or_default()), *begin);
+                self.state = State::Describe(Upload::problem(self.problem.unwrap_or_default()), *begin);
                 StationEvent::Nothing
             }
-            (Request::Describe { .. } | Request::Write { .. }, response) => self.described(response),
+            (Request::Offer { .. } | Request::Write { .. }, response) => self.described(response),
             (_, Response::Refused(refusal)) => {
                 self.state = State::Rest;
                 StationEvent::Refused(*refusal)
@@ -272,8 +272,8 @@ impl<'p> Station<'p> {
     }
 
     fn described<'a>(&mut self, response: &Response<'a>) -> StationEvent<'a> {
-        let State::Describe(description, _) = &mut self.state else { return StationEvent::Nothing };
-        match description.receive(response) {
+        let State::Describe(upload, _) = &mut self.state else { return StationEvent::Nothing };
+        match upload.receive(response) {
             Ok(()) => StationEvent::Nothing,
             Err(refusal) => {
                 self.state = State::Rest;

@@ -1,16 +1,17 @@
-//! The master's side of carrying problems to a device, and knowledge to and from it.
+//! The master's side of what travels in pieces: problems and knowledge to a device, knowledge from it.
 //!
-//! All types say which request comes next and take the answers; an [`crate::exchange::Exchange`] sends and repeats.
+//! Both types say which request comes next and take the answers; an [`crate::exchange::Exchange`] sends and repeats.
 
 use core::fmt;
 
 use crate::MAX_CHUNK;
 use crate::frame::crc32;
-use crate::message::{Knowledge, Refusal, Request, Response};
+use crate::message::{Blob, Knowledge, Refusal, Request, Response};
 
-/// Carries knowledge to a device. After a device's restart it begins anew by itself.
-#[derive(Clone, Debug)]
+/// Carries bytes to a device. After a device's restart it begins anew by itself.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Upload<'a> {
+    what: Blob,
     bytes: &'a [u8],
     crc: u32,
     replaces: u32,
@@ -22,20 +23,29 @@ enum Stage {
     Offer,
     Write { offset: usize },
     Commit,
-    Done(Knowledge),
+    Done(Option<Knowledge>),
 }
 
 impl<'a> Upload<'a> {
-    /// Knowledge to replace the one that the device's greeting named.
-    pub fn new(bytes: &'a [u8], now: &Knowledge) -> Self {
-        Self { bytes, crc: crc32(bytes), replaces: now.sequence, stage: Stage::Offer }
+    const fn new(what: Blob, bytes: &'a [u8], crc: u32, replaces: u32) -> Self {
+        Self { what, bytes, crc, replaces, stage: Stage::Offer }
     }
 
-    /// What to ask next; none when the device has taken over the knowledge.
+    /// Knowledge to replace the one that the device's greeting named.
+    pub fn knowledge(bytes: &'a [u8], now: &Knowledge) -> Self {
+        Self::new(Blob::Knowledge, bytes, crc32(bytes), now.sequence)
+    }
+
+    /// A problem, see [`crate::problem`], which the device then knows until its next restart or the next problem.
+    pub fn problem(bytes: &'a [u8]) -> Self {
+        Self::new(Blob::Problem, bytes, crc32(bytes), 0)
+    }
+
+    /// What to ask next; none when the device has it all.
     pub fn request(&self) -> Option<Request<'a>> {
-        let (crc, total) = (self.crc, self.bytes.len() as u32);
+        let Self { what, crc, replaces, .. } = *self;
         match self.stage {
-            Stage::Offer => Some(Request::Offer { knowledge: self.replaces, total, crc }),
+            Stage::Offer => Some(Request::Offer { what, replaces, total: self.bytes.len() as u32, crc }),
             Stage::Write { offset } => {
                 let rest = self.bytes.get(offset..).unwrap_or_default();
                 let data = rest.get(..MAX_CHUNK).unwrap_or(rest);
@@ -52,8 +62,9 @@ impl<'a> Upload<'a> {
             Response::Ready { offset } if (offset as usize) < self.bytes.len() => {
                 Stage::Write { offset: offset as usize }
             }
+            Response::Ready { .. } if self.what == Blob::Problem => Stage::Done(None),
             Response::Ready { .. } => Stage::Commit,
-            Response::Stored(knowledge) => Stage::Done(knowledge),
+            Response::Stored(knowledge) => Stage::Done(Some(knowledge)),
             Response::Refused(Refusal::NoTransfer) => Stage::Offer,
             Response::Refused(refusal) => return Err(refusal),
             _ => self.stage,
@@ -61,20 +72,10 @@ impl<'a> Upload<'a> {
         Ok(())
     }
 
-    /// How many bytes the device has, and of how many.
-    pub fn progress(&self) -> (usize, usize) {
-        let all = self.bytes.len();
-        match self.stage {
-            Stage::Offer => (0, all),
-            Stage::Write { offset } => (offset, all),
-            Stage::Commit | Stage::Done(_) => (all, all),
-        }
-    }
-
-    /// What the device says it knows now, once it is done.
+    /// What the device says it knows now, once it has taken over knowledge.
     pub fn stored(&self) -> Option<Knowledge> {
         match self.stage {
-            Stage::Done(knowledge) => Some(knowledge),
+            Stage::Done(knowledge) => knowledge,
             _ => None,
         }
     }
@@ -104,43 +105,6 @@ impl fmt::Display for DownloadError {
 
 impl core::error::Error for DownloadError {}
 
-/// Carries a problem to a device, which then knows it until its next restart or the next problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description<'a> {
-    bytes: &'a [u8],
-    crc: u32,
-    /// How many bytes the device has; none before it is ready.
-    received: Option<usize>,
-}
-
-impl<'a> Description<'a> {
-    /// Of a problem's bytes, see [`crate::problem`].
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, crc: crc32(bytes), received: None }
-    }
-
-    /// What to ask next; none when the device has it all.
-    pub fn request(&self) -> Option<Request<'a>> {
-        let Some(offset) = self.received else {
-            return Some(Request::Describe { total: self.bytes.len() as u32, crc: self.crc });
-        };
-        let rest = self.bytes.get(offset..).filter(|rest| !rest.is_empty())?;
-        let data = rest.get(..MAX_CHUNK).unwrap_or(rest);
-        Some(Request::Write { crc: self.crc, offset: offset as u32, data })
-    }
-
-    /// Takes the answer to the last request. An error means that the device will not have it.
-    pub fn receive(&mut self, response: &Response) -> Result<(), Refusal> {
-        match *response {
-            Response::Ready { offset } => self.received = Some(offset as usize),
-            Response::Refused(Refusal::NoTransfer) => self.received = None,
-            Response::Refused(refusal) => return Err(refusal),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
 /// Reads a device's knowledge into a buffer.
 #[derive(Debug)]
 pub struct Download<'b> {
@@ -167,9 +131,8 @@ impl<'b> Download<'b> {
         match *response {
             Response::Refused(refusal) => return Err(DownloadError::Refused(refusal)),
             Response::Chunk { offset, data } if offset as usize == self.received => {
-                if let Some(place) =
-                    self.buffer.get_mut(self.received..).and_then(|rest| rest.get_mut(..data.len()))
-                {
+                let rest = self.buffer.get_mut(self.received..);
+                if let Some(place) = rest.and_then(|rest| rest.get_mut(..data.len())) {
                     place.copy_from_slice(data);
                     self.received += data.len();
                 }
@@ -177,11 +140,6 @@ impl<'b> Download<'b> {
             _ => {}
         }
         Ok(())
-    }
-
-    /// How many bytes have come, and of how many.
-    pub fn progress(&self) -> (usize, usize) {
-        (self.received, self.buffer.len())
     }
 
     /// The knowledge, checked.

@@ -41,7 +41,6 @@ pub struct Tuner {
     /// The station wants the recommendation: no further query.
     stopping: bool,
     progress: Progress,
-    proposal: Option<Proposal>,
     recommendation: Option<Recommendation>,
     /// Why the last task was dropped, if it was.
     dropped: Option<DropReason>,
@@ -65,7 +64,6 @@ impl Tuner {
             attempt: 0,
             stopping: false,
             progress: Progress { done: 0, total: 0 },
-            proposal: None,
             recommendation: None,
             dropped: None,
             receiver: Receiver::new(),
@@ -122,10 +120,10 @@ impl Tuner {
         self.stopping
     }
 
-    /// Opens a query. Does nothing unless the tuner is thinking about one.
-    pub fn ask(&mut self, proposal: Proposal) {
+    /// Opens the query that the application [proposes](Application::proposal). Does nothing unless the tuner is thinking
+    /// about one.
+    pub fn ask(&mut self) {
         if self.phase == Phase::Thinking && !self.stopping {
-            self.proposal = Some(proposal);
             self.phase = Phase::Waiting;
         }
     }
@@ -134,7 +132,6 @@ impl Tuner {
     pub fn finish(&mut self, recommendation: Recommendation) {
         if recommendation.task == self.task && self.phase != Phase::Idle {
             self.recommendation = Some(recommendation);
-            self.proposal = None;
             self.phase = Phase::Finished;
         }
     }
@@ -224,15 +221,14 @@ impl Tuner {
             Request::Read { knowledge, offset } => receiver::read(knowledge, offset, app, scratch),
             _ if self.phase == Phase::Fault => Err(Refusal::Fault { code: app.health().fault }),
             Request::Begin(begin) => self.begin(&begin, app),
-            Request::Poll { task } => self.poll(task),
+            Request::Poll { task } => self.poll(task, app),
             Request::Report(report) => self.report(&report, app),
             Request::Stop { task } => self.stop(task, app),
             Request::Abort { task } => self.abort(task, app),
             Request::Offer { .. }
             | Request::Write { .. }
             | Request::Commit { .. }
-            | Request::Forget { .. }
-            | Request::Describe { .. } => {
+            | Request::Forget { .. } => {
                 self.allow_transfers()?;
                 self.receiver.respond(request, app)
             }
@@ -280,14 +276,13 @@ impl Tuner {
     }
 
     /// What the station should know now.
-    fn poll<'b>(&self, task: u32) -> Result<Response<'b>, Refusal> {
+    fn poll<'b>(&self, task: u32, app: &impl Application) -> Result<Response<'b>, Refusal> {
         self.check_task(task)?;
-        Ok(match (self.phase, &self.proposal, &self.recommendation) {
-            (Phase::Waiting, Some(proposal), _) => {
-                Response::Query(proposal.clone().asked(self.ticket(), self.attempt))
-            }
-            (Phase::Finished, _, Some(recommendation)) => Response::Finished(recommendation.clone()),
-            _ => Response::Working { ticket: self.ticket(), progress: self.progress },
+        let open = app.proposal().filter(|_| self.phase == Phase::Waiting);
+        Ok(match (open, &self.recommendation) {
+            (Some(proposal), _) => Response::Query(proposal.asked(self.ticket(), self.attempt)),
+            (None, Some(recommendation)) => Response::Finished(recommendation.clone()),
+            (None, None) => Response::Working { ticket: self.ticket(), progress: self.progress },
         })
     }
 
@@ -302,7 +297,7 @@ impl Tuner {
             return Err(Refusal::WrongStep { expected: self.step });
         }
         if self.phase != Phase::Waiting {
-            return self.poll(ticket.task);
+            return self.poll(ticket.task, app);
         }
         let cost = report.cost;
         match report.outcome {
@@ -345,7 +340,7 @@ impl Tuner {
         if self.phase != Phase::Finished && !self.stopping {
             self.make(Event::Stopped { task }, app)?;
         }
-        self.poll(task)
+        self.poll(task, app)
     }
 
     fn abort<'b>(&mut self, task: u32, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
@@ -354,7 +349,7 @@ impl Tuner {
         }
         match self.phase {
             Phase::Idle => {}
-            Phase::Finished => return self.poll(task),
+            Phase::Finished => return self.poll(task, app),
             _ => self.make(Event::Aborted { task }, app)?,
         }
         Ok(Response::Aborted { task })
@@ -424,7 +419,6 @@ impl Tuner {
         self.step = step;
         self.attempt = 0;
         self.progress = Progress { done: 0, total: 0 };
-        self.proposal = None;
         self.phase = Phase::Thinking;
     }
 }
@@ -440,4 +434,12 @@ fn bump(counter: &mut u32) {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_at_whole_characters() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut("0123456789012345678901234567890ä"), "0123456789012345678901234567890");
+    }
+}

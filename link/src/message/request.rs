@@ -51,6 +51,16 @@ pub struct Report {
     pub cost: Option<f32>,
 }
 
+/// What travels in pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Blob {
+    /// What a tuner has learnt: an opaque snapshot of the optimizer.
+    Knowledge,
+    /// What to tune, see [`crate::problem`]; its CRC-32 is its number.
+    Problem,
+}
+
 /// From the station to the tuner. All are idempotent: a repeated request is answered again and acts once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -81,25 +91,27 @@ pub enum Request<'a> {
     },
     /// How are you? Answer: `Status`, at any time.
     Status,
-    /// Here comes knowledge. Answer: `Ready`.
+    /// Here comes something in pieces. Answer: `Ready`.
     Offer {
-        /// Sequence number of the knowledge that this would replace.
-        knowledge: u32,
+        /// What it is.
+        what: Blob,
+        /// Sequence number of the knowledge that it would replace; 0 for anything else.
+        replaces: u32,
         /// Its length in bytes.
         total: u32,
         /// CRC-32 of all its bytes; names the transfer in what follows.
         crc: u32,
     },
-    /// A piece of the offered knowledge, or of a described problem. Answer: `Ready` with the offset wanted next.
+    /// A piece of what was offered. Answer: `Ready` with the offset wanted next.
     Write {
-        /// CRC-32 of the offer or description.
+        /// CRC-32 of the offer.
         crc: u32,
         /// Where the piece begins.
         offset: u32,
         /// 1 to [`crate::MAX_CHUNK`] bytes.
         data: &'a [u8],
     },
-    /// Take over what was written. Answer: `Stored`.
+    /// Take over what was written; a problem needs none, it is taken over when a task begins with it. Answer: `Stored`.
     Commit {
         /// CRC-32 of the offer.
         crc: u32,
@@ -115,12 +127,5 @@ pub enum Request<'a> {
     Forget {
         /// Sequence number of the knowledge to forget.
         knowledge: u32,
-    },
-    /// Here comes a problem: `Write` its bytes, then `Begin` a task with it. Answer: `Ready`.
-    Describe {
-        /// Its length in bytes, at most [`crate::MAX_PROBLEM`].
-        total: u32,
-        /// CRC-32 of all its bytes, which is its number; names the transfer in what follows.
-        crc: u32,
     },
 }

@@ -430,7 +430,7 @@ pub enum Response<'a> {
     },
     /// To `Status`.
     Status(Status),
-    /// To `Offer`, `Describe` and `Write`.
+    /// To `Offer` and `Write`.
     Ready {
         /// Offset wanted next; the length of the offer when all is there.
         offset: u32,

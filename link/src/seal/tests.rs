@@ -23,6 +23,15 @@ fn sealed(opener: &mut Opener) -> Vec<u8> {
 }
 
 #[test]
+fn the_code_is_the_one_of_the_standard() {
+    // RFC 4231, test case 2, its key filled up with zeros as HMAC does.
+    let mut key = [0; 32];
+    key[..4].copy_from_slice(b"Jefe");
+    let mac = digest(&key, &[b"what do ya want ", b"for nothing?"]);
+    assert_eq!(mac[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
+}
+
+#[test]
 fn a_sealed_request_is_opened_once() {
     let (mut lock, mut opener) = pair(1);
     let first = sealed(&mut opener);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::{Coordinate, Point, Reason, Retry};
+use crate::message::{Blob, Coordinate, Point, Reason, Retry};
 
 const PACE: Pace = Pace { timeout: 100, interval: 20 };
 const BEGIN: Begin = Begin { task: 1, problem: 5, seed: 9, budget: 10.0, ..Begin::PLAIN };
@@ -151,7 +151,7 @@ fn a_problem_that_the_tuner_does_not_know_is_described_and_the_task_begun_again(
             (Request::Write { .. }, 2) => Response::Refused(Refusal::NoTransfer),
             (Request::Begin(_), 0) => unknown.clone(),
             (Request::Begin(_), _) => Response::Begun { task: 1 },
-            (Request::Describe { .. }, 1) => Response::Ready { offset: 0 },
+            (Request::Offer { .. }, 1) => Response::Ready { offset: 0 },
             _ => ready.next().unwrap(),
         };
         if let StationEvent::Begun { task } = station.receive(now, tag, &response) {
@@ -161,7 +161,7 @@ fn a_problem_that_the_tuner_does_not_know_is_described_and_the_task_begun_again(
     }
     let crc = begin.problem;
     let write = |offset: u32, data| Request::Write { crc, offset, data };
-    let describe = Request::Describe { total: 300, crc };
+    let describe = Request::Offer { what: Blob::Problem, replaces: 0, total: 300, crc };
     let begin = Request::Begin(begin);
     let (first, rest) = problem.split_at(256);
     assert_eq!(said, [begin, describe, write(0, first), describe, write(0, first), write(256, rest), begin]);
@@ -176,7 +176,7 @@ fn a_tuner_that_never_knows_the_problem_is_given_up() {
         let (tag, request) = station.transmit(now).unwrap();
         let response = match request {
             Request::Begin(_) => Response::Refused(Refusal::WrongProblem { ours: 5 }),
-            Request::Describe { .. } => Response::Ready { offset: 0 },
+            Request::Offer { .. } => Response::Ready { offset: 0 },
             _ => Response::Ready { offset: 3 },
         };
         match station.receive(now, tag, &response) {

@@ -1,6 +1,6 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Begin, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
+use crate::message::{Begin, Blob, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,11 +54,8 @@ pub trait Application {
     /// is neither the built-in one nor the one received last is refused.
     fn apply(&mut self, event: &Event) -> Result<(), Refusal>;
 
-    /// Gets ready to receive a problem of so many bytes, dropping the one received last.
-    fn open_problem(&mut self, total: u32) -> Result<(), Refusal>;
-
-    /// Takes the next bytes of the problem; they come in order and never exceed the total.
-    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal>;
+    /// The query that is open, if one is.
+    fn proposal(&self) -> Option<Proposal>;
 
     /// How the application is.
     fn health(&self) -> Health;
@@ -69,17 +66,17 @@ pub trait Application {
     /// Copies stored knowledge; the range lies within it.
     fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal>;
 
-    /// Gets ready to receive so many bytes of new knowledge, dropping any unfinished transfer.
-    fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal>;
-
-    /// Takes the next bytes of the new knowledge; they come in order and never exceed the total.
-    fn write_knowledge(&mut self, data: &[u8]) -> Result<(), Refusal>;
-
-    /// Checks CRC and content of what was received and makes it the device's knowledge.
-    fn commit_knowledge(&mut self, crc: u32) -> Result<(), Refusal>;
-
     /// Replaces the device's knowledge by none.
     fn forget_knowledge(&mut self) -> Result<(), Refusal>;
+
+    /// Gets ready to receive so many bytes, dropping an unfinished transfer and the problem received last.
+    fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal>;
+
+    /// Takes the next bytes; they come in order and never exceed the total.
+    fn write(&mut self, what: Blob, data: &[u8]) -> Result<(), Refusal>;
+
+    /// Checks CRC and content of what was received and takes it over.
+    fn commit(&mut self, what: Blob, crc: u32) -> Result<(), Refusal>;
 }
 
 /// A query as the optimizer proposes it; the tuner gives it its ticket.

@@ -1,26 +1,19 @@
-//! The device's side of knowledge and problems that travel.
+//! The device's side of what travels in pieces.
 //!
 //! A transfer is named by the CRC of all its bytes. The device says which offset it wants next, so a repeated, lost
 //! or late piece does no harm. What is unfinished at a restart is forgotten; the station offers again.
 
 use super::Application;
 use crate::MAX_CHUNK;
-use crate::message::{Knowledge, Refusal, Request, Response};
+use crate::message::{Blob, Knowledge, Refusal, Request, Response};
 
 /// A transfer under way.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
-    what: What,
+    what: Blob,
     crc: u32,
     total: u32,
     received: u32,
-}
-
-/// What comes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum What {
-    Knowledge,
-    Problem,
 }
 
 /// The transfer under way, if there is one.
@@ -43,11 +36,12 @@ impl Receiver {
         app: &mut impl Application,
     ) -> Result<Response<'b>, Refusal> {
         match *request {
-            Request::Offer { knowledge, total, crc } => {
-                check(knowledge, app.knowledge())?;
-                self.open(What::Knowledge, total, crc, app)
+            Request::Offer { what, replaces, total, crc } => {
+                if what == Blob::Knowledge {
+                    check(replaces, app.knowledge())?;
+                }
+                self.open(what, total, crc, app)
             }
-            Request::Describe { total, crc } => self.open(What::Problem, total, crc, app),
             Request::Write { crc, offset, data } => self.write(crc, offset, data, app),
             Request::Commit { crc } => self.commit(crc, app),
             Request::Forget { knowledge } => self.forget(knowledge, app),
@@ -57,7 +51,7 @@ impl Receiver {
 
     fn open<'b>(
         &mut self,
-        what: What,
+        what: Blob,
         total: u32,
         crc: u32,
         app: &mut impl Application,
@@ -67,10 +61,7 @@ impl Receiver {
             return Ok(Response::Ready { offset: received });
         }
         self.close();
-        match what {
-            What::Knowledge => app.open_knowledge(total)?,
-            What::Problem => app.open_problem(total)?,
-        }
+        app.open(what, total)?;
         self.0 = Some(Transfer { what, crc, total, received: 0 });
         Ok(Response::Ready { offset: 0 })
     }
@@ -88,24 +79,22 @@ impl Receiver {
             if length > open.total - open.received {
                 return Err(Refusal::TooLarge { limit: open.total });
             }
-            match open.what {
-                What::Knowledge => app.write_knowledge(data)?,
-                What::Problem => app.write_problem(data)?,
-            }
+            app.write(open.what, data)?;
             open.received += length;
         }
         Ok(Response::Ready { offset: open.received })
     }
 
     fn commit<'b>(&mut self, crc: u32, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
-        match self.0.filter(|open| (open.what, open.crc) == (What::Knowledge, crc)) {
-            None if app.knowledge().crc == crc => return Ok(Response::Stored(app.knowledge())),
-            None => return Err(Refusal::NoTransfer),
-            Some(open) if open.received < open.total => return Ok(Response::Ready { offset: open.received }),
-            Some(_) => {}
+        let Some(open) = self.0.filter(|open| open.what != Blob::Problem && open.crc == crc) else {
+            let now = app.knowledge();
+            return if now.crc == crc { Ok(Response::Stored(now)) } else { Err(Refusal::NoTransfer) };
+        };
+        if open.received < open.total {
+            return Ok(Response::Ready { offset: open.received });
         }
         self.close();
-        app.commit_knowledge(crc)?;
+        app.commit(open.what, crc)?;
         Ok(Response::Stored(app.knowledge()))
     }
 

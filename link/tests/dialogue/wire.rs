@@ -1,5 +1,7 @@
 //! One direction of a bad line: frames are lost, altered, repeated and delayed.
 
+use std::collections::BTreeMap;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
 
@@ -24,45 +26,50 @@ impl Chance {
     }
 }
 
-/// What happened to the frames.
+/// How often what happened.
 #[derive(Debug, Default)]
-pub struct Harm {
-    pub frames: u64,
-    pub lost: u64,
-    pub altered: u64,
-    pub repeated: u64,
-    pub delayed: u64,
+pub struct Counts(BTreeMap<&'static str, u64>);
+
+impl Counts {
+    pub fn add(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    pub fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
+
+    pub fn merge(&mut self, other: &Counts) {
+        other.0.iter().for_each(|(what, count)| *self.0.entry(what).or_default() += count);
+    }
 }
 
 /// One direction of the line.
 #[derive(Default)]
 pub struct Wire {
     under_way: Vec<(u32, Vec<u8>)>,
-    pub harm: Harm,
+    pub counts: Counts,
 }
 
 impl Wire {
     /// Sends a frame; one in `clean` is spared nothing.
     pub fn send(&mut self, now: u32, frame: &[u8], clean: u32, chance: &mut Chance) {
-        self.harm.frames += 1;
+        self.counts.add("frames");
         let mut bytes = frame.to_vec();
         let mut at = now + 1;
         if chance.one_in(clean) {
             match chance.below(5) {
-                0 => {
-                    self.harm.lost += 1;
-                    return;
-                }
+                0 => return self.counts.add("lost"),
                 1 => {
-                    self.harm.repeated += 1;
+                    self.counts.add("repeated");
                     self.under_way.push((now + 1 + chance.below(300), bytes.clone()));
                 }
                 2 => {
-                    self.harm.delayed += 1;
+                    self.counts.add("reordered");
                     at += chance.below(200);
                 }
                 _ => {
-                    self.harm.altered += 1;
+                    self.counts.add("altered");
                     alter(&mut bytes, chance);
                 }
             }

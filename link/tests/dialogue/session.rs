@@ -1,20 +1,19 @@
-//! The example session of `docs/protocol.md`, byte for byte.
+//! The example session of `docs/protocol.md`, byte for byte: what the toy tuner and a scripted station say to each other.
 //!
-//! `session.txt` is what the toy tuner and a scripted station say to each other. It is committed, so that a change of the
-//! wire format shows in a review; `FORETUNE_BLESS=1 cargo test -p foretune-link --test session` writes it anew.
-
-mod support;
+//! It stands on the page, so that a change of the wire format shows in a review;
+//! `UPDATE_SESSION=1 cargo test -p foretune-link --test dialogue session` writes it anew.
 
 use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
 use foretune_link::problem::Bytes;
 use foretune_link::tuner::Tuner;
 use foretune_link::{
-    Begin, Decoder, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode, frame::crc32,
+    Begin, Blob, Decoder, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode,
+    frame::crc32,
 };
 use std::fmt::Write;
-use support::{Memory, PROBLEM, restored, think};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/session.txt");
+use crate::toy::{Memory, PROBLEM, restored, think};
+
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/protocol.md");
 
 struct Session {
@@ -26,7 +25,12 @@ struct Session {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A message as it is called in the tables, its bytes in hexadecimal.
+fn words(message: &dyn std::fmt::Debug, data: &[u8]) -> String {
+    format!("{message:?}").replace(&format!("{data:?}"), &hex(data))
 }
 
 impl Session {
@@ -45,7 +49,8 @@ impl Session {
         self.tag += 1;
         let mut out = [0; MAX_FRAME];
         let frame = encode(self.tag, &request, &mut out).unwrap().to_vec();
-        writeln!(self.text, "> {}\n  {} {request:?}", hex(&frame), self.tag).unwrap();
+        let data = if let Request::Write { data, .. } = request { data } else { b"" };
+        writeln!(self.text, "> {}\n  {} {}", hex(&frame), self.tag, words(&request, data)).unwrap();
         self.send(&frame);
     }
 
@@ -70,7 +75,8 @@ impl Session {
         let mut decoder = Decoder::<304>::new();
         for &byte in answer {
             if let Some((tag, response)) = decoder.receive::<Response>(byte) {
-                writeln!(self.text, "< {}\n  {tag} {response:?}", hex(answer)).unwrap();
+                let data = if let Response::Chunk { data, .. } = response { data } else { b"" };
+                writeln!(self.text, "< {}\n  {tag} {}", hex(answer), words(&response, data)).unwrap();
             }
         }
     }
@@ -155,7 +161,7 @@ fn knowledge(session: &mut Session) {
     session.remark("Other knowledge is written.");
     let data = b"\x00a snapshot\x00";
     let crc = crc32(data);
-    session.say(Request::Offer { knowledge: 1, total: 12, crc });
+    session.say(Request::Offer { what: Blob::Knowledge, replaces: 1, total: 12, crc });
     session.say(Request::Write { crc, offset: 0, data });
     session.say(Request::Commit { crc });
     session.remark("And forgotten.");
@@ -167,7 +173,8 @@ fn knowledge(session: &mut Session) {
     let (bytes, problem) = (bytes.as_slice(), bytes.number());
     let begin = Begin { task: 2, problem, seed: 42, budget: 500.0, deploy: true, ..Begin::PLAIN };
     session.say(Request::Begin(begin));
-    session.say(Request::Describe { total: bytes.len() as u32, crc: problem });
+    let total = bytes.len() as u32;
+    session.say(Request::Offer { what: Blob::Problem, replaces: 0, total, crc: problem });
     session.say(Request::Write { crc: problem, offset: 0, data: bytes });
     session.say(Request::Begin(begin));
     session.remark("And dropped.");
@@ -183,48 +190,31 @@ fn session() -> String {
     session.text.trim_start().to_owned()
 }
 
+/// Where the session stands on the page.
+const FENCES: [&str; 2] = ["```text\n", "```\n"];
+
 #[test]
-fn the_session_is_as_committed() {
-    let now = session();
-    if std::env::var_os("FORETUNE_BLESS").is_some() {
-        std::fs::write(FILE, &now).unwrap();
+fn the_page_shows_this_session() {
+    let (now, page) = (session(), std::fs::read_to_string(PAGE).unwrap());
+    let (before, rest) = page.split_once(FENCES[0]).unwrap();
+    let (shown, after) = rest.split_once(FENCES[1]).unwrap();
+    if std::env::var_os("UPDATE_SESSION").is_some() {
+        std::fs::write(PAGE, [before, FENCES[0], &now, FENCES[1], after].concat()).unwrap();
+        return;
     }
-    let committed = std::fs::read_to_string(FILE).unwrap();
-    for (line, (now, then)) in now.lines().zip(committed.lines()).enumerate() {
-        assert_eq!(now, then, "line {}", line + 1);
+    for (line, (now, shown)) in now.lines().zip(shown.lines()).enumerate() {
+        assert_eq!(now, shown, "line {}", line + 1);
     }
-    assert_eq!(now.lines().count(), committed.lines().count());
+    assert_eq!(now.lines().count(), shown.lines().count());
 }
 
 #[test]
 fn every_message_is_in_the_session() {
     let session = session();
-    let requests = [
-        "Hello", "Begin(", "Poll", "Report(", "Stop", "Abort", "Status", "Offer", "Write", "Commit", "Read",
-        "Forget", "Describe",
-    ];
-    let responses = [
-        "Greeting(",
-        "Begun",
-        "Query(",
-        "Working",
-        "Settled",
-        "Again",
-        "Finished(",
-        "Aborted",
-        "Status(",
-        "Ready",
-        "Stored(",
-        "Chunk",
-        "Refused(",
-    ];
-    for name in requests.iter().chain(&responses) {
+    let requests = "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget";
+    let responses =
+        "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused(";
+    for name in requests.split(' ').chain(responses.split(' ')) {
         assert!(session.lines().any(|line| line.starts_with("  ") && line.contains(name)), "{name}");
     }
-}
-
-#[test]
-fn the_documentation_shows_this_session() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
-    assert!(page.contains(session().trim_end()), "the page shows another session than the code");
 }

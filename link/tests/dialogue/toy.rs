@@ -2,15 +2,12 @@
 //!
 //! The toy's proposals are hashes of all that it observed and knows, so one wrong, lost or repeated observation
 //! changes everything that follows.
-#![allow(dead_code, reason = "each test takes what it needs")]
-
-pub mod wire;
 
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
-    Begin, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason, Recommendation, Refusal,
-    Ticket,
+    Begin, Blob, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason, Recommendation,
+    Refusal, Ticket,
 };
 
 /// Tries before a query is given up.
@@ -62,11 +59,19 @@ pub fn propose(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Proposal {
     Proposal { fidelity, samples, cost: samples as f32, point: point(digest) }
 }
 
+/// Events that end a query.
+pub fn settled(events: &[Event]) -> Vec<Event> {
+    events.iter().filter(|event| ends_query(event)).copied().collect()
+}
+
+fn ends_query(event: &Event) -> bool {
+    matches!(event, Event::Observed { .. } | Event::GivenUp { .. })
+}
+
 /// What the queries settled so far cost.
 fn spent(begin: &Begin, knowledge: &[u8], events: &[Event]) -> f32 {
-    let settled = |event: &Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
     let cost = |end: usize| propose(begin, knowledge, &events[..end]).cost;
-    events.iter().enumerate().filter(|(_, event)| settled(event)).map(|(end, _)| cost(end)).sum()
+    events.iter().enumerate().filter(|(_, event)| ends_query(event)).map(|(end, _)| cost(end)).sum()
 }
 
 /// What a measurement gives: a value, now and then none or nonsense.
@@ -96,12 +101,11 @@ pub fn truth(point: &Point, fidelity: u8) -> f32 {
 /// What the toy recommends after these events.
 pub fn recommend(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Recommendation {
     let stopped = events.iter().any(|event| matches!(event, Event::Stopped { .. }));
-    let settled = |event: &&Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
     let digest = digest(begin, knowledge, events);
     Recommendation {
         task: begin.task,
         reason: if stopped { Reason::Stopped } else { Reason::Budget },
-        queries: events.iter().filter(settled).count() as u32,
+        queries: settled(events).len() as u32,
         spent: spent(begin, knowledge, events),
         mean: digest as f32 / 4_294_967_296.0,
         point: point(digest),
@@ -158,6 +162,10 @@ pub struct Memory {
     pub cut: Option<bool>,
     /// Power has failed.
     pub dead: bool,
+    /// The open query: not in the flash.
+    pub open: Option<Proposal>,
+    /// Refuse every event for this.
+    pub refusal: Option<Refusal>,
 }
 
 impl Memory {
@@ -177,6 +185,13 @@ impl Memory {
         self.sequence += 1;
     }
 
+    fn received(&mut self, what: Blob) -> &mut Vec<u8> {
+        match what {
+            Blob::Knowledge => &mut self.incoming,
+            Blob::Problem => &mut self.described,
+        }
+    }
+
     fn observed(&self) -> bool {
         self.events.iter().any(|event| matches!(event, Event::Observed { .. }))
     }
@@ -184,6 +199,7 @@ impl Memory {
 
 impl Application for Memory {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
+        self.refusal.map_or(Ok(()), Err)?;
         if matches!(event, Event::Stopped { .. }) && !self.observed() {
             return Err(Refusal::NothingObserved);
         }
@@ -201,18 +217,12 @@ impl Application for Memory {
         Ok(())
     }
 
-    fn open_problem(&mut self, total: u32) -> Result<(), Refusal> {
-        self.described.clear();
-        if total > LIMIT { Err(Refusal::TooLarge { limit: LIMIT }) } else { Ok(()) }
-    }
-
-    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal> {
-        self.described.extend_from_slice(data);
-        Ok(())
+    fn proposal(&self) -> Option<Proposal> {
+        self.open.clone()
     }
 
     fn health(&self) -> Health {
-        Health { stack_free: 1234, restarts: 0, fault: 0, below: 0 }
+        Health { stack_free: 1234, restarts: 0, fault: 77, below: 0 }
     }
 
     fn knowledge(&self) -> Knowledge {
@@ -225,17 +235,17 @@ impl Application for Memory {
         Ok(())
     }
 
-    fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal> {
-        self.incoming.clear();
+    fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal> {
+        self.received(what).clear();
         if total > LIMIT { Err(Refusal::TooLarge { limit: LIMIT }) } else { Ok(()) }
     }
 
-    fn write_knowledge(&mut self, data: &[u8]) -> Result<(), Refusal> {
-        self.incoming.extend_from_slice(data);
+    fn write(&mut self, what: Blob, data: &[u8]) -> Result<(), Refusal> {
+        self.received(what).extend_from_slice(data);
         Ok(())
     }
 
-    fn commit_knowledge(&mut self, crc: u32) -> Result<(), Refusal> {
+    fn commit(&mut self, _: Blob, crc: u32) -> Result<(), Refusal> {
         let incoming = std::mem::take(&mut self.incoming);
         if crc32(&incoming) != crc {
             return Err(Refusal::Checksum);
@@ -264,7 +274,8 @@ pub fn think(tuner: &mut Tuner, memory: &mut Memory) {
     let (Phase::Thinking, Some(begin)) = (tuner.phase(), memory.begin) else { return };
     let events = &memory.events;
     if !tuner.stopping() && spent(&begin, &memory.knowledge, events) < begin.budget {
-        return tuner.ask(propose(&begin, &memory.knowledge, events));
+        memory.open = Some(propose(&begin, &memory.knowledge, events));
+        return tuner.ask();
     }
     let recommendation = recommend(&begin, &memory.knowledge, events);
     memory.recommendation = Some(recommendation.clone());

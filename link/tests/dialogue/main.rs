@@ -1,0 +1,8 @@
+//! The dialogue from both ends: what counts, what is said byte for byte, and what a bad line may do to it.
+
+mod line;
+mod messages;
+mod session;
+mod toy;
+mod tuner;
+mod wire;
