@@ -17,7 +17,7 @@ import sys
 import time
 import zlib
 
-VERSION = 2
+VERSION = 3
 TIMEOUT = 1.0     # seconds until a request is repeated
 PATIENCE = 120.0  # seconds of silence after which to give up
 
@@ -189,7 +189,7 @@ def begin(line, task, seed, budget):
 
 
 def describe(line, problem, number):
-    answer, reader = line.ask(b"\x0c" + varint(len(problem)) + varint(number))
+    answer, reader = line.ask(b"\x07\x01\0" + varint(len(problem)) + varint(number))
     while answer == 9:
         offset = reader.varint()
         if offset >= len(problem):

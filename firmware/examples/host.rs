@@ -20,7 +20,7 @@ use foretune_firmware::profile::{COMPACT, Compact};
 use foretune_firmware::storage::sim::SimFlash;
 
 /// Words of 16 bytes in sectors of 8 KB, as the STM32H7A3 has them.
-type Flash = SimFlash<1, 16, 8192>;
+type Flash = SimFlash<16, 8192>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = std::env::args().nth(1).ok_or("say on which port to listen")?.parse()?;

@@ -2,13 +2,15 @@
 //!
 //! It behaves like the flash of the STM32H7A3 behind its driver: sectors of 8 KB, written in units of 32 bytes, which
 //! are two words of 16 bytes that carry a checksum each. A word is written once after an erase, never twice. A word
-//! that lost power on the way is *torn*: reading it is an error (the chip would fault), erasing its sector mends it.
+//! that lost power on the way is *torn*: reading it is an error (the chip would fault), erasing its sector fixes it.
 //!
 //! The content lives in memory; every change goes at once to a [`Medium`] (a file, or nothing), in pieces between
 //! which power may fail: *torn* mark, data, *good* mark for a word; *torn* marks, data in four pieces, *erased* marks
 //! for a sector. What the medium holds after any prefix of these pieces is what the next start finds.
 
-use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
+};
 
 use crate::board::Mapped;
 
@@ -35,35 +37,6 @@ pub trait Medium {
     fn keep(&mut self, offset: usize, bytes: &[u8]);
 }
 
-/// A medium that forgets, for tests that do not lose power.
-impl Medium for () {
-    fn keep(&mut self, _: usize, _: &[u8]) {}
-}
-
-/// What the flash refuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum FlashError {
-    /// An address or a length is not a multiple of the unit.
-    NotAligned,
-    /// Beyond the end.
-    OutOfBounds,
-    /// A word lost power while it was written.
-    Torn,
-    /// A word was written a second time without an erase.
-    WrittenTwice,
-}
-
-impl NorFlashError for FlashError {
-    fn kind(&self) -> NorFlashErrorKind {
-        match self {
-            FlashError::NotAligned => NorFlashErrorKind::NotAligned,
-            FlashError::OutOfBounds => NorFlashErrorKind::OutOfBounds,
-            FlashError::Torn | FlashError::WrittenTwice => NorFlashErrorKind::Other,
-        }
-    }
-}
-
 /// The model: data, one mark per word, and the medium that keeps both.
 pub struct EccFlash<'a, M> {
     data: &'a mut [u8],
@@ -81,29 +54,15 @@ impl<'a, M: Medium> EccFlash<'a, M> {
         EccFlash { data, marks, medium }
     }
 
-    fn check(&self, from: u32, to: u32, unit: usize) -> Result<(usize, usize), FlashError> {
-        let (from, to) = (from as usize, to as usize);
-        match () {
-            _ if from > to || to > self.data.len() => Err(FlashError::OutOfBounds),
-            _ if !from.is_multiple_of(unit) || !to.is_multiple_of(unit) => Err(FlashError::NotAligned),
-            _ => Ok((from, to)),
-        }
-    }
-
-    fn end(offset: u32, length: usize) -> Result<u32, FlashError> {
-        let length = u32::try_from(length).map_err(|_| FlashError::OutOfBounds)?;
-        offset.checked_add(length).ok_or(FlashError::OutOfBounds)
-    }
-
     fn set_marks(&mut self, from: usize, to: usize, mark: u8) {
         let words = from / WORD..to / WORD;
         self.marks[words.clone()].fill(mark);
         self.medium.keep(self.data.len() + words.start, &self.marks[words]);
     }
 
-    fn write_word(&mut self, at: usize, word: &[u8]) -> Result<(), FlashError> {
+    fn write_word(&mut self, at: usize, word: &[u8]) -> Result<(), NorFlashErrorKind> {
         if self.marks[at / WORD] != mark::ERASED {
-            return Err(FlashError::WrittenTwice);
+            return Err(NorFlashErrorKind::Other);
         }
         self.set_marks(at, at + WORD, mark::TORN);
         self.data[at..at + WORD].copy_from_slice(word);
@@ -124,16 +83,17 @@ impl<'a, M: Medium> EccFlash<'a, M> {
 }
 
 impl<M> ErrorType for EccFlash<'_, M> {
-    type Error = FlashError;
+    type Error = NorFlashErrorKind;
 }
 
 impl<M: Medium> ReadNorFlash for EccFlash<'_, M> {
     const READ_SIZE: usize = 1;
 
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), FlashError> {
-        let (from, to) = self.check(offset, Self::end(offset, bytes.len())?, 1)?;
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
+        check_read(self, offset, bytes.len())?;
+        let (from, to) = (offset as usize, offset as usize + bytes.len());
         if self.marks[from / WORD..to.div_ceil(WORD)].contains(&mark::TORN) {
-            return Err(FlashError::Torn);
+            return Err(NorFlashErrorKind::Other);
         }
         bytes.copy_from_slice(&self.data[from..to]);
         Ok(())
@@ -148,18 +108,16 @@ impl<M: Medium> NorFlash for EccFlash<'_, M> {
     const WRITE_SIZE: usize = UNIT;
     const ERASE_SIZE: usize = SECTOR;
 
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), FlashError> {
-        let (from, to) = self.check(from, to, SECTOR)?;
-        (from..to).step_by(SECTOR).for_each(|at| self.erase_sector(at));
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
+        check_erase(self, from, to)?;
+        (from as usize..to as usize).step_by(SECTOR).for_each(|at| self.erase_sector(at));
         Ok(())
     }
 
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), FlashError> {
-        let (from, _) = self.check(offset, Self::end(offset, bytes.len())?, UNIT)?;
-        for (index, word) in bytes.chunks(WORD).enumerate() {
-            self.write_word(from + index * WORD, word)?;
-        }
-        Ok(())
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
+        check_write(self, offset, bytes.len())?;
+        let places = (offset as usize..).step_by(WORD);
+        places.zip(bytes.chunks(WORD)).try_for_each(|(at, word)| self.write_word(at, word))
     }
 }
 
@@ -174,7 +132,7 @@ mod tests {
     use super::*;
 
     const SIZE: usize = 2 * SECTOR;
-    const IMAGE: usize = SIZE + SIZE / WORD;
+    const TORN: Result<u8, NorFlashErrorKind> = Err(NorFlashErrorKind::Other);
 
     /// Keeps an image until power fails before the given piece.
     struct Supply {
@@ -182,7 +140,7 @@ mod tests {
         pieces_left: usize,
     }
 
-    impl Medium for &mut Supply {
+    impl Medium for Supply {
         fn keep(&mut self, offset: usize, bytes: &[u8]) {
             if self.pieces_left > 0 {
                 self.pieces_left -= 1;
@@ -191,97 +149,65 @@ mod tests {
         }
     }
 
-    fn with_flash<T>(
-        image: &mut [u8],
-        medium: impl Medium,
-        act: impl FnOnce(EccFlash<'_, &mut dyn Medium>) -> T,
-    ) -> T {
-        let mut medium = medium;
+    /// A flash with what an image holds, whose power fails after so many pieces.
+    fn flash(image: &mut [u8], pieces_left: usize) -> EccFlash<'_, Supply> {
+        let supply = Supply { image: image.to_vec(), pieces_left };
         let (data, marks) = image.split_at_mut(SIZE);
-        act(EccFlash::new(data, marks, &mut medium as &mut dyn Medium))
+        EccFlash::new(data, marks, supply)
     }
 
-    impl Medium for &mut dyn Medium {
-        fn keep(&mut self, offset: usize, bytes: &[u8]) {
-            (**self).keep(offset, bytes);
-        }
+    fn blank() -> Vec<u8> {
+        vec![0xFF; SIZE + SIZE / WORD]
     }
 
-    #[test]
-    fn what_is_written_is_read_and_mapped() {
-        let mut image = vec![0xFF; IMAGE];
-        with_flash(&mut image, (), |mut flash| {
-            flash.write(32, &[7; 64]).unwrap();
-            let mut back = [0; 66];
-            flash.read(31, &mut back).unwrap();
-            assert_eq!((back[0], back[1], back[64], back[65]), (0xFF, 7, 7, 0xFF));
-            assert_eq!(flash.mapped()[32..96], [7; 64]);
-        });
+    fn byte(
+        flash: &mut impl ReadNorFlash<Error = NorFlashErrorKind>,
+        at: u32,
+    ) -> Result<u8, NorFlashErrorKind> {
+        let mut byte = [0];
+        flash.read(at, &mut byte).map(|()| byte[0])
     }
 
     #[test]
     fn a_word_is_written_once_until_its_sector_is_erased() {
-        let mut image = vec![0xFF; IMAGE];
-        with_flash(&mut image, (), |mut flash| {
-            flash.write(0, &[0xFF; UNIT]).unwrap();
-            assert_eq!(flash.write(0, &[1; UNIT]), Err(FlashError::WrittenTwice));
-            flash.erase(0, SECTOR as u32).unwrap();
-            flash.write(0, &[1; UNIT]).unwrap();
-        });
-    }
-
-    #[test]
-    fn crooked_requests_are_refused_and_change_nothing() {
-        let mut image = vec![0xFF; IMAGE];
-        with_flash(&mut image, (), |mut flash| {
-            assert_eq!(flash.write(16, &[1; UNIT]), Err(FlashError::NotAligned));
-            assert_eq!(flash.write(0, &[1; 48]), Err(FlashError::NotAligned));
-            assert_eq!(flash.write(SIZE as u32, &[1; UNIT]), Err(FlashError::OutOfBounds));
-            assert_eq!(flash.write(u32::MAX - 31, &[1; UNIT]), Err(FlashError::OutOfBounds));
-            assert_eq!(flash.erase(16, SECTOR as u32), Err(FlashError::NotAligned));
-            assert_eq!(flash.erase(SECTOR as u32, 0), Err(FlashError::OutOfBounds));
-            assert_eq!(flash.read(SIZE as u32 - 1, &mut [0; 2]), Err(FlashError::OutOfBounds));
-        });
-        assert_eq!(image, vec![0xFF; IMAGE]);
+        let mut image = blank();
+        let mut flash = flash(&mut image, usize::MAX);
+        flash.write(32, &[7; 64]).unwrap();
+        assert_eq!([31, 32, 95, 96].map(|at| byte(&mut flash, at)), [Ok(0xFF), Ok(7), Ok(7), Ok(0xFF)]);
+        assert_eq!(flash.mapped()[32..96], [7; 64]);
+        assert!(flash.write(32, &[1; UNIT]).is_err(), "written twice");
+        flash.erase(0, SECTOR as u32).unwrap();
+        flash.write(32, &[1; UNIT]).unwrap();
     }
 
     #[test]
     fn a_cut_at_any_piece_of_a_write_leaves_old_torn_or_new() {
-        let (blank, torn, new) = (Ok(0xFF), Err(FlashError::Torn), Ok(9));
-        let expected = [
-            (blank, blank),
-            (torn, blank),
-            (torn, blank),
-            (new, blank),
-            (new, torn),
-            (new, torn),
-            (new, new),
-        ];
+        let (old, new) = (Ok(0xFF), Ok(9));
+        let expected =
+            [(old, old), (TORN, old), (TORN, old), (new, old), (new, TORN), (new, TORN), (new, new)];
         for (pieces, (first, second)) in expected.into_iter().enumerate() {
-            let mut supply = Supply { image: vec![0xFF; IMAGE], pieces_left: pieces };
-            let mut memory = vec![0xFF; IMAGE];
-            with_flash(&mut memory, &mut supply, |mut flash| flash.write(0, &[9; UNIT]).unwrap());
-            with_flash(&mut supply.image, (), |mut flash| {
-                let mut byte = [0];
-                assert_eq!(flash.read(15, &mut byte).map(|()| byte[0]), first, "after {pieces} pieces");
-                assert_eq!(flash.read(16, &mut byte).map(|()| byte[0]), second, "after {pieces} pieces");
-                assert_eq!(flash.read(32, &mut byte), Ok(()), "the neighbour is untouched");
-            });
+            let mut image = blank();
+            let mut cut = flash(&mut image, pieces);
+            cut.write(0, &[9; UNIT]).unwrap();
+            let mut image = cut.medium.image;
+            let mut found = flash(&mut image, 0);
+            let seen = [15, 16, 32].map(|at| byte(&mut found, at));
+            assert_eq!(seen, [first, second, old], "after {pieces} pieces");
         }
     }
 
     #[test]
-    fn a_cut_during_an_erase_is_mended_by_the_next_erase() {
+    fn a_cut_during_an_erase_is_fixed_by_the_next_erase() {
         for pieces in 1..6 {
-            let mut supply = Supply { image: vec![0xFF; IMAGE], pieces_left: pieces };
-            let mut memory = vec![0xFF; IMAGE];
-            with_flash(&mut memory, &mut supply, |mut flash| flash.erase(0, SECTOR as u32).unwrap());
-            with_flash(&mut supply.image, (), |mut flash| {
-                assert_eq!(flash.read(0, &mut [0]), Err(FlashError::Torn), "after {pieces} pieces");
-                assert_eq!(flash.write(0, &[1; UNIT]), Err(FlashError::WrittenTwice));
-                flash.erase(0, SECTOR as u32).unwrap();
-                flash.write(0, &[1; UNIT]).unwrap();
-            });
+            let mut image = blank();
+            let mut cut = flash(&mut image, pieces);
+            cut.erase(0, SECTOR as u32).unwrap();
+            let mut image = cut.medium.image;
+            let mut found = flash(&mut image, 0);
+            assert_eq!(byte(&mut found, 0), TORN, "after {pieces} pieces");
+            assert!(found.write(0, &[1; UNIT]).is_err());
+            found.erase(0, SECTOR as u32).unwrap();
+            found.write(0, &[1; UNIT]).unwrap();
         }
     }
 }

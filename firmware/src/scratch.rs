@@ -110,10 +110,10 @@ mod tests {
     const KNOWLEDGE: [u8; 300] = [0xC7; 300];
 
     /// A flash of so many sectors, with knowledge and a task under way.
-    fn used<const WRITE: usize, const ERASE: usize>(sectors: usize) -> SimFlash<1, WRITE, ERASE> {
+    fn used<const WRITE: usize, const ERASE: usize>(sectors: usize) -> SimFlash<WRITE, ERASE> {
         let mut store = Store::<_, 48>::open(
             SimFlash::new(sectors * ERASE),
-            LAYOUT.in_sectors_of::<SimFlash<1, WRITE, ERASE>>(),
+            LAYOUT.in_sectors_of::<SimFlash<WRITE, ERASE>>(),
         );
         let store = store.as_mut().unwrap();
         store.open_knowledge().unwrap();
@@ -126,10 +126,10 @@ mod tests {
     }
 
     fn knowledge<const WRITE: usize, const ERASE: usize>(
-        flash: SimFlash<1, WRITE, ERASE>,
+        flash: SimFlash<WRITE, ERASE>,
     ) -> Option<([u8; 300], u32)> {
         let mut store =
-            Store::<_, 48>::open(flash, LAYOUT.in_sectors_of::<SimFlash<1, WRITE, ERASE>>()).unwrap();
+            Store::<_, 48>::open(flash, LAYOUT.in_sectors_of::<SimFlash<WRITE, ERASE>>()).unwrap();
         let mut bytes = [0; 300];
         store.read_knowledge(0, &mut bytes).ok()?;
         Some((bytes, store.running()?.records))
@@ -160,7 +160,7 @@ mod tests {
     fn where_programs_need_every_sector_it_refuses_unless_all_is_blank() {
         let mut flash = used::<4, 16384>(4);
         assert_eq!(find(&mut flash, &[LAYOUT]), None);
-        let mut blank = SimFlash::<1, 4, 16384>::new(4 * 16384);
+        let mut blank = SimFlash::<4, 16384>::new(4 * 16384);
         let scratch = find(&mut blank, &[LAYOUT]).unwrap();
         check(&mut blank, scratch.trial).unwrap();
         assert!(blank.bytes().iter().all(|byte| *byte == 0xFF), "blank it was, blank it is");
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_flash_that_does_not_keep_what_is_written_is_found_out() {
-        let mut flash = SimFlash::<1, 32, 1024>::new(4096);
+        let mut flash = SimFlash::<32, 1024>::new(4096);
         flash.stick(3072 + RECORD + 5);
         let scratch = find(&mut flash, &[]).unwrap();
         assert_eq!(check(&mut flash, scratch.trial), Err(Wrong::Forgets));

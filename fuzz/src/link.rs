@@ -5,14 +5,13 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
-use foretune_link::{
-    Application, Begin, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
-    Outcome, Pace, Phase, Point, Progress, Proposal, Query, Reason, Recommendation, Refusal, Report, Request,
-    Response, Retry, Station, Ticket, Tuner, Upload, crc32, encode,
-};
-
 use foretune_firmware::room::{self, Room};
 use foretune_link::problem::{Bytes, Numbers, Parts};
+use foretune_link::{
+    Application, Begin, Blob, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
+    Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request, Response,
+    Station, Ticket, Tuner, Upload, crc32, encode,
+};
 
 use crate::case::number;
 
@@ -37,10 +36,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
         Request::Begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0, ..Begin::PLAIN }),
         Request::Poll { task: 1 },
         Request::Status,
-        Request::Offer { knowledge: 0, total: 3, crc: crc32(b"abc") },
+        Request::Offer { what: Blob::Knowledge, replaces: 0, total: 3, crc: crc32(b"abc") },
         Request::Write { crc: crc32(b"abc"), offset: 0, data: b"abc" },
         Request::Commit { crc: crc32(b"abc") },
-        Request::Describe { total: 3, crc: crc32(b"abc") },
+        Request::Offer { what: Blob::Problem, replaces: 0, total: 3, crc: crc32(b"abc") },
     ];
     let frames = requests.iter().map(|request| encode(1, request, &mut frame).expect("it fits").to_vec());
     frames.chain(crate::optimizer::seeds()).chain([problem_seed()]).collect()
@@ -120,7 +119,7 @@ fn near(u: &mut Unstructured<'_>, expected: u32) -> Result<u32> {
 
 fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Result<Request<'a>> {
     let Ticket { task, step } = device.tuner.ticket();
-    let App { sequence, ref knowledge, total, .. } = device.app;
+    let App { sequence, ref knowledge, ref incoming, .. } = device.app;
     let crc = crc32(data);
     Ok(match u.int_in_range(0..=14)? {
         0 => Request::Hello { version: u.arbitrary()? },
@@ -139,10 +138,14 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
         }
         7 => Request::Stop { task: near(u, task)? },
         8 => Request::Abort { task: near(u, task)? },
-        9 => Request::Offer { knowledge: near(u, sequence)?, total: near(u, data.len() as u32)?, crc },
-        10 => Request::Write { crc, offset: near(u, total.unwrap_or(0))?, data },
+        9 | 14 => Request::Offer {
+            what: *u.choose(&[Blob::Knowledge, Blob::Problem])?,
+            replaces: near(u, sequence)?,
+            total: near(u, data.len() as u32)?,
+            crc,
+        },
+        10 => Request::Write { crc, offset: near(u, incoming.len() as u32)?, data },
         11 => Request::Commit { crc },
-        14 => Request::Describe { total: near(u, data.len() as u32)?, crc },
         12 => Request::Read { knowledge: near(u, sequence)?, offset: near(u, knowledge.len() as u32)? },
         _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
         _ => Request::Status,
@@ -163,8 +166,8 @@ pub(crate) struct App {
     knowledge: Vec<u8>,
     sequence: u32,
     incoming: Vec<u8>,
-    /// Length of the transfer that is open.
-    total: Option<u32>,
+    /// The transfer that is open: what, and its length.
+    transfer: Option<(Blob, u32)>,
     /// The problem that was received last, and the numbers of all that ever were.
     problem: Vec<u8>,
     described: Vec<u32>,
@@ -189,7 +192,7 @@ impl Device {
     }
 
     fn restart(&mut self) {
-        (self.app.incoming, self.app.total) = (Vec::new(), None);
+        (self.app.incoming, self.app.transfer) = (Vec::new(), None);
         self.tuner = Tuner::new(IDENTITY);
         self.app.events.iter().for_each(|event| self.tuner.replay(event));
         self.decoder = Decoder::new();
@@ -197,12 +200,11 @@ impl Device {
 
     fn think(&mut self) {
         let task = self.tuner.ticket().task;
-        let point = Point::from_slice(&[Coordinate::Level(3), Coordinate::Unit(0.5)]).expect("two fit");
         if self.tuner.phase() == Phase::Thinking && self.tuner.stopping() {
-            let reason = Reason::Stopped;
+            let (reason, point) = (Reason::Stopped, point());
             self.tuner.finish(Recommendation { task, reason, queries: 1, spent: 1.0, mean: 0.0, point });
         } else {
-            self.tuner.ask(Proposal { fidelity: 1, samples: 10, cost: 10.0, point });
+            self.tuner.ask();
         }
     }
 
@@ -255,19 +257,8 @@ impl Application for App {
         Ok(())
     }
 
-    fn open_problem(&mut self, total: u32) -> std::result::Result<(), Refusal> {
-        if total > LIMIT {
-            return Err(Refusal::TooLarge { limit: LIMIT });
-        }
-        self.problem.clear();
-        Ok(())
-    }
-
-    fn write_problem(&mut self, data: &[u8]) -> std::result::Result<(), Refusal> {
-        self.problem.extend_from_slice(data);
-        assert!(self.problem.len() <= LIMIT as usize, "more than was described");
-        self.described.push(crc32(&self.problem));
-        Ok(())
+    fn proposal(&self) -> Option<Proposal> {
+        Some(Proposal { fidelity: 1, samples: 10, cost: 10.0, point: point() })
     }
 
     fn health(&self) -> Health {
@@ -285,24 +276,29 @@ impl Application for App {
         Ok(())
     }
 
-    fn open_knowledge(&mut self, total: u32) -> std::result::Result<(), Refusal> {
+    fn open(&mut self, what: Blob, total: u32) -> std::result::Result<(), Refusal> {
         if total > LIMIT {
             return Err(Refusal::TooLarge { limit: LIMIT });
         }
-        (self.incoming, self.total) = (Vec::new(), Some(total));
+        (self.incoming, self.transfer) = (Vec::new(), Some((what, total)));
         Ok(())
     }
 
-    fn write_knowledge(&mut self, data: &[u8]) -> std::result::Result<(), Refusal> {
+    fn write(&mut self, what: Blob, data: &[u8]) -> std::result::Result<(), Refusal> {
         self.incoming.extend_from_slice(data);
-        let total = self.total.expect("nothing is written before it is offered");
-        assert!(self.incoming.len() <= total as usize, "more than was offered");
+        let (offered, total) = self.transfer.expect("nothing is written before it is offered");
+        assert!(what == offered && self.incoming.len() <= total as usize, "other or more than was offered");
+        if what == Blob::Problem {
+            self.problem.clone_from(&self.incoming);
+            self.described.push(crc32(&self.problem));
+        }
         Ok(())
     }
 
-    fn commit_knowledge(&mut self, crc: u32) -> std::result::Result<(), Refusal> {
-        let total = self.total.take().expect("nothing is committed before it is offered");
-        assert_eq!(self.incoming.len(), total as usize, "committed before all was there");
+    fn commit(&mut self, what: Blob, crc: u32) -> std::result::Result<(), Refusal> {
+        let transfer = self.transfer.take();
+        let whole = Some((Blob::Knowledge, self.incoming.len() as u32));
+        assert!(what == Blob::Knowledge && transfer == whole, "committed before all was there");
         if crc32(&self.incoming) != crc {
             return Err(Refusal::Checksum);
         }
@@ -312,7 +308,7 @@ impl Application for App {
     }
 
     fn forget_knowledge(&mut self) -> std::result::Result<(), Refusal> {
-        (self.knowledge, self.total) = (Vec::new(), None);
+        (self.knowledge, self.transfer) = (Vec::new(), None);
         self.sequence += 1;
         Ok(())
     }
@@ -324,7 +320,7 @@ fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
     let offered = Knowledge { sequence: 1, total: near(u, 64)?, crc: u.arbitrary()? };
     let mut download = Download::new(offered, &mut buffer);
     assert_eq!(download.is_err(), offered.total > 64);
-    let mut upload = Upload::new(b"knowledge", &offered);
+    let mut upload = Upload::knowledge(b"knowledge", &offered);
     let (mut decoder, mut now) = (Decoder::<304>::new(), 0u32);
     while !u.is_empty() {
         now = now.wrapping_add(u.int_in_range(0..=60)?);
@@ -332,9 +328,8 @@ fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
             Some((tag, request)) => (tag, Some(request)),
             None => (u.arbitrary()?, None),
         };
-        let data = u.arbitrary::<[u8; 3]>()?.repeat(u.int_in_range(0..=80)?);
-        let response = response(u, &data)?;
-        let mut frame = [0; MAX_FRAME];
+        let (mut bytes, mut frame) = ([0; 64], [0; MAX_FRAME]);
+        let Some(response) = response(u, &mut bytes)? else { continue };
         let Ok(frame) = encode(near(u, tag)?, &response, &mut frame) else { continue };
         for &byte in frame {
             let Some((tag, response)) = decoder.receive::<Response>(byte) else { continue };
@@ -363,53 +358,15 @@ fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-fn response<'a>(u: &mut Unstructured<'_>, data: &'a [u8]) -> Result<Response<'a>> {
-    let ticket = Ticket { task: near(u, 1)?, step: near(u, 0)? };
-    let task = ticket.task;
-    let level = Coordinate::Level(u.arbitrary()?);
-    let point = Point::from_slice(&vec![level; u.int_in_range(0..=16)?]).expect("sixteen fit");
-    let phases = [Phase::Idle, Phase::Thinking, Phase::Waiting, Phase::Finished, Phase::Fault];
-    let knowledge =
-        Knowledge { sequence: near(u, 1)?, total: near(u, 9)?, crc: near(u, crc32(b"knowledge"))? };
-    Ok(match u.int_in_range(0..=11)? {
-        0 => Response::Greeting(foretune_link::Greeting {
-            version: u.arbitrary()?,
-            identity: IDENTITY,
-            phase: *u.choose(&phases)?,
-            task,
-            step: ticket.step,
-            knowledge,
-        }),
-        1 => Response::Begun { task },
-        2 | 3 => Response::Query(Query {
-            ticket,
-            attempt: u.arbitrary()?,
-            fidelity: u.arbitrary()?,
-            samples: u.arbitrary()?,
-            cost: number(u, &[1.0])?,
-            point,
-        }),
-        4 => Response::Working { ticket, progress: Progress { done: u.arbitrary()?, total: u.arbitrary()? } },
-        5 => Response::Settled { ticket },
-        6 => Response::Again { ticket, attempt: u.arbitrary()?, reason: Retry::Failed },
-        7 => Response::Finished(Recommendation {
-            task,
-            reason: Reason::Budget,
-            queries: u.arbitrary()?,
-            spent: number(u, &[1.0])?,
-            mean: number(u, &[1.0])?,
-            point,
-        }),
-        8 => Response::Ready { offset: near(u, 0)? },
-        9 => Response::Stored(knowledge),
-        10 => Response::Chunk { offset: near(u, 0)?, data },
-        _ => Response::Refused(*u.choose(&[
-            Refusal::WrongTask { current: task },
-            Refusal::WrongStep { expected: ticket.step },
-            Refusal::Busy { task },
-            Refusal::NoTransfer,
-            Refusal::Storage,
-            Refusal::WrongProblem { ours: PROBLEM },
-        ])?),
-    })
+/// Any response, as bytes say it: small numbers and short lists more often than not. None if they say nothing.
+fn response<'a>(u: &mut Unstructured<'_>, bytes: &'a mut [u8; 64]) -> Result<Option<Response<'a>>> {
+    for byte in &mut *bytes {
+        *byte = if u.ratio(3, 4)? { u.int_in_range(0..=2)? } else { u.arbitrary()? };
+    }
+    bytes[0] = u.int_in_range(0..=13)?;
+    Ok(postcard::take_from_bytes(bytes).ok().map(|(response, _)| response))
+}
+
+fn point() -> Point {
+    Point::from_slice(&[Coordinate::Level(3), Coordinate::Unit(0.5)]).expect("two fit")
 }

@@ -14,7 +14,7 @@ const LAYOUT: Layout = Layout::consecutive(0, 2 * SECTOR as u32, 2 * SECTOR as u
 /// Most calls in one input.
 const CALLS: usize = 80;
 
-type Flash = SimFlash<1, 16, SECTOR>;
+type Flash = SimFlash<16, SECTOR>;
 type Sim = Store<Flash, RECORD>;
 
 /// Runs an input.

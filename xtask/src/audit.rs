@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use crate::error::{Error, ensure};
+use crate::error::Error;
 use crate::install::crates_io;
-use crate::shell::{plain_cargo, read, root, run, target_dir, typed};
+use crate::shell::{plain_cargo, run, target_dir};
 
 struct Check {
     name: &'static str,
-    /// Takes the size of the sample of mutants.
-    run: fn(usize) -> Result<(), Error>,
+    /// Takes how many shards the mutants are divided into.
+    run: fn(u32) -> Result<(), Error>,
 }
 
 const CHECKS: [Check; 5] = [
@@ -34,13 +34,13 @@ pub fn names() -> [&'static str; CHECKS.len()] {
 /// Checks that are run only by name: one needs a network, the other hours.
 const BY_NAME: [&str; 2] = ["advisories", "mutants"];
 
-/// All checks, or those named; `sample` is how many mutants to test.
-pub fn audit(names: &[String], sample: usize) -> Result<(), Error> {
+/// All checks, or those named; one of so many shards of the mutants is tested.
+pub fn audit(names: &[String], shards: u32) -> Result<(), Error> {
     let wanted = |check: &&Check| match names.is_empty() {
         true => !BY_NAME.contains(&check.name),
         false => names.iter().any(|name| name == check.name),
     };
-    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)(sample))
+    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)(shards))
 }
 
 /// Licences, sources and banned packages, from what is on this machine.
@@ -95,39 +95,12 @@ fn addresses() -> Result<(), Error> {
     run(command.args(["--lib", "--test", "calls"]))
 }
 
-/// Mutants in a shard: what is lost when the command is interrupted.
-const SHARD: usize = 30;
-/// How `cargo-mutants` ends when all were tested: caught, some missed, some hung.
-const TESTED: [Option<i32>; 3] = [Some(0), Some(2), Some(3)];
-
-/// Which small changes to the core its own tests do not notice: `cargo-mutants` makes them, as `.cargo/mutants.toml` says.
-/// All would take most of a day, so every n-th is taken, always the same ones. A shard that is done is kept in a folder
-/// for this very source, so that the command goes on where it was interrupted.
-fn mutants(sample: usize) -> Result<(), Error> {
+/// Which small changes to the core its own tests do not notice: `cargo-mutants` makes them, as `.cargo/mutants.toml` says. All
+/// would take most of a day, so one shard of so many is taken, always the same one.
+fn mutants(shards: u32) -> Result<(), Error> {
     crates_io("cargo-mutants", &[])?;
-    let words = |command: &mut Command| read(command).ok_or_else(|| Error::failed(typed(command)));
-    let source = words(Command::new("git").args(["rev-parse", "HEAD:core"]).current_dir(root()))?;
-    let all = words(plain_cargo().args(["mutants", "--list"]))?.lines().count();
-    let shards = all.div_ceil(SHARD);
-    for shard in 0..sample.div_ceil(SHARD).min(shards) {
-        let folder = target_dir().join("mutants").join(&source).join(format!("{shard}-{shards}"));
-        let lists = folder.join("mutants.out");
-        if !folder.join("done").exists() {
-            std::fs::create_dir_all(&folder)?;
-            let mut command = plain_cargo();
-            command.args(["mutants", "--shard", &format!("{shard}/{shards}"), "--output"]).arg(&folder);
-            // Nobody debugs a mutant.
-            let code = command.env("CARGO_PROFILE_DEV_DEBUG", "0").status()?.code();
-            ensure!(TESTED.contains(&code), "shard {shard} was not tested: {code:?}");
-            std::fs::write(folder.join("done"), "")?;
-        }
-        print!("{}", std::fs::read_to_string(lists.join("missed.txt"))?);
-    }
-    println!(
-        "{} shards of {shards}, {all} mutants in all; what was missed stands above",
-        sample.div_ceil(SHARD)
-    );
-    Ok(())
+    let (shard, output) = (format!("0/{shards}"), target_dir());
+    run(plain_cargo().args(["mutants", "--shard", &shard, "--output"]).arg(output))
 }
 
 /// `cargo +nightly <subcommand>`, building in a folder of its own.

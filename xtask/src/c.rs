@@ -8,10 +8,9 @@ use std::process::Command;
 
 use crate::board::{PROFILE, V7, V8, find};
 use crate::elf::Elf;
-use crate::error::{Error, ensure};
+use crate::error::{Error, Verdict, ensure};
 use crate::qemu;
 use crate::shell::{host_built, read, root, run, target_dir};
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// Targets that a release is made for.
@@ -133,15 +132,6 @@ pub fn flash(tools: &Tools) -> Result<[u64; 2], Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_source_is_where_it_is_said_to_be() {
-        for file in
-            ["tune.c", "sizes.c", "host.c", "minimal.c", "board/main.c", "board/count.c", "board/board.ld"]
-        {
-            assert!(examples().join(file).is_file(), "{file}");
-        }
-    }
 
     /// The page has the very commands: word for word what this runs.
     #[test]

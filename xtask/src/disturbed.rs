@@ -10,11 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::board::{Board, emulated, find};
-use crate::error::Error;
+use crate::error::{Error, Verdict};
 use crate::hil::{Plan, station};
 use crate::proxy::{Proxy, Random};
 use crate::qemu::{CUT, Device, Running};
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// How long a run may take after its last disturbance, and a device between two of them.
@@ -261,18 +260,5 @@ impl Drop for Station {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn restarts_strike_both_sides_in_turn() {
-        let plan = mixed(4, 1);
-        let of_station = |d: &&Disturbance| matches!(d, Disturbance::Restart(_));
-        assert_eq!((plan.len(), plan.iter().filter(of_station).count()), (4, 2));
-        assert_eq!(plan, mixed(4, 1), "the same plan every time");
     }
 }

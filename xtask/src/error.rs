@@ -34,6 +34,9 @@ impl From<std::io::Error> for Error {
     }
 }
 
+/// A remark for the summary (often empty), or why a step did not pass.
+pub type Verdict = Result<String, Error>;
+
 /// Returns a failure with these words.
 macro_rules! fail {
     ($($words:tt)*) => { return Err($crate::error::Error::failed(format!($($words)*))) };

@@ -8,11 +8,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::board::{Board, Variant, emulated, find};
-use crate::error::Error;
+use crate::error::{Error, Verdict};
 use crate::qemu::{Device, instructions_per_tick};
 use crate::shell::{host_built, root, run};
 use crate::size::budget;
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// A run: which program on which board, and what it tunes.
@@ -174,39 +173,4 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
 fn number_after(line: &str, before: &str) -> Option<u64> {
     let (_, rest) = line.split_once(before)?;
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        plan: Plan,
-    }
-
-    #[test]
-    fn options_become_arguments_of_the_station() {
-        let words = "hil --board mps2-an386 --tasks 5 --steps 7 --count";
-        let plan = Program::parse_from(words.split_whitespace()).plan;
-        let wanted =
-            Plan { tasks: 5, steps: Some(7), count: true, ..Plan::new("mps2-an386", "compact", 3, 200) };
-        assert_eq!(plan, wanted);
-        assert!(plan.arguments(99).join(" ").ends_with("--tasks 5 --budget 200 --steps 7"));
-    }
-
-    #[test]
-    fn the_log_tells_of_stack_and_slices() {
-        let log = [
-            "1.0 INFO  task 1 done: 30 queries, longest slice 575808 ticks".to_owned(),
-            "1.0 INFO  stack Stack { size: 18000, used: 13180 }, fallbacks 0".to_owned(),
-        ];
-        let plan = Plan { count: true, ..Plan::new("mps2-an386", "compact", 1, 1) };
-        let remark = measured(find("mps2-an386").unwrap(), &plan, &log).unwrap();
-        assert!(remark.contains("13180 bytes") && remark.contains("23032320 instructions"), "{remark}");
-        assert!(measured(find("mps2-an386").unwrap(), &plan, &log[..1]).is_err());
-    }
 }

@@ -6,12 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::board::find;
-use crate::error::Error;
+use crate::error::{Error, Verdict};
 use crate::hil::{KEYS, Plan, key_file, measured, station};
 use crate::proxy::Proxy;
 use crate::qemu::{Device, Running};
 use crate::shell::run;
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// First byte of an answer that is sealed, and of one that is not.
@@ -104,21 +103,4 @@ fn hear(line: &mut impl Read, answers: &mut Vec<u8>) -> Result<(), Error> {
 /// The first byte of the body of every frame: COBS puts one byte before it.
 fn marks(bytes: &[u8]) -> Vec<u8> {
     bytes.split(|byte| *byte == 0).filter_map(|frame| frame.get(1).copied()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mark_of_an_answer_tells_whether_it_is_sealed() {
-        assert_eq!(marks(&[0, 3, SEALED, 1, 0, 0, 2, OPEN, 0]), [SEALED, OPEN]);
-    }
-
-    #[test]
-    fn an_answer_is_heard_to_its_end() {
-        let mut heard = Vec::new();
-        hear(&mut &[0, 3, OPEN, 1, 0, 0, 2][..], &mut heard).unwrap();
-        assert_eq!(heard, [0, 3, OPEN, 1, 0]);
-    }
 }

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::board::{BOARDS, Board, Kind, Variant, find};
 use crate::elf::{Elf, word};
-use crate::error::{Error, ensure, fail};
-use crate::step::Verdict;
+use crate::error::{Error, Verdict, ensure, fail};
 use crate::tools::Tools;
 
 /// Vectors of the processor itself, before those of the chip.
@@ -171,55 +170,38 @@ mod tests {
         }
     }
 
-    fn trouble_after(change: impl FnOnce(&mut Elf)) -> String {
-        let mut elf = elf();
-        change(&mut elf);
-        check(board(), &elf).unwrap_err().why().to_owned()
+    type Change = fn(&mut Elf);
+
+    fn set(elf: &mut Elf, symbol: &str, value: u64) {
+        elf.symbols.insert(symbol.into(), value);
     }
 
     #[test]
-    fn a_program_that_fits_is_accepted() {
+    fn a_program_that_fits_is_accepted_and_every_other_refused_by_name() {
         check(board(), &elf()).unwrap();
-    }
-
-    #[test]
-    fn variables_beyond_the_memory_are_noticed() {
-        assert!(trouble_after(|elf| elf.sections[2].span.end += 1 << 20).contains(".bss"));
-    }
-
-    #[test]
-    fn code_that_grows_into_the_storage_is_noticed() {
-        let why = trouble_after(|elf| elf.loads[1].end = 0x0810_0010);
-        assert!(why.contains("what is loaded"), "{why}");
-        let why = trouble_after(|elf| elf.sections[1].span.end = 0x0810_0010);
-        assert!(why.contains(".text"), "{why}");
-    }
-
-    #[test]
-    fn storage_in_the_wrong_place_is_noticed() {
-        let set = |value| move |elf: &mut Elf| elf.symbols.extend([("_storage_start".to_owned(), value)]);
-        assert!(trouble_after(set(0x080F_0000)).contains("the storage"));
-        assert!(trouble_after(set(0x0810_0010)).contains("whole sectors"));
-    }
-
-    #[test]
-    fn a_stack_in_the_variables_is_noticed() {
-        let why = trouble_after(|elf| {
-            elf.symbols.insert("_stack_end".into(), 0x2400_0000);
-            elf.symbols.insert("_stack_start".into(), 0x2400_1000);
-        });
-        assert!(why.contains("overlaps"), "{why}");
-    }
-
-    #[test]
-    fn a_wrong_vector_table_is_noticed() {
-        assert!(trouble_after(|elf| elf.sections[0].content[4] = 0).contains("does not point to code"));
-        assert!(trouble_after(|elf| elf.sections[0].content[0] = 8).contains("stack's top"));
-        assert!(trouble_after(|elf| elf.sections[0].content.truncate(64)).contains("the chip has 171"));
-    }
-
-    #[test]
-    fn a_section_without_a_rule_is_noticed() {
-        assert!(trouble_after(|elf| elf.sections[2].name = ".mystery".into()).contains(".mystery"));
+        let broken: [(Change, &str); 10] = [
+            (|elf| elf.sections[2].span.end += 1 << 20, ".bss"),
+            (|elf| elf.loads[1].end = 0x0810_0010, "what is loaded"),
+            (|elf| elf.sections[1].span.end = 0x0810_0010, ".text"),
+            (|elf| set(elf, "_storage_start", 0x080F_0000), "the storage"),
+            (|elf| set(elf, "_storage_start", 0x0810_0010), "whole sectors"),
+            (
+                |elf| {
+                    set(elf, "_stack_end", 0x2400_0000);
+                    set(elf, "_stack_start", 0x2400_1000);
+                },
+                "overlaps",
+            ),
+            (|elf| elf.sections[0].content[4] = 0, "does not point to code"),
+            (|elf| elf.sections[0].content[0] = 8, "stack's top"),
+            (|elf| elf.sections[0].content.truncate(64), "the chip has 171"),
+            (|elf| elf.sections[2].name = ".mystery".into(), ".mystery"),
+        ];
+        for (change, words) in broken {
+            let mut elf = elf();
+            change(&mut elf);
+            let why = check(board(), &elf).unwrap_err().why().to_owned();
+            assert!(why.contains(words), "{why}");
+        }
     }
 }

@@ -12,9 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::board::find;
 use crate::elf::{Elf, word};
-use crate::error::Error;
+use crate::error::{Error, Verdict};
 use crate::shell::root;
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// The table.

@@ -138,29 +138,3 @@ impl Noise {
         spoilt
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_good_line_changes_nothing_and_a_bad_one_does() {
-        let bytes: Vec<u8> = (0..=255).cycle().take(2000).collect();
-        assert_eq!(Noise::new(0, 1).spoil(&bytes), bytes);
-        assert_ne!(Noise::new(100, 1).spoil(&bytes), bytes);
-    }
-
-    #[test]
-    fn the_line_is_led_from_one_device_to_the_next() {
-        let proxy = Proxy::open(0, 1).unwrap();
-        for answer in [b"one", b"two"] {
-            let device = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-            proxy.lead_to(device.local_addr().unwrap().port());
-            let device = thread::spawn(move || device.accept().unwrap().0.write_all(answer).unwrap());
-            let mut heard = [0; 3];
-            while TcpStream::connect(("127.0.0.1", proxy.port)).unwrap().read_exact(&mut heard).is_err() {}
-            assert_eq!(&heard, answer);
-            device.join().unwrap();
-        }
-    }
-}

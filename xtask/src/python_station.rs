@@ -4,11 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::board::find;
-use crate::error::Error;
+use crate::error::{Error, Verdict};
 use crate::hil::{Plan, station};
 use crate::qemu::Device;
 use crate::shell::{cargo, read, root, run, target_dir};
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 /// The step: on an emulated board and on this host it comes to the end that `foretune hil` comes to.

@@ -3,22 +3,6 @@
 //! A device is a [`Device`]: a program, a machine and a folder that holds its flash. [`Device::start`] switches it on;
 //! what comes back is a [`Running`] board whose serial line is a TCP connection. [`Running::kill`] is a power failure at
 //! any instant; [`Device::cut`] makes one exact: power fails at the N-th piece of a change to the flash.
-//!
-//! ```no_run
-//! # fn main() -> Result<(), xtask::error::Error> {
-//! use xtask::{board, qemu::Device, tools::Tools};
-//! let tools = Tools::default();
-//! let board = board::find("mps2-an386")?;
-//! let elf = board.build(&tools, "selftest")?;
-//! let folder = tempfile::tempdir()?;
-//! let device = Device::new(&tools, board, &elf, folder.path())?;
-//! let running = device.start()?;
-//! let mut line = running.connect()?; // Read + Write
-//! running.kill()?; // power failure
-//! let running = device.start()?; // same flash
-//! # Ok(())
-//! # }
-//! ```
 
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -256,41 +240,5 @@ impl Log {
         Arc::try_unwrap(self.lines)
             .map(|lines| lines.into_inner().expect("no reader panics"))
             .unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn device() -> Device {
-        Device {
-            qemu: "qemu".into(),
-            decoder: "cat".into(),
-            machine: "mps2-an386",
-            elf: "program".into(),
-            folder: "/".into(),
-            count_instructions: false,
-            cut: None,
-            show_log: false,
-        }
-    }
-
-    fn words(device: &Device) -> String {
-        crate::shell::typed(&device.command(4711))
-    }
-
-    #[test]
-    fn the_line_is_a_local_port_that_waits_for_nobody() {
-        let words = words(&device());
-        assert!(words.contains("host=127.0.0.1,port=4711,server=on,wait=off"), "{words}");
-        assert!(!words.contains("icount") && !words.contains("cut="), "{words}");
-    }
-
-    #[test]
-    fn counting_and_cutting_are_passed_on() {
-        let words = words(&Device { count_instructions: true, cut: Some(12), ..device() });
-        assert!(words.contains("-icount shift=0"), "{words}");
-        assert!(words.contains("arg=cut=12"), "{words}");
     }
 }

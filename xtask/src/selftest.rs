@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use crate::board::{Board, emulated};
 use crate::elf::Elf;
-use crate::error::{Error, ensure};
+use crate::error::{Error, Verdict, ensure};
 use crate::qemu::{CUT, Device, Running, instructions_per_tick};
 use crate::shell::in_pairs;
-use crate::step::Verdict;
 use crate::tools::Tools;
 
 #[path = "../../firmware/selftest_commands.rs"]
@@ -225,17 +224,4 @@ fn number(report: &HashMap<String, String>, key: &str) -> Result<u64, Error> {
 fn expect(what: &str, found: Option<&String>, wanted: &str) -> Result<(), Error> {
     ensure!(found.is_some_and(|found| found == wanted), "{what}: {found:?} instead of {wanted}");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_is_split_into_pairs() {
-        let report = parse("board=mps2-an386 ticks=50001 fault=Some(Panic)\n");
-        assert_eq!(report["fault"], "Some(Panic)");
-        assert_eq!(number(&report, "ticks"), Ok(50001));
-        assert!(number(&report, "board").is_err());
-    }
 }

@@ -18,7 +18,7 @@ const PROPERTIES: [(&str, &[&str]); 5] = [
     ("core/src/outlier.rs", &["--package", "foretune-core", "--lib", "outlier::tests"]),
     ("core/tests/tuning/outliers.rs", &["--package", "foretune-core", "--test", "tuning", "outliers"]),
     ("core/tests/tuning/promises.rs", &["--package", "foretune-core", "--test", "tuning", "promises"]),
-    ("link/tests/messages.rs", &["--package", "foretune-link", "--test", "messages"]),
+    ("link/tests/dialogue/messages.rs", &["--package", "foretune-link", "--test", "dialogue", "messages"]),
 ];
 
 /// A soak test: its name, and what it does.
@@ -83,41 +83,21 @@ fn one(seed: u64, arguments: &[&str]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::process::Command;
 
     use super::*;
-    use crate::shell::root;
-
-    /// Every file below a folder that has property tests.
-    fn files_with_properties(folder: &Path, found: &mut Vec<String>) {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            let hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            if entry.is_dir() && !hidden && !entry.join("CACHEDIR.TAG").exists() {
-                files_with_properties(&entry, found);
-            } else if entry.extension().is_some_and(|extension| extension == "rs")
-                && std::fs::read_to_string(&entry)
-                    .unwrap()
-                    .lines()
-                    .any(|line| line.trim_start().starts_with("proptest! {"))
-            {
-                let path = entry.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
-                found.push(path);
-            }
-        }
-    }
+    use crate::shell::{read, root};
 
     #[test]
     fn no_property_test_is_left_out() {
-        let mut found = Vec::new();
-        files_with_properties(&root(), &mut found);
-        found.sort();
-        assert_eq!(found, PROPERTIES.map(|(file, _)| file));
+        let mut grep = Command::new("git");
+        grep.args(["grep", "-l", "--untracked", "^ *proptest! {", "--", "*.rs"]).current_dir(root());
+        let found = read(&mut grep).unwrap();
+        assert_eq!(found.lines().collect::<Vec<_>>(), PROPERTIES.map(|(file, _)| file));
     }
 
     #[test]
     fn the_test_command_takes_a_seed_that_is_committed() {
-        let config = std::fs::read_to_string(root().join(".cargo/config.toml")).unwrap();
-        assert!(config.contains("\nPROPTEST_RNG_SEED = "), "{config}");
         assert!(std::env::var_os("PROPTEST_RNG_SEED").is_some(), "cargo sets it for tests");
     }
 }

@@ -164,15 +164,4 @@ mod tests {
         let flags = "['--remap-path-prefix=/home/a b/src/index-1=~','--remap-path-prefix=/c=~']";
         assert_eq!(config, format!("target.'thumbv8m.main-none-eabihf'.rustflags={flags}"));
     }
-
-    #[test]
-    fn the_fallback_builds_the_core_library_apart_from_everything_else() {
-        let source = Source::Debian { linker_folder: PathBuf::from("/linker") };
-        let toolchain = BoardToolchain { target: "thumbv8m.main-none-eabihf", source };
-        let command = toolchain.cargo("build");
-        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-        assert!(words.iter().any(|word| word == "-Zbuild-std=core"), "{words:?}");
-        assert!(toolchain.output().ends_with("debian/thumbv8m.main-none-eabihf"));
-        assert!(!toolchain.can_lint());
-    }
 }

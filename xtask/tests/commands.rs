@@ -18,16 +18,6 @@ fn flash_looks_for_the_probe_before_it_builds() {
 }
 
 #[test]
-fn help_is_there_for_all_and_for_each() {
-    for (words, known) in [(&["--help"][..], "soak"), (&["hil", "--help"], "--travel"), (&["help"], "flash")]
-    {
-        let output = xtask(words);
-        assert!(output.status.success(), "{words:?}");
-        assert!(String::from_utf8(output.stdout).unwrap().contains(known), "{words:?}");
-    }
-}
-
-#[test]
 fn unknown_options_are_refused() {
     for words in [
         &["size", "--wirte"][..],

@@ -1,17 +1,8 @@
-//! What the journal holds: one fixed-size entry per event of a task.
-//!
-//! | bytes | content (little-endian) |
-//! |---|---|
-//! | 0 | kind: 1 observed, 2 given up, 3 failed try, 4 stopped, 5 aborted, 6 finished, 7 dropped, 8 restarted |
-//! | 1 | fidelity; of a failed try its number; of an end or a drop its reason |
-//! | 2 | how the query came about: 0 initial, 1 carried, 2 search |
-//! | 3 | 1 if an observation's actual cost is known |
-//! | 4 | value, or mean of the recommendation |
-//! | 8 | point, 8 numbers |
-//! | 40 | spent, queries (of an end); the actual cost, if it is known (of an observation) |
+//! What the journal holds: one entry per event of a task, as `postcard` writes it, filled up with zeros.
 
-use foretune_core::{Dimension, Kind, Point, Record};
+use foretune_core::{Dimension, Kind, Point, Query, Record};
 use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
+use serde::{Deserialize, Serialize};
 
 use crate::drive::coordinates;
 
@@ -20,8 +11,8 @@ pub const LENGTH: usize = 48;
 /// Most dimensions of a point in the journal.
 pub const DIMENSIONS: usize = 8;
 
-/// An event of a task, with all that is needed to replay it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An event of a task, with all that is needed to replay it. The order of variants and fields is the format.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
     /// A query was answered; what that cost, where it is not what the query said.
     Observed(Asked, f32, Option<f32>),
@@ -59,20 +50,23 @@ pub enum Entry {
 }
 
 /// A query, as the journal remembers it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The point, in the unit cube.
-    pub x: [f32; DIMENSIONS],
-    /// The fidelity.
-    pub fidelity: u8,
-    /// How it came about.
-    pub kind: Kind,
+    x: [f32; DIMENSIONS],
+    fidelity: u8,
+    /// How it came about: its place in [`KINDS`].
+    kind: u8,
 }
 
-const REASONS: [Reason; 5] =
-    [Reason::Budget, Reason::Capacity, Reason::Exhausted, Reason::Stopped, Reason::Tolerance];
-const DROP_REASONS: [DropReason; 3] = [DropReason::NothingObserved, DropReason::Restarts, DropReason::Stored];
 const KINDS: [Kind; 3] = [Kind::Initial, Kind::Carried, Kind::Search];
+
+impl Asked {
+    /// Of a query.
+    pub fn new(query: &Query) -> Self {
+        Asked { x: padded(query.unit()), fidelity: query.fidelity() as u8, kind: query.kind() as u8 }
+    }
+}
 
 impl Entry {
     /// The end of a task.
@@ -83,56 +77,14 @@ impl Entry {
     /// As bytes.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
-        let (head, value, x, tail) = match *self {
-            Entry::Observed(asked, y, cost) => {
-                bytes[3] = u8::from(cost.is_some());
-                ([1, asked.fidelity, asked.kind as u8], y, asked.x, (cost.unwrap_or(0.0), 0))
-            }
-            Entry::GivenUp(asked) => ([2, asked.fidelity, asked.kind as u8], 0.0, asked.x, (0.0, 0)),
-            Entry::Failed { attempt } => ([3, attempt, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
-            Entry::Stopped => ([4, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
-            Entry::Aborted => ([5, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
-            Entry::Finished { x, mean, spent, queries, reason } => {
-                ([6, number_of(reason, &REASONS), 0], mean, x, (spent, queries))
-            }
-            Entry::Dropped { reason } => {
-                ([7, number_of(reason, &DROP_REASONS), 0], 0.0, [0.0; DIMENSIONS], (0.0, 0))
-            }
-            Entry::Restarted => ([8, 0, 0], 0.0, [0.0; DIMENSIONS], (0.0, 0)),
-        };
-        bytes[..3].copy_from_slice(&head);
-        bytes[4..8].copy_from_slice(&f32::to_le_bytes(value));
-        for (bytes, x) in bytes[8..40].chunks_exact_mut(4).zip(x) {
-            bytes.copy_from_slice(&x.to_le_bytes());
-        }
-        bytes[40..44].copy_from_slice(&f32::to_le_bytes(tail.0));
-        bytes[44..].copy_from_slice(&u32::to_le_bytes(tail.1));
+        let written = postcard::to_slice(self, &mut bytes);
+        debug_assert!(written.is_ok(), "there is room for every entry");
         bytes
     }
 
     /// From bytes; `None` if they are no entry of this version.
     pub fn decode(bytes: &[u8; LENGTH]) -> Option<Self> {
-        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        let float = |at: usize| f32::from_le_bytes(word(at));
-        let x = core::array::from_fn(|i| float(8 + 4 * i));
-        let asked = || Some(Asked { x, fidelity: bytes[1], kind: *KINDS.get(usize::from(bytes[2]))? });
-        Some(match bytes[0] {
-            1 => Entry::Observed(asked()?, float(4), (bytes[3] == 1).then(|| float(40))),
-            2 => Entry::GivenUp(asked()?),
-            3 => Entry::Failed { attempt: bytes[1] },
-            4 => Entry::Stopped,
-            5 => Entry::Aborted,
-            6 => Entry::Finished {
-                x,
-                mean: float(4),
-                spent: float(40),
-                queries: u32::from_le_bytes(word(44)),
-                reason: *REASONS.get(usize::from(bytes[1]))?,
-            },
-            7 => Entry::Dropped { reason: *DROP_REASONS.get(usize::from(bytes[1]))? },
-            8 => Entry::Restarted,
-            _ => return None,
-        })
+        postcard::take_from_bytes(bytes).ok().map(|(entry, _)| entry)
     }
 
     /// The event that the dialogue takes up; an end and a restart are none.
@@ -157,7 +109,8 @@ impl Entry {
             _ => return None,
         };
         let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
-        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind: asked.kind, y, cost })
+        let kind = *KINDS.get(usize::from(asked.kind))?;
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, cost })
     }
 
     /// The recommendation that an end holds.
@@ -167,12 +120,8 @@ impl Entry {
     }
 }
 
-fn number_of<T: PartialEq>(reason: T, known: &[T]) -> u8 {
-    known.iter().position(|one| *one == reason).unwrap_or(0) as u8
-}
-
 /// A point with the rest filled by zeros.
-pub fn padded(unit: &[f32]) -> [f32; DIMENSIONS] {
+fn padded(unit: &[f32]) -> [f32; DIMENSIONS] {
     let mut x = [0.0; DIMENSIONS];
     x.iter_mut().zip(unit).for_each(|(to, from)| *to = *from);
     x
@@ -184,7 +133,7 @@ mod tests {
 
     #[test]
     fn entries_survive_their_bytes() {
-        let asked = Asked { x: [0.25; DIMENSIONS], fidelity: 3, kind: Kind::Carried };
+        let asked = Asked { x: [0.25; DIMENSIONS], fidelity: u8::MAX, kind: 1 };
         for entry in [
             Entry::Observed(asked, -1.5, None),
             Entry::Observed(asked, -1.5, Some(12.5)),
@@ -192,23 +141,23 @@ mod tests {
             Entry::Failed { attempt: 2 },
             Entry::Stopped,
             Entry::Aborted,
-            Entry::Dropped { reason: DropReason::NothingObserved },
-            Entry::Dropped { reason: DropReason::Restarts },
             Entry::Dropped { reason: DropReason::Stored },
             Entry::Restarted,
-            Entry::finished(&[0.5, 1.0], 4.5, 990.0, 41, Reason::Tolerance),
+            Entry::finished(&[0.5; DIMENSIONS], 4.5, 990.0, u32::MAX, Reason::Tolerance),
         ] {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));
+        }
+        for (place, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(place, kind as usize);
+            let asked = Asked { kind: kind as u8, ..asked };
+            assert_eq!(Entry::GivenUp(asked).record(2).map(|record| record.kind), Some(kind));
         }
     }
 
     #[test]
-    fn unknown_bytes_are_no_entry() {
-        assert_eq!(Entry::decode(&[0; LENGTH]), None);
+    fn unknown_bytes_are_no_entry_and_no_answer() {
         assert_eq!(Entry::decode(&[0xff; LENGTH]), None);
-        let mut bytes =
-            Entry::Observed(Asked { x: [0.0; 8], fidelity: 0, kind: Kind::Search }, 1.0, None).encode();
-        bytes[2] = 9;
-        assert_eq!(Entry::decode(&bytes), None);
+        let asked = Asked { x: [0.0; DIMENSIONS], fidelity: 0, kind: 9 };
+        assert_eq!(Entry::GivenUp(asked).record(2), None);
     }
 }

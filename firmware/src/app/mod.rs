@@ -1,7 +1,7 @@
 //! The tuning application: the optimizer between a serial line and a flash, on any [`Board`].
 //!
 //! One loop. Bytes from the serial line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
-//! recorder before they are answered, and only then reach the optimizer. Between bytes the optimizer does one slice of
+//! recorder before they reach the optimizer and are answered. Between bytes the optimizer does one slice of
 //! work, and the watchdog is fed. When a task ends, its recommendation goes to the journal and what was learnt to a
 //! slot. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
 //! and both go on as if nothing had happened.
@@ -10,18 +10,18 @@ mod recorder;
 pub(crate) mod entry;
 
 use embedded_io::{Read, ReadReady, Write};
-use foretune_core::{Activity, Block, Optimizer, Problem, Progress, Query, SnapshotError, Stop};
+use foretune_core::{Activity, Block, Optimizer, Problem, Progress, SnapshotError, Stop};
 use foretune_link as link;
 use link::problem::Numbers;
 use link::{Begin, DropReason, Event, Phase, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
-use crate::drive::{proposal, reason, take_over};
+use crate::drive::{reason, take_over};
 use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::storage::{self, Store};
 use entry::Entry;
-use recorder::{Open, Recorder};
+use recorder::{Recorder, Recording, Task};
 
 /// Tries after which a query is given up.
 pub const TRIES: u8 = 3;
@@ -113,19 +113,19 @@ impl<B: Board> App<B> {
         let mut numbers = Numbers::new();
         let parts = self.recorder.parts(begin.problem, &mut numbers).and_then(Result::ok);
         let problem = self.recorder.problem(&begin, parts.as_ref()).unwrap_or(Problem::PLAIN);
-        let mut index = 0;
-        while let Some(entry) = self.recorder.entry(index) {
+        // The end of a task whose knowledge is stored; without that, the end is yet to come again.
+        let ended = self.recorder.store.running().is_none();
+        let mut count = 0;
+        for entry in self.recorder.entries() {
             if let Some(event) = entry.event(self.tuner.ticket()) {
                 self.tuner.replay(&event);
-            } else if self.recorder.store.running().is_none() {
-                // The end of a task whose knowledge is stored; without that, the end is yet to come again.
-                let recommendation = entry.recommendation(begin.task, problem.dimensions);
-                recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
+            } else if let Some(end) = entry.recommendation(begin.task, problem.dimensions).filter(|_| ended) {
+                self.tuner.finish(end);
             }
-            index += 1;
+            count += 1;
         }
-        info!("task {} taken up with {} entries", begin.task, index);
-        if self.is_at_work() && self.recorder.store.running().is_none() {
+        info!("task {} taken up with {} entries", begin.task, count);
+        if self.is_at_work() && ended {
             warn!("what the task started from is lost, and the task with it");
             self.recorder.health.fault = recorder::FAULT_KNOWLEDGE;
             self.drop_task(DropReason::Stored);
@@ -198,7 +198,7 @@ impl<B: Board> App<B> {
         if !self.ready() {
             self.system.idle();
         }
-        let _ = self.serve();
+        self.serve(None);
     }
 
     /// Loads the knowledge of the task that runs and recalls its answers so far.
@@ -206,14 +206,12 @@ impl<B: Board> App<B> {
     fn take_up(&mut self, optimizer: &mut Optimizer<'_>, begin: &Begin) -> Result<(), foretune_core::Error> {
         take_over(optimizer, begin, self.recorder.knowledge_bytes())?;
         let dimensions = optimizer.problem().dimensions.len();
-        let mut index = 0;
-        while let Some(entry) = self.recorder.entry(index) {
+        for entry in self.recorder.entries() {
             if let Some(record) = entry.record(dimensions) {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
                 optimizer.stop();
             }
-            index += 1;
         }
         info!(
             "task {} of {}, {} answers to replay",
@@ -226,32 +224,34 @@ impl<B: Board> App<B> {
 
     /// Works on a task until it ends.
     fn work(&mut self, optimizer: &mut Optimizer<'_>, going: &mut impl KeepGoing<B::System>) {
-        let mut open: Option<Query> = None;
+        let mut task = Task { optimizer, open: None };
         while going(&mut self.system) {
             self.system.feed();
-            while let Some(event) = self.serve() {
-                match (event, open.take()) {
-                    (Event::Observed { value, cost, .. }, Some(query)) => {
-                        self.told(optimizer, query, value, cost)
-                    }
-                    (Event::GivenUp { .. }, Some(query)) => self.gave_up(optimizer, query),
-                    (Event::Stopped { .. }, _) => optimizer.stop(),
-                    (Event::Aborted { .. }, _) => return info!("task aborted"),
-                    (_, query) => open = query,
-                }
+            self.serve(Some(&mut task));
+            if !self.is_at_work() {
+                return info!("task aborted");
             }
             let before = self.system.ticks();
-            let progress = match optimizer.advance_with(self.recorder.knowledge_bytes()) {
+            let progress = match task.optimizer.advance_with(self.recorder.knowledge_bytes()) {
                 Ok(progress) => progress,
                 Err(why) => return self.give_up_task(why),
             };
             self.longest = self.longest.max(self.system.ticks() - before);
             match progress {
-                Progress::Working => self.thinking(&optimizer.status()),
-                Progress::Query(query) => open = Some(self.ask(optimizer, query)),
+                Progress::Working => self.thinking(&task.optimizer.status()),
+                Progress::Query(query) => {
+                    info!(
+                        "query {} of task {} at fidelity {}",
+                        query.round(),
+                        query.task(),
+                        query.fidelity()
+                    );
+                    task.open = Some(query);
+                    self.ask(&task.optimizer.status());
+                }
                 Progress::Waiting if !self.ready() => self.system.idle(),
                 Progress::Waiting => {}
-                Progress::Done(stop) => return self.finish(optimizer, stop),
+                Progress::Done(stop) => return self.finish(task.optimizer, stop),
                 _ => return self.give_up_task(foretune_core::Error::OutOfTurn),
             }
         }
@@ -278,34 +278,12 @@ impl<B: Board> App<B> {
         fell
     }
 
-    fn told(&mut self, optimizer: &mut Optimizer<'_>, query: Query, value: f32, cost: Option<f32>) {
-        // The recorder journals a value that the optimizer would refuse as a failure: do the same here.
-        if self.recorder.plausible(value) {
-            if optimizer.answer(query, Some(value), cost).is_err() {
-                error!("an answer was refused that the journal holds");
-            }
-        } else {
-            warn!("implausible value {}", value);
-            self.gave_up(optimizer, query);
-        }
-    }
-
-    fn gave_up(&mut self, optimizer: &mut Optimizer<'_>, query: Query) {
-        if optimizer.fail(query).is_err() {
-            error!("a failure was refused that the journal holds");
-        }
-    }
-
-    /// Opens a query in the dialogue and tells the recorder what to journal with its answer.
-    fn ask(&mut self, optimizer: &Optimizer<'_>, query: Query) -> Query {
-        let problem = optimizer.problem();
-        self.recorder.open = Some(Open::new(&query, optimizer.plausible()));
-        self.tuner.ask(proposal(problem, &query));
-        let below = self.count_below(&optimizer.status());
+    /// Opens the task's query in the dialogue.
+    fn ask(&mut self, status: &foretune_core::Status) {
+        self.tuner.ask();
+        let below = self.count_below(status);
         self.system.show(if below { Status::Below } else { Status::Waiting });
         self.look_at_stack();
-        info!("query {} of task {} at fidelity {}", query.round(), query.task(), query.fidelity());
-        query
     }
 
     /// Stores recommendation and knowledge, then ends the task.
@@ -369,9 +347,8 @@ impl<B: Board> App<B> {
         self.serial.read_ready().unwrap_or(false)
     }
 
-    /// Serves the serial line until it is silent or something happened to the task; not for ever, lest a babbling one
-    /// starve everything else.
-    fn serve(&mut self) -> Option<Event> {
+    /// Serves the serial line until it is silent; not for ever, lest a babbling one starve everything else.
+    fn serve(&mut self, mut task: Option<&mut Task<'_, '_>>) {
         let mut byte = [0];
         let mut frame = [0; link::MAX_FRAME];
         for _ in 0..SERIAL_BUFFER {
@@ -381,17 +358,13 @@ impl<B: Board> App<B> {
             if !matches!(self.serial.read(&mut byte), Ok(1)) {
                 continue;
             }
-            if let Some(answer) = self.tuner.serve(&mut self.decoder, byte[0], &mut self.recorder, &mut frame)
-            {
+            let mut recording = Recording { recorder: &mut self.recorder, task: task.as_deref_mut() };
+            if let Some(answer) = self.tuner.serve(&mut self.decoder, byte[0], &mut recording, &mut frame) {
                 // A line that does not take the answer is a line that lost it: the station asks again.
                 let _ = self.serial.write_all(answer);
                 let _ = self.serial.flush();
             }
-            if let Some(event) = self.recorder.happened.take() {
-                return Some(event);
-            }
         }
-        None
     }
 }
 

@@ -1,17 +1,19 @@
 //! The recorder: makes what happens durable before it counts, and keeps the knowledge.
 
-use core::ops::RangeInclusive;
-
 use embedded_storage::nor_flash::NorFlash;
 use foretune_core::snapshot::{Header, check_knowledge};
-use foretune_core::{Error, Problem, ProblemPart, Query, SnapshotError};
+use foretune_core::{Error, Optimizer, Problem, ProblemPart, Query, SnapshotError};
 use foretune_link::problem::{Numbers, Parts};
-use foretune_link::{Application, Begin, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Refusal, crc32};
+use foretune_link::{
+    Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Refusal, crc32,
+};
 use heapless::Vec;
 
-use super::entry::{self, Asked, Entry, padded};
+use super::entry::{self, Asked, Entry};
 use super::mapped;
 use crate::board::Mapped;
+use crate::drive::proposal;
+use crate::log::{error, warn};
 use crate::profile::Profile;
 use crate::room::{self, Room};
 use crate::storage::{self, Store};
@@ -23,40 +25,34 @@ pub const FAULT_KNOWLEDGE: u16 = 101;
 /// Health's code when a task was dropped because the device failed at the same place of it again and again.
 pub const FAULT_RESTARTS: u16 = 102;
 
-/// Length of the first part of the journal's preamble: task, problem, seed, budget, flags. A problem that came over the
-/// line follows.
-const HEAD: usize = 24;
+/// Length of the first part of the journal's preamble: how the task began, as `postcard` writes it. A problem that came
+/// over the line follows.
+const HEAD: usize = 32;
 
-/// The query that is open, as far as the journal cares.
-#[derive(Clone, Debug)]
-pub struct Open {
-    asked: Asked,
-    plausible: RangeInclusive<f32>,
-}
-
-impl Open {
-    /// Of a query, and the values that the optimizer would take.
-    pub fn new(query: &Query, plausible: RangeInclusive<f32>) -> Self {
-        let asked = Asked { x: padded(query.unit()), fidelity: query.fidelity() as u8, kind: query.kind() };
-        Open { asked, plausible }
-    }
-}
-
-/// Storage, and what must be passed on to the optimizer.
+/// The storage, and how the device is.
 pub struct Recorder<F> {
     pub store: Store<F, { entry::LENGTH }>,
-    pub open: Option<Open>,
-    pub happened: Option<Event>,
     pub health: Health,
     profile: Profile,
     /// Room for the head, then the problem that was received last.
     preamble: Vec<u8, { HEAD + MAX_PROBLEM }>,
 }
 
+/// The task that runs: its optimizer, and the query that is open.
+pub struct Task<'a, 'm> {
+    pub optimizer: &'a mut Optimizer<'m>,
+    pub open: Option<Query>,
+}
+
+/// The recorder with the task that it records, while one runs: what the dialogue is served with.
+pub struct Recording<'a, 't, 'm, F> {
+    pub recorder: &'a mut Recorder<F>,
+    pub task: Option<&'a mut Task<'t, 'm>>,
+}
+
 impl<F: NorFlash + Mapped> Recorder<F> {
     pub fn new(store: Store<F, { entry::LENGTH }>, profile: Profile) -> Self {
-        let (health, preamble) = (Health::default(), Vec::new());
-        let mut recorder = Recorder { store, open: None, happened: None, health, profile, preamble };
+        let mut recorder = Recorder { store, health: Health::default(), profile, preamble: Vec::new() };
         recorder.read_preamble();
         recorder
     }
@@ -94,49 +90,25 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     pub fn begun(&mut self) -> Option<Begin> {
         self.store.last_task()?;
         let mut bytes = [0; HEAD];
-        let head: &[u8; HEAD] = self.store.preamble(&mut bytes).ok()?.try_into().ok()?;
-        let word = |at: usize| [head[at], head[at + 1], head[at + 2], head[at + 3]];
-        let seed = u64::from(u32::from_le_bytes(word(8))) | u64::from(u32::from_le_bytes(word(12))) << 32;
-        Some(Begin {
-            task: u32::from_le_bytes(word(0)),
-            problem: u32::from_le_bytes(word(4)),
-            seed,
-            budget: f32::from_le_bytes(word(16)),
-            deploy: head[20] == 1,
-            adopt: head[21] == 1,
-        })
+        let head = self.store.preamble(&mut bytes).ok().filter(|head| head.len() == HEAD)?;
+        postcard::take_from_bytes(head).ok().map(|(begin, _)| begin)
     }
 
-    /// Entry `index` of the last task's journal.
-    pub fn entry(&mut self, index: u32) -> Option<Entry> {
-        self.store.record(index).and_then(|bytes| Entry::decode(&bytes))
-    }
-
-    /// The last thing that happened to the task, restarts aside.
-    fn last_entry(&mut self) -> Option<Entry> {
-        let entries = self.store.running().map_or(0, |task| task.records);
-        (0..entries).rev().filter_map(|index| self.entry(index)).find(|entry| *entry != Entry::Restarted)
+    /// The entries of the last task's journal.
+    pub fn entries(&mut self) -> impl Iterator<Item = Entry> {
+        (0..).map_while(|index| self.store.record(index).and_then(|bytes| Entry::decode(&bytes)))
     }
 
     /// Restarts after faults since the last thing that happened to the task, and in the whole task.
     pub fn restarts(&mut self) -> (u32, u32) {
-        let (mut here, mut all, mut index) = (0, 0, 0);
-        while let Some(entry) = self.entry(index) {
-            let restarted = entry == Entry::Restarted;
-            here = if restarted { here + 1 } else { 0 };
-            all += u32::from(restarted);
-            index += 1;
-        }
-        (here, all)
+        self.entries().fold((0, 0), |(here, all), entry| match entry {
+            Entry::Restarted => (here + 1, all + 1),
+            _ => (0, all),
+        })
     }
 
     pub fn append(&mut self, entry: &Entry) -> Result<(), storage::Error> {
         self.store.append(&entry.encode())
-    }
-
-    /// Whether the optimizer would take a value as the answer to the open query.
-    pub fn plausible(&self, value: f32) -> bool {
-        self.open.as_ref().is_some_and(|open| open.plausible.contains(&value))
     }
 
     /// The newest knowledge where it lies in flash; nothing on a new device.
@@ -151,7 +123,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         task: u32,
         write: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
     ) -> Result<(), storage::Error> {
-        if self.last_entry() != Some(*end) {
+        if self.entries().filter(|entry| *entry != Entry::Restarted).last() != Some(*end) {
             self.append(end)?;
         }
         self.store.open_knowledge()?;
@@ -173,15 +145,8 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         if begin.problem == self.profile.number {
             self.preamble.truncate(HEAD);
         }
-        let fields: [&[u8]; 5] = [
-            &begin.task.to_le_bytes(),
-            &begin.problem.to_le_bytes(),
-            &begin.seed.to_le_bytes(),
-            &begin.budget.to_le_bytes(),
-            &[u8::from(begin.deploy), u8::from(begin.adopt)],
-        ];
-        let bytes = fields.into_iter().flatten();
-        self.preamble.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        let head = self.preamble.get_mut(..HEAD).unwrap_or_default();
+        postcard::to_slice(begin, head).map_err(|_| storage::Error::TooLarge)?;
         self.store.begin_task(begin.task, &self.preamble)
     }
 
@@ -189,21 +154,6 @@ impl<F: NorFlash + Mapped> Recorder<F> {
     fn last_task(&self) -> u32 {
         let of_slot = self.store.knowledge().map_or(0, |slot| slot.tag);
         self.store.last_task().map_or(of_slot, |task| task.number.max(of_slot))
-    }
-
-    fn entry_of(&self, event: &Event) -> Result<Option<Entry>, Refusal> {
-        let asked = || self.open.as_ref().map(|open| open.asked).ok_or(Refusal::Storage);
-        Ok(Some(match *event {
-            Event::Begun(_) => return Ok(None),
-            Event::Observed { value, cost, .. } if self.plausible(value) => {
-                Entry::Observed(asked()?, value, cost)
-            }
-            Event::Observed { .. } | Event::GivenUp { .. } => Entry::GivenUp(asked()?),
-            Event::Failed { attempt, .. } => Entry::Failed { attempt },
-            Event::Stopped { .. } => Entry::Stopped,
-            Event::Aborted { .. } => Entry::Aborted,
-            Event::Dropped { reason, .. } => Entry::Dropped { reason },
-        }))
     }
 
     /// Whether a task can start from what is known; from nothing it can.
@@ -214,89 +164,107 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let problem = self.problem(begin, parts.as_ref());
         let problem = problem.ok_or(Refusal::WrongProblem { ours: self.profile.number })?;
         room::check(&problem, self.profile.room).map_err(Refusal::BadProblem)?;
-        match (self.knowledge_bytes(), begin.adopt) {
-            ([], _) => Ok(()),
-            (bytes, adopt) => {
-                match check_knowledge(bytes, &self.profile.settings_for(&problem), &problem) {
-                    // What fits is looked at first: the rest of it does.
-                    Err(SnapshotError::Problem(_)) if adopt => Ok(()),
-                    checked => checked.map(|_| ()).map_err(|why| Refusal::BadKnowledge { code: code(why) }),
-                }
-            }
+        let bytes = self.knowledge_bytes();
+        if bytes.is_empty() {
+            return Ok(());
         }
-    }
-
-    /// Whether this profile's particles are of that size.
-    fn same_model(&self, header: &Header) -> bool {
-        let settings = &self.profile.settings;
-        let particles = header.particles == 0 || header.particles == settings.particles;
-        particles && header.parameters == settings.model(header.dimensions).parameters()
+        match check_knowledge(bytes, &self.profile.settings_for(&problem), &problem) {
+            // What fits is looked at first: the rest of it does.
+            Err(SnapshotError::Problem(_)) if begin.adopt => Ok(()),
+            checked => checked.map(|_| ()).map_err(bad_knowledge),
+        }
     }
 
     /// Whether this is knowledge that some problem could start from. Which one, is known when a task begins.
     fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
-        let bad = |why| Refusal::BadKnowledge { code: code(why) };
-        let header = Header::verify(bytes).map_err(bad)?;
-        let Room { dimensions, fidelities } = self.profile.room;
-        if header.mid_task {
-            Err(bad(SnapshotError::Settings))
-        } else if header.dimensions > dimensions
-            || header.fidelities > fidelities
-            || !self.same_model(&header)
-        {
-            Err(bad(SnapshotError::Model))
-        } else {
-            Ok(())
+        let header = Header::verify(bytes).map_err(bad_knowledge)?;
+        let (settings, Room { dimensions, fidelities }) = (&self.profile.settings, self.profile.room);
+        let fits = header.dimensions <= dimensions
+            && header.fidelities <= fidelities
+            && (header.particles == 0 || header.particles == settings.particles)
+            && header.parameters == settings.model(header.dimensions).parameters();
+        match header.mid_task {
+            true => Err(bad_knowledge(SnapshotError::Settings)),
+            false if fits => Ok(()),
+            false => Err(bad_knowledge(SnapshotError::Model)),
         }
     }
 
-    fn observed_anything(&mut self) -> bool {
-        let mut index = 0;
-        while let Some(entry) = self.entry(index) {
-            if matches!(entry, Entry::Observed(..)) {
-                return true;
-            }
-            index += 1;
+    /// Takes over the knowledge that was received, if it can be used.
+    fn commit(&mut self, crc: u32) -> Result<(), Refusal> {
+        let (range, found) = self.store.finish_knowledge().map_err(flash_failed)?;
+        if found != crc {
+            return Err(Refusal::Checksum);
         }
-        false
+        self.check_knowledge(mapped(self.store.flash_ref(), Some(range)))?;
+        let task = self.last_task();
+        self.store.commit_knowledge(task).map(|_| ()).map_err(flash_failed)
     }
 }
 
-impl<F: NorFlash + Mapped> Application for Recorder<F> {
+impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
+    fn append(&mut self, entry: &Entry) -> Result<(), Refusal> {
+        self.recorder.append(entry).map_err(flash_failed)
+    }
+
+    /// Journals the answer to the open query, then gives it to the optimizer. A value that no measurement can give counts as
+    /// none.
+    fn answer(&mut self, measured: Option<f32>, cost: Option<f32>) -> Result<(), Refusal> {
+        let Some(Task { optimizer, open }) = &mut self.task else { return Err(Refusal::Storage) };
+        let asked = Asked::new(open.as_ref().ok_or(Refusal::Storage)?);
+        let value = measured.filter(|value| optimizer.plausible().contains(value));
+        if let (Some(measured), None) = (measured, value) {
+            warn!("implausible value {}", measured);
+        }
+        let cost = cost.filter(|_| value.is_some());
+        let entry = value.map_or(Entry::GivenUp(asked), |value| Entry::Observed(asked, value, cost));
+        self.recorder.append(&entry).map_err(flash_failed)?;
+        if open.take().is_none_or(|query| optimizer.answer(query, value, cost).is_err()) {
+            error!("an answer was refused that the journal holds");
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), Refusal> {
+        if !self.recorder.entries().any(|entry| matches!(entry, Entry::Observed(..))) {
+            return Err(Refusal::NothingObserved);
+        }
+        self.append(&Entry::Stopped)?;
+        if let Some(task) = &mut self.task {
+            task.open = None;
+            task.optimizer.stop();
+        }
+        Ok(())
+    }
+}
+
+impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
     fn apply(&mut self, event: &Event) -> Result<(), Refusal> {
-        match event {
-            Event::Begun(begin) => self.check_start(begin)?,
-            Event::Stopped { .. } if !self.observed_anything() => return Err(Refusal::NothingObserved),
-            _ => {}
+        match *event {
+            Event::Begun(begin) => {
+                self.recorder.check_start(&begin)?;
+                self.recorder.begin(&begin).map_err(flash_failed)
+            }
+            Event::Observed { value, cost, .. } => self.answer(Some(value), cost),
+            Event::GivenUp { .. } => self.answer(None, None),
+            Event::Failed { attempt, .. } => self.append(&Entry::Failed { attempt }),
+            Event::Stopped { .. } => self.stop(),
+            Event::Aborted { .. } => self.append(&Entry::Aborted),
+            Event::Dropped { reason, .. } => self.append(&Entry::Dropped { reason }),
         }
-        let stored = match (event, self.entry_of(event)?) {
-            (Event::Begun(begin), _) => self.begin(begin),
-            (_, Some(entry)) => self.append(&entry),
-            (_, None) => Ok(()),
-        };
-        stored.map_err(|_| Refusal::Storage)?;
-        self.happened = Some(*event);
-        Ok(())
     }
 
-    fn open_problem(&mut self, total: u32) -> Result<(), Refusal> {
-        if total as usize > MAX_PROBLEM {
-            return Err(Refusal::TooLarge { limit: MAX_PROBLEM as u32 });
-        }
-        self.preamble.truncate(HEAD);
-        Ok(())
-    }
-
-    fn write_problem(&mut self, data: &[u8]) -> Result<(), Refusal> {
-        self.preamble.extend_from_slice(data).map_err(|_| Refusal::TooLarge { limit: MAX_PROBLEM as u32 })
+    fn proposal(&self) -> Option<Proposal> {
+        let Task { optimizer, open } = self.task.as_deref()?;
+        open.as_ref().map(|query| proposal(optimizer.problem(), query))
     }
 
     fn health(&self) -> Health {
-        self.health
+        self.recorder.health
     }
 
     fn knowledge(&self) -> Knowledge {
-        let slot = self.store.knowledge();
+        let slot = self.recorder.store.knowledge();
         slot.map_or(Knowledge::default(), |slot| Knowledge {
             sequence: slot.sequence,
             total: slot.length,
@@ -305,44 +273,57 @@ impl<F: NorFlash + Mapped> Application for Recorder<F> {
     }
 
     fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal> {
-        self.store.read_knowledge(offset, data).map_err(|_| Refusal::Storage)
-    }
-
-    fn open_knowledge(&mut self, total: u32) -> Result<(), Refusal> {
-        let limit = self.store.slots().capacity();
-        if total > limit {
-            return Err(Refusal::TooLarge { limit });
-        }
-        self.store.open_knowledge().map_err(|_| Refusal::Storage)
-    }
-
-    fn write_knowledge(&mut self, data: &[u8]) -> Result<(), Refusal> {
-        self.store.write_knowledge(data).map_err(|_| Refusal::Storage)
-    }
-
-    fn commit_knowledge(&mut self, crc: u32) -> Result<(), Refusal> {
-        let (range, found) = self.store.finish_knowledge().map_err(|_| Refusal::Storage)?;
-        if found != crc {
-            return Err(Refusal::Checksum);
-        }
-        if range.is_empty() {
-            return Err(Refusal::BadKnowledge { code: code(SnapshotError::Truncated) });
-        }
-        self.check_knowledge(mapped(self.store.flash_ref(), Some(range)))?;
-        let task = self.last_task();
-        self.store.commit_knowledge(task).map(|_| ()).map_err(|_| Refusal::Storage)
+        self.recorder.store.read_knowledge(offset, data).map_err(flash_failed)
     }
 
     fn forget_knowledge(&mut self) -> Result<(), Refusal> {
-        let task = self.last_task();
-        let forgotten = self.store.open_knowledge().and_then(|()| self.store.finish_knowledge());
-        forgotten.and_then(|_| self.store.commit_knowledge(task)).map(|_| ()).map_err(|_| Refusal::Storage)
+        let task = self.recorder.last_task();
+        let store = &mut self.recorder.store;
+        let forgotten = store.open_knowledge().and_then(|()| store.finish_knowledge());
+        forgotten.and_then(|_| store.commit_knowledge(task)).map(|_| ()).map_err(flash_failed)
+    }
+
+    fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal> {
+        let Recorder { store, preamble, .. } = &mut *self.recorder;
+        let limit = match what {
+            Blob::Knowledge => store.slots().capacity(),
+            Blob::Problem => MAX_PROBLEM as u32,
+        };
+        match what {
+            _ if total > limit => Err(Refusal::TooLarge { limit }),
+            Blob::Knowledge => store.open_knowledge().map_err(flash_failed),
+            Blob::Problem => {
+                preamble.truncate(HEAD);
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&mut self, what: Blob, data: &[u8]) -> Result<(), Refusal> {
+        let Recorder { store, preamble, .. } = &mut *self.recorder;
+        match what {
+            Blob::Knowledge => store.write_knowledge(data).map_err(flash_failed),
+            Blob::Problem => {
+                preamble.extend_from_slice(data).map_err(|_| Refusal::TooLarge { limit: MAX_PROBLEM as u32 })
+            }
+        }
+    }
+
+    fn commit(&mut self, what: Blob, crc: u32) -> Result<(), Refusal> {
+        match what {
+            Blob::Knowledge => self.recorder.commit(crc),
+            Blob::Problem => Err(Refusal::NoTransfer),
+        }
     }
 }
 
+fn flash_failed(_: storage::Error) -> Refusal {
+    Refusal::Storage
+}
+
 /// The optimizer's reasons, numbered for the link.
-fn code(why: SnapshotError) -> u8 {
-    match why {
+fn bad_knowledge(why: SnapshotError) -> Refusal {
+    let code = match why {
         SnapshotError::Truncated => 1,
         SnapshotError::Foreign => 2,
         SnapshotError::Newer { .. } => 3,
@@ -355,5 +336,6 @@ fn code(why: SnapshotError) -> u8 {
         SnapshotError::Problem(ProblemPart::Fidelities) => 10,
         SnapshotError::Problem(_) => 11,
         _ => 255,
-    }
+    };
+    Refusal::BadKnowledge { code }
 }

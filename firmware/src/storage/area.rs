@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::storage::sim::{SimFlash, Tear};
 
-    type Flash = SimFlash<1, 16, 1024>;
+    type Flash = SimFlash<16, 1024>;
     const FORMAT: Format = Format { magic: *b"TEST", version: 1 };
     const HEAD: Header = Header { sequence: 3, length: 0, crc: 0, tag: 7, base: 2 };
     const REGION: Region = Region { start: 1024, length: 1024 };

@@ -10,7 +10,7 @@ pub(super) const MAX_WORD: usize = 64;
 pub(super) const fn check_units<F: NorFlash>() {
     const {
         assert!(F::WRITE_SIZE > 0 && MAX_WORD.is_multiple_of(F::WRITE_SIZE), "write word too large or odd");
-        assert!(F::READ_SIZE > 0 && F::WRITE_SIZE.is_multiple_of(F::READ_SIZE), "read word odd");
+        assert!(F::READ_SIZE == 1, "cannot be read byte by byte");
         assert!(F::ERASE_SIZE.is_multiple_of(MAX_WORD), "sector too small or odd");
     }
 }
@@ -22,23 +22,7 @@ pub(super) const fn round_up<F: NorFlash>(length: usize) -> usize {
 
 /// Reads any range; an error if any word of it cannot be read.
 pub(super) fn read<F: ReadNorFlash>(flash: &mut F, offset: u32, out: &mut [u8]) -> Result<(), Error> {
-    let unit = F::READ_SIZE;
-    if (offset as usize).is_multiple_of(unit) && out.len().is_multiple_of(unit) {
-        return flash.read(offset, out).map_err(|_| Error::Flash);
-    }
-    let mut word = [0; MAX_WORD];
-    let word = word.get_mut(..unit).ok_or(Error::Layout)?;
-    let mut skip = offset as usize % unit;
-    let mut at = offset - skip as u32;
-    let mut out = out;
-    while !out.is_empty() {
-        flash.read(at, word).map_err(|_| Error::Flash)?;
-        let bytes = word.get(skip..).unwrap_or_default();
-        let (now, later) = out.split_at_mut(bytes.len().min(out.len()));
-        now.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        (out, skip, at) = (later, 0, at + unit as u32);
-    }
-    Ok(())
+    flash.read(offset, out).map_err(|_| Error::Flash)
 }
 
 /// Writes whole words to where nothing was written since the erase.
@@ -76,22 +60,8 @@ mod tests {
     use crate::storage::sim::SimFlash;
 
     #[test]
-    fn reads_any_range_in_whole_read_words() {
-        let mut flash = SimFlash::<8, 16, 64>::new(64);
-        let bytes: [u8; 64] = core::array::from_fn(|i| i as u8);
-        flash.write(0, &bytes).unwrap();
-        for start in 0..40 {
-            for length in 0..20 {
-                let mut out = [0; 20];
-                read(&mut flash, start, &mut out[..length]).unwrap();
-                assert_eq!(out[..length], bytes[start as usize..][..length]);
-            }
-        }
-    }
-
-    #[test]
     fn a_faulting_word_makes_the_read_fail() {
-        let mut flash = SimFlash::<1, 16, 64>::new(64);
+        let mut flash = SimFlash::<16, 64>::new(64);
         flash.damage(20);
         assert_eq!(read(&mut flash, 0, &mut [0; 16]), Ok(()));
         assert_eq!(read(&mut flash, 10, &mut [0; 16]), Err(Error::Flash));
@@ -99,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_does_not_read_back_is_reported() {
-        let mut flash = SimFlash::<1, 16, 64>::new(64);
+        let mut flash = SimFlash::<16, 64>::new(64);
         flash.stick(3);
         assert_eq!(write_checked(&mut flash, 0, &[0; 16]), Err(Error::Damaged));
         assert_eq!(write_checked(&mut flash, 16, &[0; 16]), Ok(()));

@@ -8,6 +8,8 @@ extern crate std;
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
+use std::cell::Cell;
+use std::rc::Rc;
 use std::vec::Vec;
 
 /// What the operation during which the power fails leaves behind.
@@ -67,24 +69,24 @@ struct Word {
     weak: u8,
 }
 
-/// A flash with its read, write and erase units in bytes.
+/// A flash with its write and erase units in bytes.
 #[derive(Clone, Debug)]
-pub struct SimFlash<const READ: usize, const WRITE: usize, const ERASE: usize> {
+pub struct SimFlash<const WRITE: usize, const ERASE: usize> {
     bytes: Vec<u8>,
     words: Vec<Word>,
     stuck: Vec<usize>,
     erases: Vec<u32>,
     operations: u64,
     fuse: Option<(u64, Tear)>,
-    off: bool,
+    off: Rc<Cell<bool>>,
     ecc: bool,
     random: XorShiftRng,
 }
 
-impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, WRITE, ERASE> {
+impl<const WRITE: usize, const ERASE: usize> SimFlash<WRITE, ERASE> {
     /// A blank flash of so many bytes.
     pub fn new(capacity: usize) -> Self {
-        assert!(capacity.is_multiple_of(ERASE) && ERASE.is_multiple_of(WRITE) && WRITE.is_multiple_of(READ));
+        assert!(capacity.is_multiple_of(ERASE) && ERASE.is_multiple_of(WRITE));
         Self {
             bytes: std::vec![0xFF; capacity],
             words: std::vec![Word::default(); capacity / WRITE],
@@ -92,7 +94,7 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
             erases: std::vec![0; capacity / ERASE],
             operations: 0,
             fuse: None,
-            off: false,
+            off: Rc::default(),
             ecc: true,
             random: XorShiftRng::seed_from_u64(1),
         }
@@ -134,12 +136,18 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
 
     /// Whether the power was cut.
     pub fn is_off(&self) -> bool {
-        self.off
+        self.off.get()
+    }
+
+    /// What says so to others: true when the power was cut.
+    pub fn switch(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.off)
     }
 
     /// Switches the power on again, with no further cut planned.
     pub fn power_up(&mut self) {
-        (self.off, self.fuse) = (false, None);
+        self.off.set(false);
+        self.fuse = None;
         for index in 0..self.words.len() {
             let decays = self.words[index].weak == 1;
             self.words[index].weak = self.words[index].weak.saturating_sub(1);
@@ -175,12 +183,12 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
 
     /// Counts an operation; tells how it is torn if the power fails in it.
     fn operate(&mut self) -> Result<Option<Tear>, SimError> {
-        if self.off {
+        if self.is_off() {
             return Err(SimError::Off);
         }
         let tear = self.fuse.filter(|(at, _)| *at == self.operations).map(|(_, tear)| tear);
         self.operations += 1;
-        self.off = tear.is_some();
+        self.off.set(tear.is_some());
         Ok(tear)
     }
 
@@ -240,25 +248,21 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> SimFlash<READ, W
     }
 }
 
-impl<const READ: usize, const WRITE: usize, const ERASE: usize> crate::board::Mapped
-    for SimFlash<READ, WRITE, ERASE>
-{
+impl<const WRITE: usize, const ERASE: usize> crate::board::Mapped for SimFlash<WRITE, ERASE> {
     fn mapped(&self) -> &[u8] {
         self.bytes()
     }
 }
 
-impl<const READ: usize, const WRITE: usize, const ERASE: usize> ErrorType for SimFlash<READ, WRITE, ERASE> {
+impl<const WRITE: usize, const ERASE: usize> ErrorType for SimFlash<WRITE, ERASE> {
     type Error = SimError;
 }
 
-impl<const READ: usize, const WRITE: usize, const ERASE: usize> ReadNorFlash
-    for SimFlash<READ, WRITE, ERASE>
-{
-    const READ_SIZE: usize = READ;
+impl<const WRITE: usize, const ERASE: usize> ReadNorFlash for SimFlash<WRITE, ERASE> {
+    const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), SimError> {
-        if self.off {
+        if self.is_off() {
             return Err(SimError::Off);
         }
         embedded_storage::nor_flash::check_read(self, offset, bytes.len()).map_err(SimError::Argument)?;
@@ -275,7 +279,7 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> ReadNorFlash
     }
 }
 
-impl<const READ: usize, const WRITE: usize, const ERASE: usize> NorFlash for SimFlash<READ, WRITE, ERASE> {
+impl<const WRITE: usize, const ERASE: usize> NorFlash for SimFlash<WRITE, ERASE> {
     const WRITE_SIZE: usize = WRITE;
     const ERASE_SIZE: usize = ERASE;
 
@@ -295,7 +299,7 @@ impl<const READ: usize, const WRITE: usize, const ERASE: usize> NorFlash for Sim
 mod tests {
     use super::*;
 
-    type Flash = SimFlash<1, 16, 64>;
+    type Flash = SimFlash<16, 64>;
 
     #[test]
     fn keeps_what_is_written_and_forgets_what_is_erased() {

@@ -270,7 +270,7 @@ mod tests {
     use crate::storage::sim::{SimFlash, Tear};
     use std::vec::Vec;
 
-    type Flash = SimFlash<1, 16, 1024>;
+    type Flash = SimFlash<16, 1024>;
     const REGIONS: [Region; 2] = [Region { start: 0, length: 4096 }, Region { start: 4096, length: 4096 }];
 
     fn bytes(length: usize, seed: u8) -> Vec<u8> {

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::storage::sim::{SimFlash, Tear};
 
-    type Flash = SimFlash<1, 16, 1024>;
+    type Flash = SimFlash<16, 1024>;
     const LAYOUT: Layout = Layout::consecutive(1024, 2048, 1024);
 
     fn store() -> Store<Flash, 8> {

@@ -184,7 +184,7 @@ impl Dialogue {
 
     /// Carries knowledge to the device.
     pub fn upload(&mut self, bytes: &[u8], now: &Knowledge) -> Result<Knowledge, Error> {
-        let mut upload = Upload::new(bytes, now);
+        let mut upload = Upload::knowledge(bytes, now);
         while let Some(request) = upload.request() {
             let taken = self.ask(&request, |response| {
                 let mut next = upload.clone();

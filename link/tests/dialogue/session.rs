@@ -30,7 +30,10 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A message as it is called in the tables, its bytes in hexadecimal.
 fn words(message: &dyn std::fmt::Debug, data: &[u8]) -> String {
-    format!("{message:?}").replace(&format!("{data:?}"), &hex(data))
+    let words = format!("{message:?}").replace(&format!("{data:?}"), &hex(data));
+    [(" { ", "{"), (" }", "}"), (", ", ","), (": ", ":")]
+        .iter()
+        .fold(words, |words, (long, short)| words.replace(long, short))
 }
 
 impl Session {

@@ -3,21 +3,17 @@
 //! Power fails at every single write and erase of it; bits rot; erases are counted. The tasks of the ordinary tests are
 //! shorter than a real one only by their budgets; `cargo xtask soak storage` runs the tests that are ignored here.
 
-use std::boxed::Box;
 use std::vec::Vec;
 
-use super::base::Base;
-use super::mock::{MockSystem, Outside, SimBoard};
-use super::profile::{Profile, Real};
-use super::{PATIENCE, radio};
-use crate::app::App;
-use crate::profile::{COMPACT, Compact};
-use crate::reference::Trace;
-use crate::storage::Layout;
+use super::profile::Real;
+use super::{Bench, radio};
+use crate::profile::COMPACT;
 use crate::storage::sim::{SimFlash, Tear};
+use crate::storage::{Layout, PAYLOAD_OFFSET, Store};
 
 /// Words of 16 bytes in sectors of 8 KB: STM32H7A3.
-type Flash = SimFlash<1, 16, 8192>;
+type Flash = SimFlash<16, 8192>;
+type Life = Bench<Real, 16, 8192>;
 
 /// Where everything lies in it.
 const LAYOUT: Layout = COMPACT.layout.in_sectors_of::<Flash>();
@@ -27,60 +23,11 @@ const SHORT: &[f32] = &[40.0, 60.0, 30.0];
 /// Three tasks as the profile means them.
 const WHOLE: &[f32] = &[2000.0; 3];
 
-/// A device with its station, switched off at first.
-struct Life {
-    flash: Option<Flash>,
-    outside: Outside,
-    base: Base,
-    memory: Box<Compact>,
-}
-
-impl Life {
-    fn new(budgets: &[f32]) -> Self {
-        let flash = Flash::new(LAYOUT.end() as usize);
-        let base = Base::new::<Real>(budgets, radio);
-        Life { flash: Some(flash), outside: Outside::default(), base, memory: Box::new(Compact::new()) }
-    }
-
-    fn flash(&mut self) -> &mut Flash {
-        self.flash.as_mut().expect("the device is off")
-    }
-
-    /// Switches the device on until the plan is done or its power fails; then it is off again.
-    fn run_once(&mut self) {
-        let flash = self.flash.take().expect("the device is off");
-        let board = SimBoard { outside: self.outside.clone(), flash, fault: None };
-        let mut app = App::new(board.parts(), Real::PROFILE).unwrap();
-        let (outside, base) = (&self.outside, &mut self.base);
-        let deadline = base.now + PATIENCE;
-        app.run(self.memory.lend(), |system: &mut MockSystem| {
-            system.hunger += 1;
-            assert!(system.hunger < 4 && base.now < deadline, "starved or stuck at {}", base.asked());
-            !outside.dead.get() && base.turn(outside)
-        });
-        let mut flash = app.recorder.store.release().sim;
-        flash.power_up();
-        self.flash = Some(flash);
-        self.outside.dead.set(false);
-        self.outside.to_device.borrow_mut().clear();
-    }
-
-    fn run(mut self) -> Self {
-        while !self.base.notes.finished {
-            self.run_once();
-        }
-        self
-    }
-
-    fn traces(&self) -> &[Trace] {
-        &self.base.notes.traces
-    }
-}
-
 /// A life that nothing disturbs, compared with the core alone.
 fn undisturbed(budgets: &[f32]) -> Life {
-    let life = Life::new(budgets).run();
-    assert_eq!(life.traces(), life.base.notes.expected::<Real>(Vec::new()));
+    let mut life = Life::new(budgets, radio);
+    life.run();
+    life.check();
     life
 }
 
@@ -91,9 +38,9 @@ fn cut(budgets: &[f32], every: impl Fn(u64) -> Vec<Tear>) -> usize {
     let mut cuts = 0;
     for at in 0..operations {
         for tear in every(at) {
-            let mut life = Life::new(budgets);
+            let mut life = Life::new(budgets, radio);
             life.flash().cut_after(at, tear, at);
-            let life = life.run();
+            life.run();
             assert_eq!(life.traces(), whole.traces(), "{tear:?} at operation {at}");
             cuts += 1;
         }
@@ -128,7 +75,7 @@ fn a_cut_at_every_write_and_erase_of_whole_tasks_changes_nothing() {
 fn every_flipped_bit_of_a_slot_is_noticed() {
     let mut life = undisturbed(&[120.0, 90.0]);
     let mut flash = life.flash().clone();
-    let open = |flash: Flash| crate::storage::Store::<_, 48>::open(flash, LAYOUT).unwrap();
+    let open = |flash: Flash| Store::<_, 48>::open(flash, LAYOUT).unwrap();
     let store = open(flash.clone());
     let (newest, range) = (store.knowledge().unwrap(), store.knowledge_range().unwrap());
     assert!(newest.length > 300, "particles of the compact profile");
@@ -141,7 +88,7 @@ fn every_flipped_bit_of_a_slot_is_noticed() {
     }
     // The head is there twice: either it is still read, or the older slot counts.
     let older = Some(newest.sequence - 1);
-    for bit in 8 * (range.start - crate::storage::PAYLOAD_OFFSET) as usize..8 * range.start as usize {
+    for bit in 8 * (range.start - PAYLOAD_OFFSET) as usize..8 * range.start as usize {
         flash.flip(bit);
         let store = open(flash);
         let found = store.knowledge();
@@ -154,7 +101,8 @@ fn every_flipped_bit_of_a_slot_is_noticed() {
 
 #[test]
 fn a_task_erases_a_slot_and_a_journal_once() {
-    let mut life = Life::new(&[90.0; 10]).run();
+    let mut life = Life::new(&[90.0; 10], radio);
+    life.run();
     let erases = life.flash().erases().to_vec();
     let most = *erases.iter().max().unwrap();
     std::println!("ten tasks: erases per sector {erases:?}");

@@ -9,8 +9,8 @@ use std::vec::Vec;
 
 use foretune_core::snapshot::Crc;
 use foretune_link::{
-    Begin, Decoder, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Refusal, Report, Request, Response,
-    Ticket, crc32, encode,
+    Begin, Blob, Decoder, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Refusal, Report, Request,
+    Response, Ticket, crc32, encode,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
@@ -84,7 +84,9 @@ impl Peer {
         let sequence = self.knowledge.sequence;
         if let Some(plan) = self.planned.pop_front() {
             return match plan {
-                Plan::Offer { total, crc } => send(&Request::Offer { knowledge: sequence, total, crc }),
+                Plan::Offer { total, crc } => {
+                    send(&Request::Offer { what: Blob::Knowledge, replaces: sequence, total, crc })
+                }
                 Plan::Write { offset, crc, data } => send(&Request::Write { crc, offset, data: &data }),
                 Plan::Commit { crc } => send(&Request::Commit { crc }),
             };
@@ -102,7 +104,10 @@ impl Peer {
             18 if self.below(4) == 0 => send(&Request::Stop { task: self.near(task) }),
             19 if self.below(4) == 0 => send(&Request::Abort { task: self.near(task) }),
             22 if self.below(8) == 0 => send(&Request::Forget { knowledge: self.near(sequence) }),
-            22 => send(&Request::Offer { knowledge: self.near(sequence), total: self.near(400), crc }),
+            22 => {
+                let what = if self.below(2) == 0 { Blob::Knowledge } else { Blob::Problem };
+                send(&Request::Offer { what, replaces: self.near(sequence), total: self.near(400), crc });
+            }
             _ => self.plan_upload(poison),
         }
     }
@@ -294,7 +299,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
             let read = peer.read();
             listen(&ask::<P>(&mut app, &outside, &read), |response| peer.hear(response, &before));
         }
-        let sim = app.recorder.store.release().sim;
+        let sim = app.recorder.store.release();
         check_guards(&sim);
         flash = Some(sim);
     }
@@ -321,19 +326,22 @@ fn serves_honestly<P: Profile>(flash: Sim, profile: crate::profile::Profile, pee
     say(&mut app, &Request::Begin(begin), &mut |response| {
         assert_eq!(*response, Response::Begun { task });
     });
-    let mut turns = 0;
+    let (mut turns, mut asked) = (0, None);
     run::<P>(&mut app, || {
         turns += 1;
-        turns < 1000
+        if turns % 100 == 0 {
+            outside.to_device.borrow_mut().extend(frame_of(&Request::Poll { task }));
+        }
+        let answer: Vec<u8> = outside.to_station.borrow_mut().drain(..).collect();
+        if !answer.is_empty() {
+            listen(&answer, |response| {
+                if let Response::Query(query) = response {
+                    asked = Some(query.clone());
+                }
+            });
+        }
+        turns < 2000 && asked.is_none()
     });
-    let mut asked = None;
-    for _ in 0..10 {
-        say(&mut app, &Request::Poll { task }, &mut |response| {
-            if let Response::Query(query) = response {
-                asked = Some(query.clone());
-            }
-        });
-    }
     let expected = P::task(&begin, &[], &mut |_| Answer::Stop).trace.queries;
     assert_eq!(asked.as_ref(), expected.first(), "the first query of a device that was never lied to");
 }

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use foretune_link::seal::{Key, Opener};
 use foretune_link::{
-    Begin, Decoder, MAX_FRAME, Outcome, Phase, Report, Request, Response, Ticket, encode, parse,
+    Begin, Blob, Decoder, MAX_FRAME, Outcome, Phase, Report, Request, Response, Ticket, encode, parse,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
@@ -25,13 +25,15 @@ fn start(flash: Sim) -> (App<MockBoard>, Outside) {
     (App::new(board.parts(), PROFILE).unwrap(), outside)
 }
 
-/// Bodies of the answers to some bytes, after so many turns of the loop.
-fn answers(app: &mut App<MockBoard>, outside: &Outside, bytes: &[u8], turns: u32) -> Vec<Vec<u8>> {
-    outside.to_device.borrow_mut().extend(bytes);
-    let mut left = turns;
+/// Bodies of the answers to some frames, each sent after so many turns of the loop.
+fn answers(app: &mut App<MockBoard>, outside: &Outside, frames: &[Vec<u8>], turns: usize) -> Vec<Vec<u8>> {
+    let mut turn = 0;
     Small::run(app, &mut |_: &mut MockSystem| {
-        left = left.saturating_sub(1);
-        left > 0
+        if turn % turns == 0 {
+            outside.to_device.borrow_mut().extend(frames.get(turn / turns).into_iter().flatten());
+        }
+        turn += 1;
+        turn < frames.len() * turns
     });
     let mut decoder: Decoder = Decoder::new();
     let said: Vec<u8> = outside.to_station.borrow_mut().drain(..).collect();
@@ -44,8 +46,7 @@ fn plain(request: &Request) -> Vec<u8> {
 
 /// Meets the device and says something sealed; the frames that went over the line.
 fn meet(app: &mut App<MockBoard>, outside: &Outside, opener: &mut Opener, nonce: u8) {
-    let hello = plain(&Request::Hello { version: 2 });
-    let answer = &answers(app, outside, &hello, 5)[0];
+    let answer = &answers(app, outside, &[plain(&Request::Hello { version: 2 })], 5)[0];
     let Ok((_, Response::Locked { challenge })) = parse::<Response>(answer) else { panic!("{answer:?}") };
     opener.meet(&challenge, [nonce; 8]);
 }
@@ -62,17 +63,14 @@ fn genuine(flash: Sim, opener: &mut Opener) -> (Sim, Vec<Vec<u8>>) {
         let outcome = Outcome::Value(1.0);
         Request::Report(Report { ticket: Ticket { task: 1, step }, attempt: 0, outcome, cost: None })
     };
-    let mut recorded = Vec::new();
-    for request in
-        [Request::Begin(BEGIN), Request::Poll { task: 1 }, report(0), Request::Poll { task: 1 }, report(1)]
-    {
-        let frame = sealed(opener, &request);
-        let heard = answers(&mut app, &outside, &frame, 400);
-        assert!(opener.open(&heard[0]).is_some(), "{request:?}");
-        recorded.push(frame);
-    }
+    let poll = Request::Poll { task: 1 };
+    let requests = [Request::Begin(BEGIN), poll, report(0), poll, report(1)];
+    let recorded: Vec<Vec<u8>> = requests.iter().map(|request| sealed(opener, request)).collect();
+    let heard = answers(&mut app, &outside, &recorded, 400);
+    assert_eq!(heard.len(), recorded.len());
+    assert!(heard.iter().all(|answer| opener.open(answer).is_some()));
     assert_eq!(app.tuner.ticket(), Ticket { task: 1, step: 2 });
-    (app.recorder.store.release().sim, recorded)
+    (app.recorder.store.release(), recorded)
 }
 
 /// Anything: plain requests, bytes with the marks of sealed ones, recorded frames, whole and damaged.
@@ -89,7 +87,12 @@ fn anything(random: &mut XorShiftRng, recorded: &[Vec<u8>]) -> Vec<u8> {
         5 => plain(&Request::Status),
         6 => plain(&Request::Forget { knowledge: 0 }),
         7 => plain(&Request::Read { knowledge: 0, offset: 0 }),
-        8 => plain(&Request::Describe { total: 64, crc: foretune_link::crc32(&data) }),
+        8 => plain(&Request::Offer {
+            what: Blob::Problem,
+            replaces: 0,
+            total: 64,
+            crc: foretune_link::crc32(&data),
+        }),
         9 => plain(&Request::Write { crc: foretune_link::crc32(&data), offset: 0, data: &data }),
         10 => recorded[number as usize % recorded.len()].clone(),
         _ => {
@@ -107,8 +110,8 @@ fn without_the_key_150_000_requests_change_nothing() {
     let (mut flash, recorded) = genuine(Sim::new(FLASH), &mut opener);
     flash.power_up();
     let (mut app, outside) = start(flash);
-    let before = app.recorder.store.flash_ref().sim.bytes().to_vec();
-    let operations = app.recorder.store.flash_ref().sim.operations();
+    let before = app.recorder.store.flash_ref().bytes().to_vec();
+    let operations = app.recorder.store.flash_ref().operations();
     let mut random = XorShiftRng::seed_from_u64(5);
     let (mut left, mut heard) = (150_000u32, 0u32);
     let mut decoder: Decoder = Decoder::new();
@@ -124,7 +127,7 @@ fn without_the_key_150_000_requests_change_nothing() {
         outside.to_device.borrow_mut().extend(anything(&mut random, &recorded));
         left > 0
     });
-    let sim = &app.recorder.store.flash_ref().sim;
+    let sim = &app.recorder.store.flash_ref();
     assert!(heard > 100_000, "{heard}");
     assert_eq!((sim.operations(), sim.bytes() == before), (operations, true), "the flash is as it was");
     assert_eq!(app.tuner.ticket(), Ticket { task: 1, step: 2 });
@@ -132,7 +135,7 @@ fn without_the_key_150_000_requests_change_nothing() {
     // Who holds the key goes on.
     meet(&mut app, &outside, &mut opener, 2);
     let frame = sealed(&mut opener, &Request::Poll { task: 1 });
-    assert!(opener.open(&answers(&mut app, &outside, &frame, 5)[0]).is_some());
+    assert!(opener.open(&answers(&mut app, &outside, &[frame], 5)[0]).is_some());
 }
 
 #[test]
@@ -141,12 +144,12 @@ fn a_restart_changes_the_challenge_whatever_is_stored() {
     let mut seen: Vec<[u8; 16]> = Vec::new();
     for _ in 0..5 {
         let (mut app, outside) = start(flash);
-        let answer = &answers(&mut app, &outside, &plain(&Request::Status), 5)[0];
+        let answer = &answers(&mut app, &outside, &[plain(&Request::Status)], 5)[0];
         let Ok((_, Response::Locked { challenge })) = parse::<Response>(answer) else { panic!("{answer:?}") };
         assert!(!seen.contains(&challenge));
         seen.push(challenge);
         assert_eq!((app.tuner.phase(), app.tuner.ticket().task), (Phase::Idle, 0), "no task comes of it");
-        flash = app.recorder.store.release().sim;
+        flash = app.recorder.store.release();
         flash.power_up();
     }
 }

@@ -40,7 +40,7 @@ impl<P: Profile> Talk<P> {
             });
             outside.to_station.borrow_mut().drain(..).collect()
         });
-        let mut flash = app.recorder.store.release().sim;
+        let mut flash = app.recorder.store.release();
         flash.power_up();
         self.flash = Some(flash);
         result
@@ -70,7 +70,7 @@ impl<P: Profile> Talk<P> {
     fn upload(&mut self, bytes: &[u8]) -> Result<Knowledge, Refusal> {
         let (_, _, now) = self.greeting();
         self.session(|ask| {
-            let mut upload = Upload::new(bytes, &now);
+            let mut upload = Upload::knowledge(bytes, &now);
             while let Some(request) = upload.request() {
                 with(&ask(&request), |response| upload.receive(&response))?;
             }

@@ -23,17 +23,19 @@ use foretune_link::{Coordinate, Outcome, Query};
 
 use super::App;
 use crate::board::Fault;
+use crate::reference::Trace;
+use crate::storage::sim::SimFlash;
 use base::{Base, Measure};
-use mock::{MockBoard, MockSystem, Outside, Sim};
-use profile::{FLASH, Profile};
+use mock::{MockSystem, Outside, SimBoard};
+use profile::Profile;
 
 /// Turns of the loop after which a run that does not end is stuck.
 const PATIENCE: u32 = 1_000_000;
 
-/// A device and its station.
-struct Bench<P> {
+/// A device and its station. The device's flash has words and sectors of so many bytes.
+struct Bench<P, const WRITE: usize = 32, const ERASE: usize = 1024> {
     /// The device's flash while it is switched off.
-    flash: Option<Sim>,
+    flash: Option<SimFlash<WRITE, ERASE>>,
     /// What the device's last words will be found to be at the next start.
     fault: Option<Fault>,
     outside: Outside,
@@ -41,11 +43,12 @@ struct Bench<P> {
     profile: PhantomData<P>,
 }
 
-impl<P: Profile> Bench<P> {
+impl<P: Profile, const WRITE: usize, const ERASE: usize> Bench<P, WRITE, ERASE> {
     /// A new device, and a station that wants one task per budget.
     fn new(budgets: &[f32], measure: Measure) -> Self {
+        let size = P::PROFILE.layout.in_sectors_of::<SimFlash<WRITE, ERASE>>().end();
         Bench {
-            flash: Some(Sim::new(FLASH)),
+            flash: Some(SimFlash::new(size as usize)),
             fault: None,
             outside: Outside::default(),
             base: Base::new::<P>(budgets, measure),
@@ -53,14 +56,19 @@ impl<P: Profile> Bench<P> {
         }
     }
 
-    fn flash(&mut self) -> &mut Sim {
+    fn flash(&mut self) -> &mut SimFlash<WRITE, ERASE> {
         self.flash.as_mut().expect("the device is off")
+    }
+
+    fn traces(&self) -> &[Trace] {
+        &self.base.notes.traces
     }
 
     /// Switches the device on until the plan is done, its power fails or `until` says so. Afterwards it is off.
     fn run_until(&mut self, mut until: impl FnMut(&mut Base) -> bool) {
         let flash = self.flash.take().expect("the device is off");
-        let board = MockBoard { outside: self.outside.clone(), flash, fault: self.fault.take() };
+        let dead = flash.switch();
+        let board = SimBoard { outside: self.outside.clone(), flash, fault: self.fault.take() };
         let mut app = App::new(board.parts(), P::PROFILE).unwrap();
         let (outside, base) = (&self.outside, &mut self.base);
         let deadline = base.now + PATIENCE;
@@ -68,12 +76,11 @@ impl<P: Profile> Bench<P> {
             system.hunger += 1;
             assert!(system.hunger < 4, "the watchdog starves");
             assert!(base.now < deadline, "stuck at {:?}", base.notes.traces);
-            !outside.dead.get() && base.turn(outside) && !until(base)
+            !dead.get() && base.turn(outside) && !until(base)
         });
-        let mut flash = app.recorder.store.release().sim;
+        let mut flash = app.recorder.store.release();
         flash.power_up();
         self.flash = Some(flash);
-        self.outside.dead.set(false);
         self.outside.to_device.borrow_mut().clear();
     }
 

@@ -99,11 +99,10 @@ fn extreme_values_are_read_back_too() {
     });
 }
 
-#[test]
-fn a_reset_between_any_two_turns_changes_nothing() {
-    let expected = undisturbed::<Small>(BUDGETS, measure).base.notes.traces;
+fn reset_between_turns<P: Profile>(measure: Measure) {
+    let expected = undisturbed::<P>(BUDGETS, measure).base.notes.traces;
     for turns in [1, 7, 50, 333, 1000] {
-        let mut bench = Bench::<Small>::new(BUDGETS, measure);
+        let mut bench = Bench::<P>::new(BUDGETS, measure);
         for _ in 0..12 {
             let end = bench.base.now + turns;
             bench.run_until(|base| base.now >= end);
@@ -112,8 +111,14 @@ fn a_reset_between_any_two_turns_changes_nothing() {
             }
         }
         bench.run();
-        assert_eq!(bench.base.notes.traces, expected, "every {turns} turns");
+        assert_eq!(bench.traces(), expected, "every {turns} turns");
     }
+}
+
+#[test]
+fn a_reset_between_any_two_turns_changes_nothing() {
+    reset_between_turns::<Small>(measure);
+    reset_between_turns::<Sent>(super::radio);
 }
 
 /// The end of a task is written, then what was learnt. A cut in the former may look done at the next start and not at

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use foretune_core::{Floor, Level, Problem};
 use foretune_link::problem::number;
-use foretune_link::{Begin, Description, Misfit, Outcome, Part, Query, Refusal, Request, Response};
+use foretune_link::{Begin, Blob, Misfit, Outcome, Part, Query, Refusal, Request, Response, Upload};
 
 use super::base::bytes_of;
 use super::knowledge::{Talk, with};
@@ -22,30 +22,13 @@ fn a_problem_that_is_sent_is_tuned_as_the_core_would() {
     assert!(bench.base.notes.refused.is_empty(), "{:?}", bench.base.notes.refused);
 }
 
-#[test]
-fn a_reset_between_any_two_turns_changes_nothing_for_a_problem_that_was_sent() {
-    let expected = undisturbed::<Sent>(&[120.0, 90.0], radio).base.notes.traces;
-    for turns in [1, 7, 50, 333] {
-        let mut bench = Bench::<Sent>::new(&[120.0, 90.0], radio);
-        for _ in 0..12 {
-            let end = bench.base.now + turns;
-            bench.run_until(|base| base.now >= end);
-            if bench.base.notes.finished {
-                break;
-            }
-        }
-        bench.run();
-        assert_eq!(bench.base.notes.traces, expected, "every {turns} turns");
-    }
-}
-
 /// Describes a problem and begins a task with it.
 fn begin(device: &mut Talk<Small>, problem: &Problem, begin: Begin) -> Response<'static> {
     let bytes = bytes_of(problem);
     device.session(|ask| {
-        let mut description = Description::new(&bytes);
-        while let Some(request) = description.request() {
-            if let Err(refusal) = with(&ask(&request), |response| description.receive(&response)) {
+        let mut upload = Upload::problem(&bytes);
+        while let Some(request) = upload.request() {
+            if let Err(refusal) = with(&ask(&request), |response| upload.receive(&response)) {
                 return Response::Refused(refusal);
             }
         }
@@ -79,9 +62,9 @@ fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() 
         assert_eq!(begin(&mut device, &problem, FIRST), Response::Refused(refusal));
     }
     device.session(|ask| {
-        let describe = Request::Describe { total: 1025, crc: 1 };
+        let offer = Request::Offer { what: Blob::Problem, replaces: 0, total: 1025, crc: 1 };
         let refused = Response::Refused(Refusal::TooLarge { limit: 1024 });
-        with(&ask(&describe), |response| assert_eq!(response, refused));
+        with(&ask(&offer), |response| assert_eq!(response, refused));
         let request = Request::Begin(Begin { problem: Small::PROFILE.number, ..FIRST });
         with(&ask(&request), |response| assert_eq!(response, Response::Begun { task: 1 }));
     });

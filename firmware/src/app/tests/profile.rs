@@ -7,7 +7,7 @@ use foretune_core::{
 };
 use foretune_link::{Begin, Query, Reason};
 
-use super::mock::{MockBoard, MockSystem};
+use super::mock::{MockSystem, SimBoard};
 use crate::app::App;
 use crate::profile::{self, COMPACT, Compact, POWER_CONTROL};
 use crate::reference::{Answer, Outline, run};
@@ -25,7 +25,10 @@ pub trait Profile {
     }
 
     /// Runs the app as long as `going` says, in fresh memory.
-    fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool);
+    fn run<const W: usize, const E: usize>(
+        app: &mut App<SimBoard<W, E>>,
+        going: &mut dyn FnMut(&mut MockSystem) -> bool,
+    );
 
     /// One task on the core alone, from some knowledge. `answer` measures; `None` gives the query up.
     fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline;
@@ -42,7 +45,10 @@ macro_rules! profile {
             const PROFILE: profile::Profile = $profile;
             $(const SENT: Option<Problem<'static>> = Some($sent);)?
 
-            fn run(app: &mut App<MockBoard>, going: &mut dyn FnMut(&mut MockSystem) -> bool) {
+            fn run<const W: usize, const E: usize>(
+                app: &mut App<SimBoard<W, E>>,
+                going: &mut dyn FnMut(&mut MockSystem) -> bool,
+            ) {
                 let mut memory = Box::new(<$memory>::new());
                 app.run(memory.lend(), going);
             }

@@ -2,7 +2,7 @@ use super::*;
 use crate::storage::sim::{SimFlash, Tear};
 use std::vec::Vec;
 
-type Flash = SimFlash<1, 16, 1024>;
+type Flash = SimFlash<16, 1024>;
 const REGIONS: [Region; 2] = [Region { start: 0, length: 1024 }, Region { start: 1024, length: 1024 }];
 
 /// Records fill a word of 16 bytes each; 52 of them fit beside a preamble of up to 64 bytes.
