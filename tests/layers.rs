@@ -19,7 +19,15 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("foretune-paper", &["foretune", "foretune-core", "foretune-report", "host-sim"]),
     (
         "foretune-fuzz",
-        &["foretune-c", "foretune-core", "foretune-firmware", "foretune-link", "foretune-paper", "host-sim"],
+        &[
+            "foretune-c",
+            "foretune-core",
+            "foretune-firmware",
+            "foretune-link",
+            "foretune-paper",
+            "foretune-report",
+            "host-sim",
+        ],
     ),
     ("foretune-tests", &["foretune", "foretune-paper", "host-sim"]),
     ("xtask", &[]),

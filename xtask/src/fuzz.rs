@@ -1,27 +1,18 @@
-//! The fuzz targets: a fixed number of inputs as a step, libFuzzer as a command.
-//!
-//! The targets are plain functions in `fuzz/`. The step needs no more than the compiler in use; `cargo xtask fuzz` wants
-//! `cargo-fuzz`, a nightly compiler and a C++ one, and looks for new paths with the address sanitizer watching.
+//! `cargo xtask fuzz`: libFuzzer looks for new paths through the targets in `fuzz/`, with the address sanitizer watching. It wants
+//! `cargo-fuzz`, a nightly compiler and a C++ one.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::error::{Error, Verdict};
+use crate::error::Error;
 use crate::install::crates_io;
-use crate::shell::{cargo, plain_cargo, root, run};
-use crate::tools::Tools;
+use crate::shell::{plain_cargo, root, run};
 
 /// The targets that the package names.
 fn targets() -> Vec<&'static str> {
     let package = std::fs::read_to_string(root().join("fuzz/src/lib.rs")).unwrap_or_default();
     let names = package.split("Target { name: \"").skip(1).filter_map(|rest| rest.split('"').next());
     names.map(|name| &*name.to_owned().leak()).collect()
-}
-
-/// The step: what once failed, the seeds, and a fixed number of inputs for every target.
-pub fn check(_: &Tools) -> Verdict {
-    run(cargo().args(["test", "--package", "foretune-fuzz", "--", "--nocapture"]))?;
-    Ok(String::new())
 }
 
 /// What libFuzzer is asked to do.

@@ -7,7 +7,8 @@ use crate::board::find;
 use crate::error::{Error, Verdict};
 use crate::hil::{Plan, station};
 use crate::qemu::Device;
-use crate::shell::{cargo, read, root, run, target_dir};
+use crate::shell::{read, root, run, target_dir};
+use crate::test::firmware_and_fuzz;
 use crate::tools::Tools;
 
 /// The step: on an emulated board and on this host it comes to the end that `foretune hil` comes to.
@@ -52,8 +53,7 @@ struct Host {
 
 impl Host {
     fn start() -> Result<Self, Error> {
-        let example = ["--package", "foretune-firmware", "--features", "sim", "--example", "host"];
-        run(cargo().arg("build").args(example))?;
+        run(firmware_and_fuzz("build").args(["--example", "host"]))?;
         let mut command = Command::new(target_dir().join("debug/examples/host"));
         let mut child = command.arg("0").stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();

@@ -9,7 +9,7 @@ use crate::error::{Error, Verdict, ensure};
 use crate::selftest::selftest;
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, examples, fuzz, hil, keyed, map, panics, python_station, size};
+use crate::{c, count, disturbed, examples, hil, keyed, map, panics, python_station, size};
 
 /// One thing that `cargo xtask test` does.
 pub struct Step {
@@ -33,7 +33,7 @@ pub const STEPS: &[Step] = &[
     step("host", "tests of core, link, simulator and programs", host),
     step("bench", "the benchmarks run, each once: no time is judged", bench),
     step("firmware", "the firmware's own tests, on mock hardware", firmware),
-    step("fuzz", "every fuzz target on a fixed number of inputs", fuzz::check),
+    step("fuzz", "every fuzz target on a fixed number of inputs", fuzz),
     step("xtask", "tests of these commands", xtask),
     step("doc", "the documentation builds without warnings", doc),
     step("core", "the core builds for a board, without std and without allocator", core),
@@ -139,7 +139,20 @@ fn bench(_: &Tools) -> Verdict {
 }
 
 fn firmware(_: &Tools) -> Verdict {
-    with_cargo(&["test", "--package", "foretune-firmware", "--features", "key,sim"])
+    run(firmware_and_fuzz("test").arg("--lib")).map(|()| String::new())
+}
+
+/// The step: what once failed, the seeds, and a fixed number of inputs for every target.
+fn fuzz(_: &Tools) -> Verdict {
+    run(firmware_and_fuzz("test").args(["--test", "fixed", "--", "--nocapture"])).map(|()| String::new())
+}
+
+/// Both together have the features of `cargo test`, so that nothing is compiled twice.
+pub fn firmware_and_fuzz(subcommand: &str) -> Command {
+    let mut command = cargo();
+    command.args([subcommand, "--package", "foretune-firmware", "--package", "foretune-fuzz"]);
+    command.args(["--features", FIRMWARE]);
+    command
 }
 
 fn xtask(_: &Tools) -> Verdict {
@@ -147,9 +160,15 @@ fn xtask(_: &Tools) -> Verdict {
 }
 
 fn doc(_: &Tools) -> Verdict {
-    // In the workspace the core has its internals; alone, links to them are broken.
-    for packages in [&["--workspace"][..], &["--package", "foretune-core"]] {
-        run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps"]).args(packages))?;
+    // As clippy saw them: what it has checked is not checked again. In the workspace the core has its internals; alone, links to
+    // them are broken.
+    let mut all = cargo();
+    clippy_as_compiler(&mut all, "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    all.args(["doc", "--no-deps", "--workspace", "--features", FIRMWARE]);
+    let mut core = cargo();
+    core.args(["doc", "--no-deps", "--package", "foretune-core"]);
+    for mut command in [all, core] {
+        run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
     }
     Ok(String::new())
 }
@@ -164,6 +183,16 @@ fn core(tools: &Tools) -> Verdict {
     Ok(remarks.join("; "))
 }
 
+/// Has clippy take the compiler's place for our packages, as `cargo clippy` does.
+fn clippy_as_compiler(command: &mut Command, arguments: &str) {
+    let sysroot = read(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
+    command.env("RUSTC_WORKSPACE_WRAPPER", format!("{sysroot}/bin/clippy-driver"));
+    command.env("CLIPPY_ARGS", arguments);
+}
+
+/// What clippy looks at need not be fast.
+const NOT_OPTIMISED: &str = "-Dwarnings__CLIPPY_HACKERY__-Copt-level=0__CLIPPY_HACKERY__";
+
 /// Linking any of these programs also shows that nothing in them wants an allocator: none is given.
 fn boards(tools: &Tools) -> Verdict {
     let mut linted = true;
@@ -173,11 +202,10 @@ fn boards(tools: &Tools) -> Verdict {
         linted &= toolchain.can_lint();
         if toolchain.can_lint() {
             tools.component("clippy", "clippy")?;
-            // What `cargo clippy` does, but with `build`: so it takes the libraries that were just built, where `check`
-            // would compile every driver again. Programs are the same for all boards.
+            // With `build`, so that it takes the libraries that were just built, where `check` would compile every driver again.
+            // Programs are the same for all boards.
             let mut lint = toolchain.cargo("build");
-            lint.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
-                .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+            clippy_as_compiler(&mut lint, NOT_OPTIMISED);
             lint.args([
                 "--package",
                 "foretune-firmware",

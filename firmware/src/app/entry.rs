@@ -75,6 +75,7 @@ impl Entry {
     }
 
     /// As bytes.
+    #[inline(never)]
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         let written = postcard::to_slice(self, &mut bytes);
@@ -83,6 +84,7 @@ impl Entry {
     }
 
     /// From bytes; `None` if they are no entry of this version.
+    #[inline(never)]
     pub fn decode(bytes: &[u8; LENGTH]) -> Option<Self> {
         postcard::take_from_bytes(bytes).ok().map(|(entry, _)| entry)
     }
