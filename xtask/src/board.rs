@@ -2,9 +2,11 @@
 //! in `firmware/boards.rs`.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::error::{Error, fail};
 use crate::shell::{run, target_dir};
+use crate::toolchain::BoardToolchain;
 use crate::tools::Tools;
 
 #[path = "../../firmware/boards.rs"]
@@ -105,27 +107,21 @@ impl Board {
         programs: &[&str],
         variant: &Variant,
     ) -> Result<Vec<PathBuf>, Error> {
+        if let Some(program) = programs.iter().find(|program| !self.programs.contains(program)) {
+            fail!("no program `{program}` for {}; there are {}", self.name, self.programs.join(", "));
+        }
         let folder = target_dir().join("boards").join(self.name);
         let kept = |program: &str| folder.join(variant.name_of(program));
         for fast in [false, true] {
             let wanted =
                 |program: &&str| is_fast(program) == fast && !tools.has_built(&kept(program), variant);
             let wanted: Vec<_> = programs.iter().copied().filter(wanted).collect();
-            if let Some(program) = wanted.iter().find(|program| !self.programs.contains(program)) {
-                let fitting = self.programs.join(", ");
-                fail!("no program `{program}` for {}; there are {fitting}", self.name);
-            }
             if wanted.is_empty() {
                 continue;
             }
             let toolchain = tools.board_toolchain(self.target)?;
-            let mut cargo = toolchain.cargo("build");
-            cargo.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", self.name]);
-            cargo
-                .args(wanted.iter().flat_map(|program| ["--bin", program]))
-                .env_remove(STEPS)
-                .env_remove(KEY);
-            cargo.args(FAST_CORE.iter().filter(|_| fast));
+            let mut cargo = self.cargo(&toolchain, fast);
+            cargo.args(wanted.iter().flat_map(|program| ["--bin", program]));
             cargo.envs(variant.steps.map(|steps| (STEPS, steps.to_string())));
             if let Some(key) = &variant.key {
                 cargo.args(["--features", "key"]).env(KEY, key);
@@ -144,12 +140,18 @@ impl Board {
     /// Builds an example of the firmware with further features; returns where its ELF file lies.
     pub fn build_example(&self, tools: &Tools, example: &str, features: &[&str]) -> Result<PathBuf, Error> {
         let toolchain = tools.board_toolchain(self.target)?;
-        let mut cargo = toolchain.cargo("build");
-        cargo.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", self.name]);
+        let mut cargo = self.cargo(&toolchain, is_fast(example));
         cargo.args(features.iter().flat_map(|feature| ["--features", feature]));
-        cargo.args(FAST_CORE.iter().filter(|_| is_fast(example)));
         run(cargo.args(["--example", example]))?;
         Ok(toolchain.output().join(PROFILE).join("examples").join(example))
+    }
+
+    /// What builds the firmware for this board.
+    fn cargo(&self, toolchain: &BoardToolchain, fast: bool) -> Command {
+        let mut cargo = toolchain.cargo("build");
+        cargo.args(["--package", "foretune-firmware", "--profile", PROFILE, "--features", self.name]);
+        cargo.args(FAST_CORE.iter().filter(|_| fast)).env_remove(STEPS).env_remove(KEY);
+        cargo
     }
 
     /// QEMU's name for it, when there is one.

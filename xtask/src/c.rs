@@ -86,7 +86,12 @@ fn examples() -> PathBuf {
 }
 
 /// Builds the scene on this host and runs it.
-fn on_host(tools: &Tools, compiler: &str, standard: &[&str], library: &Path) -> Result<String, Error> {
+fn on_host(
+    tools: &Tools,
+    compiler: &'static str,
+    standard: &[&str],
+    library: &Path,
+) -> Result<String, Error> {
     let folder = target_dir().join("c").join("host");
     std::fs::create_dir_all(&folder)?;
     let program = folder.join(format!("tune-{compiler}"));

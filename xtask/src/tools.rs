@@ -1,6 +1,6 @@
 //! The tools that steps need beyond cargo: found, or installed where we have the right, once per run.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,10 +18,8 @@ pub struct Tools {
     board_toolchains: RefCell<BTreeMap<&'static str, Result<BoardToolchain, Error>>>,
     /// Programs of this run, by where they lie.
     built: RefCell<BTreeMap<PathBuf, Variant>>,
-    qemu: OnceCell<Result<PathBuf, Error>>,
-    arm_compiler: OnceCell<Result<PathBuf, Error>>,
-    flip_link: OnceCell<Result<PathBuf, Error>>,
-    defmt_print: OnceCell<Result<PathBuf, Error>>,
+    /// By name.
+    programs: RefCell<BTreeMap<&'static str, Result<PathBuf, Error>>>,
 }
 
 impl Tools {
@@ -64,28 +62,36 @@ impl Tools {
         self.built.borrow_mut().insert(program, variant.clone());
     }
 
+    fn program(
+        &self,
+        name: &'static str,
+        get: impl FnOnce(&str) -> Result<PathBuf, Error>,
+    ) -> Result<PathBuf, Error> {
+        self.programs.borrow_mut().entry(name).or_insert_with(|| get(name)).clone()
+    }
+
     /// The emulator.
     pub fn qemu(&self) -> Result<PathBuf, Error> {
-        self.qemu.get_or_init(|| debian("qemu-system-arm", &["qemu-system-arm"])).clone()
+        self.program("qemu-system-arm", |name| debian(name, &[name]))
     }
 
     /// The C compiler for bare boards.
     pub fn arm_compiler(&self) -> Result<PathBuf, Error> {
-        self.arm_compiler.get_or_init(|| debian("arm-none-eabi-gcc", &["gcc-arm-none-eabi"])).clone()
+        self.program("arm-none-eabi-gcc", |name| debian(name, &["gcc-arm-none-eabi"]))
     }
 
     /// The C or C++ compiler of this host, `cc` or `c++`.
-    pub fn host_compiler(&self, name: &str) -> Result<PathBuf, Error> {
-        debian(name, &[if name == "cc" { "gcc" } else { "g++" }])
+    pub fn host_compiler(&self, name: &'static str) -> Result<PathBuf, Error> {
+        self.program(name, |name| debian(name, &[if name == "cc" { "gcc" } else { "g++" }]))
     }
 
     /// The linker that puts variables above the stack.
     pub fn flip_link(&self) -> Result<PathBuf, Error> {
-        self.flip_link.get_or_init(|| crates_io("flip-link", &[])).clone()
+        self.program("flip-link", |name| crates_io(name, &[]))
     }
 
     /// The decoder of `defmt` logs. Built without optimisation: that halves the wait, and logs are short.
     pub fn defmt_print(&self) -> Result<PathBuf, Error> {
-        self.defmt_print.get_or_init(|| crates_io("defmt-print", &["--debug"])).clone()
+        self.program("defmt-print", |name| crates_io(name, &["--debug"]))
     }
 }
