@@ -62,8 +62,9 @@ pub struct Observations<'a> {
 }
 
 /// How often numerics had to help themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(C)]
 pub struct Fallbacks {
     /// Times that `σ²` was raised to `NOISE_FLOOR · s`.
     pub noise: u32,
@@ -71,6 +72,26 @@ pub struct Fallbacks {
     pub pivots: u32,
     /// Times that a particle had no say in a step or a search, because its likelihood or gradient was not finite.
     pub particles: u32,
+}
+
+impl Fallbacks {
+    /// Those of both.
+    pub(crate) fn and(&self, other: &Fallbacks) -> Fallbacks {
+        Fallbacks {
+            noise: self.noise.saturating_add(other.noise),
+            pivots: self.pivots.saturating_add(other.pivots),
+            particles: self.particles.saturating_add(other.particles),
+        }
+    }
+
+    /// What came after some of them.
+    pub(crate) fn since(&self, before: &Fallbacks) -> Fallbacks {
+        Fallbacks {
+            noise: self.noise - before.noise,
+            pivots: self.pivots - before.pivots,
+            particles: self.particles - before.particles,
+        }
+    }
 }
 
 /// Arrays of one Gaussian process. Shapes are run-time numbers here, so the code below exists once.
@@ -388,6 +409,40 @@ impl Workspace<'_> {
                     covariance: signal * kappas[truth] - sums.product[lane],
                 };
             }
+        }
+    }
+}
+
+/// What a posterior needs of one particle can be kept, so that another has the workspace meanwhile: the factor, the features and
+/// `L⁻¹z`.
+impl Workspace<'_> {
+    /// Numbers that this is, for `n` observations with `f` features.
+    pub(crate) const fn kept(n: usize, f: usize) -> usize {
+        n.saturating_mul(n + 1) / 2 + n.saturating_mul(f + 1)
+    }
+
+    fn parts_kept(&mut self, t: usize) -> impl Iterator<Item = &mut [f32]> {
+        let rows = self.matrix.column_iter_mut().take(t).enumerate();
+        let rows = rows.map(|(i, row)| &mut row.data.into_slice_mut()[..=i]);
+        let features = self.features.column_iter_mut().take(t).map(|column| column.data.into_slice_mut());
+        rows.chain(features).chain([&mut self.whitened[..t]])
+    }
+
+    /// Keeps it, of `t` observations, after [`condition`](Self::condition).
+    pub(crate) fn keep(&mut self, t: usize, kept: &mut [f32]) {
+        let mut first = 0;
+        for part in self.parts_kept(t) {
+            kept[first..first + part.len()].copy_from_slice(part);
+            first += part.len();
+        }
+    }
+
+    /// And has it back.
+    pub(crate) fn recall(&mut self, t: usize, kept: &[f32]) {
+        let mut first = 0;
+        for part in self.parts_kept(t) {
+            part.copy_from_slice(&kept[first..first + part.len()]);
+            first += part.len();
         }
     }
 }

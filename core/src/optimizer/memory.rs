@@ -9,8 +9,9 @@ use crate::block::{self, Cut};
 use crate::data::Data;
 use crate::error::Error;
 use crate::features::{Map, Maps};
-use crate::gp::Workspace;
+use crate::gp::{Fallbacks, Workspace};
 use crate::kernel::MAX_FIDELITIES;
+use crate::kernels::VECTORS;
 use crate::linalg::MatrixMut;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
@@ -19,7 +20,7 @@ use crate::space::{MAX_DIMENSIONS, Problem};
 use crate::svgd::{Pairs, Step};
 
 /// Parts that are told apart when it is asked what takes how much.
-const PARTS: usize = 7;
+const PARTS: usize = 8;
 
 /// How much there is room for; what [`memory!`](crate::memory) is given, by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,9 @@ pub struct Capacities {
     /// Whether the last task's particles are kept here: yes unless said. If not, they are read from elsewhere, see
     /// [`Optimizer::advance_with`].
     pub keeps_particles: bool,
+    /// Whether the particles' factors are kept while a search refines what it found, which saves time: no unless said. Only on
+    /// a host, which has the memory for it.
+    pub keeps_factors: bool,
 }
 
 impl Capacities {
@@ -54,6 +58,7 @@ impl Capacities {
         candidates: 0,
         step: Step::Adam { rate: 1.0 },
         keeps_particles: true,
+        keeps_factors: false,
     };
 
     /// What a problem and settings need, for so many observations.
@@ -68,6 +73,7 @@ impl Capacities {
             candidates: if candidates > observations { candidates } else { observations },
             step: settings.details.step,
             keeps_particles: true,
+            keeps_factors: false,
         }
     }
 
@@ -128,6 +134,11 @@ impl Capacities {
         if self.keeps_particles { self.particles } else { 0 }
     }
 
+    /// Particles whose factors are kept.
+    const fn factors(&self) -> usize {
+        if VECTORS && self.keeps_factors { self.particles } else { 0 }
+    }
+
     /// Words of four bytes that an optimizer takes: the only formula of its size. [`usize::MAX`] where so many cannot be
     /// counted.
     pub const fn words(&self) -> usize {
@@ -156,6 +167,7 @@ impl Capacities {
             ("last task's particles, moments of steps", others),
             ("candidates", Candidates::words(d, m, q)),
             ("carried points, tables, batch design", d * MAX_CARRIED + tables + design),
+            ("particles' factors", Kept::words(self.factors(), n, self.features())),
         ]
     }
 
@@ -176,7 +188,9 @@ impl Capacities {
         assert!(width < 1 << 16, "`map` must have a width of at most 65535");
         assert!(q >= n, "`candidates` must be at least as many as `observations`");
         assert!(q < 1 << 16, "`candidates` must be at most 65535");
-        let fields = [d, m, n, v, width, q, (self.moments() > 0) as usize, self.keeps_particles as usize];
+        let switches = [self.moments() > 0, self.keeps_particles, self.keeps_factors];
+        let switches = switches[0] as usize | (switches[1] as usize) << 1 | (switches[2] as usize) << 2;
+        let fields = [d, m, n, v, width, q, switches];
         let (mut packed, mut i) = (0, fields.len());
         while i > 0 {
             i -= 1;
@@ -189,8 +203,7 @@ impl Capacities {
         const fn field(packed: u128, index: u32) -> usize {
             (packed >> (index * u16::BITS)) as u16 as usize
         }
-        let width = field(packed, 4);
-        let moments = field(packed, 6) > 0;
+        let (width, switches) = (field(packed, 4), field(packed, 6));
         Capacities {
             dimensions: field(packed, 0),
             fidelities: field(packed, 1),
@@ -198,8 +211,9 @@ impl Capacities {
             particles: field(packed, 3),
             map: if width > 0 { Map::Deep { width } } else { Map::Ard },
             candidates: field(packed, 5),
-            step: if moments { Step::Adam { rate: 1.0 } } else { Step::Plain { rate: 1.0 } },
-            keeps_particles: field(packed, 7) > 0,
+            step: if switches & 1 > 0 { Step::Adam { rate: 1.0 } } else { Step::Plain { rate: 1.0 } },
+            keeps_particles: switches & 2 > 0,
+            keeps_factors: switches & 4 > 0,
         }
     }
 }
@@ -292,13 +306,17 @@ impl<'a> Block<'a> {
     /// # Errors
     /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
     pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
-        let Capacities { observations, keeps_particles, .. } = self.capacities;
+        let Capacities { observations, keeps_particles, keeps_factors, .. } = self.capacities;
         self.capacities.check(&problem, &settings)?;
         if self.maps.ard_only && settings.map != Map::Ard {
             return Err(Error::Setting { name: "map", allowed: "ARD here" });
         }
         let start = Start::new(&problem, settings.details.method)?;
-        let needed = Capacities { keeps_particles, ..Capacities::of(&problem, &settings, observations) };
+        let needed = Capacities {
+            keeps_particles,
+            keeps_factors,
+            ..Capacities::of(&problem, &settings, observations)
+        };
         let (available, mut cut) = (self.words.len(), Cut::new(self.words));
         let buffers = Buffers::cut(&mut cut, &needed, &settings, self.maps);
         if cut.asked > available {
@@ -327,6 +345,7 @@ pub(super) struct Buffers<'a> {
     #[cfg(feature = "paper")]
     pub design_fidelity: &'a mut [u8],
     pub carried: Carried<'a>,
+    pub kept: Kept<'a>,
     pub maps: Maps,
 }
 
@@ -350,6 +369,7 @@ impl<'a> Buffers<'a> {
             #[cfg(feature = "paper")]
             design_fidelity: cut.slice(n),
             carried: Carried { points: cut.matrix(d, MAX_CARRIED), values: Vec::new() },
+            kept: Kept::cut(cut, capacities.factors(), n, capacities.features()),
             maps,
         }
     }
@@ -359,6 +379,33 @@ impl<'a> Buffers<'a> {
 pub(super) struct Carried<'a> {
     pub points: MatrixMut<'a>,
     pub values: Vec<f32, MAX_CARRIED>,
+}
+
+/// The particles' factors while a search refines what it found, where there is room for them.
+pub(super) struct Kept<'a> {
+    /// How often numerics had to help themselves with each; what they could not help has no factor.
+    fallbacks: &'a mut [Fallbacks],
+    factors: &'a mut [f32],
+}
+
+impl<'a> Kept<'a> {
+    const fn words(v: usize, n: usize, f: usize) -> usize {
+        let factors = v.saturating_mul(Workspace::kept(n, f));
+        block::sum(&[block::words::<Fallbacks>(v), factors])
+    }
+
+    fn cut(cut: &mut Cut<'a>, v: usize, n: usize, f: usize) -> Self {
+        Kept { fallbacks: cut.slice(v), factors: cut.slice(v.saturating_mul(Workspace::kept(n, f))) }
+    }
+
+    /// Of particle `v`; none where there is no room.
+    pub fn of(&mut self, v: usize) -> Option<(&mut Fallbacks, &mut [f32])> {
+        if !VECTORS || self.fallbacks.is_empty() {
+            return None;
+        }
+        let length = self.factors.len() / self.fallbacks.len();
+        Some((self.fallbacks.get_mut(v)?, self.factors.get_mut(v * length..(v + 1) * length)?))
+    }
 }
 
 /// The type of a [`Memory`](crate::Memory) by the sizes of what it is for.

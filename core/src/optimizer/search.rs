@@ -10,7 +10,7 @@ use super::budget::Prices;
 use super::candidates::Choice;
 use super::state::State;
 use crate::acquisition::{SIDE, information_of_some};
-use crate::gp::NOISE_FLOOR;
+use crate::gp::{Fallbacks, NOISE_FLOOR};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column, column_mut};
 use crate::math;
@@ -123,6 +123,9 @@ impl Search {
     /// One slice; whether the search is over. The best candidates are in the memory then.
     pub fn advance(&mut self, state: &mut State<'_>) -> bool {
         let next = match self.stage {
+            Stage::Factor { first: 0 } if self.refinement > 0 && state.memory.kept.of(0).is_some() => {
+                self.recall(state)
+            }
             Stage::Factor { first } => self.factor(state, first),
             Stage::Beliefs { first } => Some(self.beliefs(state, first)),
             Stage::Quartile { index } => Some(self.quartile(state, index)),
@@ -164,7 +167,7 @@ impl Search {
         let view = state.view();
         let State { memory, task, model, .. } = state;
         let data = memory.data.observations(view.from);
-        let fallbacks = &mut task.fallbacks;
+        let (before, fallbacks) = (task.fallbacks, &mut task.fallbacks);
         let particles = memory.particles.as_view();
         let particle = view.particle(model, column(&particles, self.v), fallbacks);
         let more = first < data.fidelity.len();
@@ -175,9 +178,32 @@ impl Search {
         };
         if !sound {
             fallbacks.particles = fallbacks.particles.saturating_add(1);
-            return None;
         }
-        Some(if more { Stage::Factor { first: first + LANES } } else { Stage::Beliefs { first: 0 } })
+        if !self.whole
+            && let Some((kept, factor)) = memory.kept.of(self.v)
+        {
+            *kept = if first == 0 { Fallbacks::default() } else { *kept }.and(&fallbacks.since(&before));
+            if sound && !more {
+                memory.gp.keep(data.fidelity.len(), factor);
+            }
+        }
+        sound.then_some(if more {
+            Stage::Factor { first: first + LANES }
+        } else {
+            Stage::Beliefs { first: 0 }
+        })
+    }
+
+    /// The factor of particle `v` as it was before the refinement; `None` if it must be left out again.
+    fn recall(&self, state: &mut State<'_>) -> Option<Stage> {
+        let t = state.memory.data.len() - state.view().from;
+        let (fallbacks, factor) = state.memory.kept.of(self.v)?;
+        state.task.fallbacks = state.task.fallbacks.and(fallbacks);
+        let sound = fallbacks.particles == 0;
+        if sound {
+            state.memory.gp.recall(t, factor);
+        }
+        sound.then_some(Stage::Beliefs { first: 0 })
     }
 
     fn beliefs(&self, state: &mut State<'_>, first: usize) -> Stage {

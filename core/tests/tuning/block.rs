@@ -2,20 +2,22 @@
 
 use crate::support::{Event, PROBLEM, SETTINGS, Toy, finish_task, snapshot, variants};
 use foretune_core::{
-    Block, Capacities, Dimension, Error, Fidelity, Floor, Goal, Level, Map, Method, Optimizer, Problem,
-    Settings, Step,
+    Block, Capacities, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Level, Map, Method, Optimizer,
+    Problem, Settings, Step,
 };
 
-fn events(tuner: &mut Optimizer<'_>) -> Vec<Event> {
-    let mut events = Vec::new();
+/// Three tasks, and how often numerics had to help themselves in each.
+fn events(tuner: &mut Optimizer<'_>) -> (Vec<Event>, Vec<Fallbacks>) {
+    let (mut events, mut fallbacks) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         finish_task(tuner, &[], &mut events);
+        fallbacks.push(tuner.status().fallbacks);
         tuner.next_task().unwrap();
     }
-    events
+    (events, fallbacks)
 }
 
-/// Whatever was in the words before.
+/// Whatever was in the words before, and with the particles' factors kept too.
 #[test]
 fn every_method_asks_the_same_bit_for_bit() {
     let deployed = Some(&[-2.0, -120.0, 0.5][..]);
@@ -30,11 +32,15 @@ fn every_method_asks_the_same_bit_for_bit() {
     {
         let mut memory = Box::new(Toy::new());
         let mut one = memory.start(problem, settings, 11).unwrap();
-        let capacities = Capacities::checked(&problem, &settings, 24).unwrap();
-        let mut words = vec![u32::MAX; capacities.words()];
-        let mut other = Block::new(&mut words, capacities).start(problem, settings, 11).unwrap();
-        assert_eq!(events(&mut one), events(&mut other), "{settings:?}");
-        assert_eq!(snapshot(&one), snapshot(&other), "{settings:?}");
+        let expected = events(&mut one);
+        for keeps_factors in [false, true] {
+            let capacities = Capacities::checked(&problem, &settings, 24).unwrap();
+            let capacities = Capacities { keeps_factors, ..capacities };
+            let mut words = vec![u32::MAX; capacities.words()];
+            let mut other = Block::new(&mut words, capacities).start(problem, settings, 11).unwrap();
+            assert_eq!(expected, events(&mut other), "{settings:?}");
+            assert_eq!(snapshot(&one), snapshot(&other), "{settings:?}");
+        }
     }
 }
 
@@ -61,6 +67,7 @@ fn it_takes_as_many_words_as_it_says() {
                 (settings.details.step, settings.candidates) = (step, q);
                 settings.details.memory_deviation = 0.0;
                 let capacities = Capacities::checked(&problem, &settings, n).unwrap();
+                let capacities = Capacities { keeps_factors: n % 2 > 0, ..capacities };
                 let needed = capacities.words();
                 let mut words = vec![0; needed];
                 let few = Block::new(&mut words[1..], capacities).start(problem, settings, 1).err();
