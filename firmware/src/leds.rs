@@ -154,15 +154,6 @@ mod tests {
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
     }
 
-    #[test]
-    fn red_means_fault_alone() {
-        let mut leds = Leds { green: Pin(true), yellow: Pin(true), red: Pin(false) };
-        leds.show(Status::Fault);
-        assert!(leds.red.0 && !leds.green.0 && !leds.yellow.0);
-        leds.show(Status::Waiting);
-        assert!(!leds.red.0);
-    }
-
     /// Flashes in a period, and milliseconds of light.
     fn blinking(status: Status) -> (usize, usize) {
         let mut led = OneLed::new(Pin(false));

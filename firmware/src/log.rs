@@ -21,12 +21,6 @@ macro_rules! error {
     ($($part:tt)*) => { $crate::log_at!(error, $($part)*) };
 }
 
-/// Details for debugging.
-#[macro_export]
-macro_rules! debug {
-    ($($part:tt)*) => { $crate::log_at!(debug, $($part)*) };
-}
-
 #[doc(hidden)]
 #[macro_export]
 #[cfg(feature = "defmt")]
@@ -45,7 +39,7 @@ macro_rules! log_at {
 #[cfg(feature = "defmt")]
 pub use defmt;
 
-pub use crate::{debug, error, info, warn};
+pub use crate::{error, info, warn};
 
 #[cfg(test)]
 mod tests {

@@ -151,54 +151,35 @@ mod tests {
     }
 
     fn largest_responses<'a>(text: &'a str, data: &'a [u8], point: &Point) -> [Response<'a>; 5] {
+        let (n, point) = (u32::MAX, || point.clone());
         let identity = Identity {
             firmware: text,
             profile: text,
-            problem: u32::MAX,
+            problem: n,
             dimensions: 255,
             fidelities: 255,
             tries: 255,
         };
-        let knowledge = Knowledge { sequence: u32::MAX, total: u32::MAX, crc: u32::MAX };
-        let ticket = Ticket { task: u32::MAX, step: u32::MAX };
-        let line = LineCounters { good: u32::MAX, broken: u32::MAX, oversize: u32::MAX, unknown: u32::MAX };
-        let reports =
-            ReportCounters { counted: u32::MAX, repeated: u32::MAX, failed: u32::MAX, given_up: u32::MAX };
+        let knowledge = Knowledge { sequence: n, total: n, crc: n };
+        let (ticket, progress) = (Ticket { task: n, step: n }, Progress { done: n, total: n });
+        let line = LineCounters { good: n, broken: n, oversize: n, unknown: n };
+        let reports = ReportCounters { counted: n, repeated: n, failed: n, given_up: n };
+        let health = Health { stack_free: n, restarts: n, fault: u16::MAX, below: n };
+        let (version, phase, reason, task, step) = (u16::MAX, Phase::Fault, Reason::Stopped, n, n);
+        let (attempt, fidelity, cost) = (255, 255, 1.0);
         [
-            Response::Greeting(Greeting {
-                version: u16::MAX,
-                identity,
-                phase: Phase::Fault,
-                task: u32::MAX,
-                step: u32::MAX,
-                knowledge,
-            }),
-            Response::Query(Query {
-                ticket,
-                attempt: 255,
-                fidelity: 255,
-                samples: u32::MAX,
-                cost: 1.0,
-                point: point.clone(),
-            }),
+            Response::Greeting(Greeting { version, identity, phase, task, step, knowledge }),
+            Response::Query(Query { ticket, attempt, fidelity, samples: n, cost, point: point() }),
             Response::Finished(Recommendation {
-                task: u32::MAX,
-                reason: Reason::Stopped,
-                queries: u32::MAX,
-                spent: 1.0,
-                mean: 1.0,
-                point: point.clone(),
+                task,
+                reason,
+                queries: n,
+                spent: cost,
+                mean: cost,
+                point: point(),
             }),
-            Response::Status(Status {
-                phase: Phase::Fault,
-                task: u32::MAX,
-                step: u32::MAX,
-                progress: Progress { done: u32::MAX, total: u32::MAX },
-                line,
-                reports,
-                health: Health { stack_free: u32::MAX, restarts: u32::MAX, fault: u16::MAX, below: u32::MAX },
-            }),
-            Response::Chunk { offset: u32::MAX, data },
+            Response::Status(Status { phase, task, step, progress, line, reports, health }),
+            Response::Chunk { offset: n, data },
         ]
     }
 

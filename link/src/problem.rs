@@ -35,6 +35,18 @@ pub const MAX_FIDELITIES: usize = 8;
 
 const FORMAT: u8 = 1;
 
+/// Does something for every element, in a constant function.
+macro_rules! for_each {
+    ($item:ident in $list:expr => $act:expr) => {
+        let (list, mut i) = ($list, 0);
+        while i < list.len() {
+            let $item = &list[i];
+            $act;
+            i += 1;
+        }
+    };
+}
+
 /// A problem's bytes. All of it works at compile time, too, so that a device need not hold more of its own problem than the
 /// number.
 #[derive(Clone, Debug)]
@@ -61,28 +73,19 @@ impl Bytes {
         bytes.put(&[FORMAT, dimensions.len() as u8, fidelities.len() as u8, limits.len() as u8]);
         bytes.put(&[problem.goal as u8, problem.deployed.is_some() as u8, kind, 0]);
         bytes.floats(&[level, risk, problem.tolerance]);
-        let mut i = 0;
-        while i < dimensions.len() {
-            bytes.dimension(&dimensions[i]);
-            i += 1;
-        }
-        i = 0;
-        while i < fidelities.len() {
-            let Fidelity { cost, samples, noise } = fidelities[i];
-            bytes.floats(&[cost]);
-            bytes.put(&samples.to_le_bytes());
-            bytes.floats(&[noise]);
-            i += 1;
-        }
+        for_each!(dimension in dimensions => bytes.dimension(dimension));
+        for_each!(fidelity in fidelities => {
+            bytes.floats(&[fidelity.cost]);
+            bytes.put(&fidelity.samples.to_le_bytes());
+            bytes.floats(&[fidelity.noise])
+        });
         if let Some(point) = problem.deployed {
             bytes.floats(point);
         }
-        i = 0;
-        while i < limits.len() {
-            bytes.floats(limits[i].coefficients);
-            bytes.floats(&[limits[i].at_most]);
-            i += 1;
-        }
+        for_each!(limit in limits => {
+            bytes.floats(limit.coefficients);
+            bytes.floats(&[limit.at_most])
+        });
         if bytes.length <= MAX_PROBLEM { Some(bytes) } else { None }
     }
 
@@ -108,22 +111,16 @@ impl Bytes {
 
     /// Counts on beyond the end.
     const fn put(&mut self, bytes: &[u8]) {
-        let mut i = 0;
-        while i < bytes.len() {
+        for_each!(byte in bytes => {
             if self.length < MAX_PROBLEM {
-                self.all[self.length] = bytes[i];
+                self.all[self.length] = *byte;
             }
-            self.length += 1;
-            i += 1;
-        }
+            self.length += 1
+        });
     }
 
     const fn floats(&mut self, numbers: &[f32]) {
-        let mut i = 0;
-        while i < numbers.len() {
-            self.put(&numbers[i].to_le_bytes());
-            i += 1;
-        }
+        for_each!(number in numbers => self.put(&number.to_le_bytes()));
     }
 
     const fn dimension(&mut self, dimension: &Dimension<'_>) {

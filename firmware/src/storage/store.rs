@@ -153,12 +153,6 @@ impl<F: NorFlash, const RECORD: usize> Store<F, RECORD> {
         Ok(about)
     }
 
-    /// Reads a part of the new knowledge that is finished but not committed.
-    pub fn read_finished(&mut self, offset: u32, out: &mut [u8]) -> Result<(), Error> {
-        let Incoming::Written(written) = &self.incoming else { return Err(Error::NotOpen) };
-        written.read(&mut self.flash, offset, out)
-    }
-
     /// Makes the finished knowledge the newest, which also ends the running task.
     pub fn commit_knowledge(&mut self, tag: u32) -> Result<Slot, Error> {
         let Incoming::Written(written) = core::mem::replace(&mut self.incoming, Incoming::None) else {
@@ -250,9 +244,6 @@ mod tests {
         store.open_knowledge().unwrap();
         store.write_knowledge(b"doubtful").unwrap();
         store.finish_knowledge().unwrap();
-        let mut seen = [0; 5];
-        store.read_finished(3, &mut seen).unwrap();
-        assert_eq!(&seen, b"btful");
         assert_eq!(store.knowledge(), None);
     }
 

@@ -32,15 +32,9 @@ struct Peer {
     ticket: Ticket,
     knowledge: Knowledge,
     problem: u32,
-    planned: VecDeque<Plan>,
+    /// Frames.
+    planned: VecDeque<Vec<u8>>,
     answers: [u32; 5],
-}
-
-/// A request that owns its bytes.
-enum Plan {
-    Offer { total: u32, crc: u32 },
-    Write { offset: u32, crc: u32, data: Vec<u8> },
-    Commit { crc: u32 },
 }
 
 impl Peer {
@@ -78,38 +72,35 @@ impl Peer {
         Report { ticket, attempt: self.below(4) as u8, outcome, cost: None }
     }
 
-    /// The next request, given to `send`.
-    fn say(&mut self, poison: &[u8], send: &mut dyn FnMut(&Request)) {
+    /// The frame of the next request.
+    fn say(&mut self, poison: &[u8]) -> Vec<u8> {
+        if let Some(frame) = self.planned.pop_front() {
+            return frame;
+        }
         let (task, crc) = (self.ticket.task, self.random.next_u32());
         let sequence = self.knowledge.sequence;
-        if let Some(plan) = self.planned.pop_front() {
-            return match plan {
-                Plan::Offer { total, crc } => {
-                    send(&Request::Offer { what: Blob::Knowledge, replaces: sequence, total, crc })
-                }
-                Plan::Write { offset, crc, data } => send(&Request::Write { crc, offset, data: &data }),
-                Plan::Commit { crc } => send(&Request::Commit { crc }),
-            };
-        }
-        match self.below(24) {
-            0 => send(&Request::Hello { version: self.near(1) as u16 }),
-            1 => send(&Request::Status),
+        frame_of(&match self.below(24) {
+            0 => Request::Hello { version: self.near(1) as u16 },
+            1 => Request::Status,
             2 | 3 => {
                 let (task, problem) = (self.near(task + 1), self.near(self.problem));
                 let budget = if self.below(2) == 0 { self.lie() } else { 100.0 };
-                send(&Request::Begin(Begin { task, problem, seed: u64::from(crc), budget, ..Begin::PLAIN }));
+                Request::Begin(Begin { task, problem, seed: u64::from(crc), budget, ..Begin::PLAIN })
             }
-            4..=9 => send(&Request::Poll { task: self.near(task) }),
-            10..=17 => send(&Request::Report(self.report())),
-            18 if self.below(4) == 0 => send(&Request::Stop { task: self.near(task) }),
-            19 if self.below(4) == 0 => send(&Request::Abort { task: self.near(task) }),
-            22 if self.below(8) == 0 => send(&Request::Forget { knowledge: self.near(sequence) }),
+            4..=9 => Request::Poll { task: self.near(task) },
+            10..=17 => Request::Report(self.report()),
+            18 if self.below(4) == 0 => Request::Stop { task: self.near(task) },
+            19 if self.below(4) == 0 => Request::Abort { task: self.near(task) },
+            22 if self.below(8) == 0 => Request::Forget { knowledge: self.near(sequence) },
             22 => {
                 let what = if self.below(2) == 0 { Blob::Knowledge } else { Blob::Problem };
-                send(&Request::Offer { what, replaces: self.near(sequence), total: self.near(400), crc });
+                Request::Offer { what, replaces: self.near(sequence), total: self.near(400), crc }
             }
-            _ => self.plan_upload(poison),
-        }
+            _ => {
+                self.plan_upload(poison);
+                Request::Status
+            }
+        })
     }
 
     /// Some piece of knowledge, or beyond.
@@ -132,12 +123,13 @@ impl Peer {
         crc.update(&bytes[..end]);
         bytes[end..].copy_from_slice(&crc.value().to_le_bytes());
         let crc = crc32(&bytes);
-        self.planned.push_back(Plan::Offer { total: bytes.len() as u32, crc });
+        let (what, replaces, total) = (Blob::Knowledge, self.knowledge.sequence, bytes.len() as u32);
+        self.planned.push_back(frame_of(&Request::Offer { what, replaces, total, crc }));
         for (i, data) in bytes.chunks(MAX_CHUNK).enumerate() {
             let offset = (i * MAX_CHUNK) as u32;
-            self.planned.push_back(Plan::Write { offset, crc, data: data.to_vec() });
+            self.planned.push_back(frame_of(&Request::Write { offset, crc, data }));
         }
-        self.planned.push_back(Plan::Commit { crc });
+        self.planned.push_back(frame_of(&Request::Commit { crc }));
     }
 
     fn hear(&mut self, response: &Response, before: &[u8]) {
@@ -235,10 +227,8 @@ fn converse<P: Profile>(
         } else {
             left -= 1;
             pause = if peer.below(3) == 0 { peer.below(400) } else { 0 };
-            peer.say(poison, &mut |request| {
-                outside.to_device.borrow_mut().extend(frame_of(request));
-                waited = Some(0);
-            });
+            outside.to_device.borrow_mut().extend(peer.say(poison));
+            waited = Some(0);
         }
         true
     });
