@@ -5,8 +5,9 @@
 //! alone would have asked and recommended on this host.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::board::{Board, emulated, find};
@@ -14,6 +15,7 @@ use crate::error::{Error, Verdict};
 use crate::hil::{Plan, station};
 use crate::proxy::{Proxy, Random};
 use crate::qemu::{CUT, Device, Running};
+use crate::shell::Killed;
 use crate::tools::Tools;
 
 /// How long a run may take after its last disturbance, and a device between two of them.
@@ -136,7 +138,7 @@ struct Game<'a> {
     tasks: u32,
     seed: u64,
     running: Option<Running>,
-    playing: Option<Station>,
+    playing: Option<Killed>,
 }
 
 impl Game<'_> {
@@ -192,15 +194,26 @@ impl Game<'_> {
             self.running = Some(running);
         }
         if self.playing.is_none() {
-            self.playing = Some(Station::start(self.station, self.proxy.port, self)?);
+            self.playing = Some(self.play()?);
         }
         Ok(())
+    }
+
+    /// Starts the station's program.
+    fn play(&self) -> Result<Killed, Error> {
+        let mut log = File::options().create(true).append(true).open(self.talk())?;
+        writeln!(log, "-- the station starts")?;
+        let mut command = Command::new(self.station);
+        command.args(Plan::new("", "compact", self.tasks, 20).arguments(self.proxy.port));
+        command.args(["--flaky", "--timeout", "250", "--seed", &(self.seed + 1).to_string(), "--notes"]);
+        command.arg(self.device.folder.join("notes.json"));
+        Ok(Killed(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))
     }
 
     /// Whether the station is done, and content.
     fn has_ended(&mut self) -> Result<bool, Error> {
         let Some(playing) = &mut self.playing else { return Ok(false) };
-        match playing.child.try_wait()? {
+        match playing.0.try_wait()? {
             None => Ok(false),
             Some(status) if status.success() => Ok(true),
             Some(status) => Err(Error::failed(format!("foretune ended with {status}:\n{}", self.said()))),
@@ -234,31 +247,5 @@ impl Game<'_> {
         let text = std::fs::read_to_string(self.talk()).unwrap_or_default();
         let lines: Vec<_> = text.lines().collect();
         lines[lines.len().saturating_sub(8)..].join("\n")
-    }
-}
-
-/// The station's program; dropping it kills it.
-struct Station {
-    child: Child,
-}
-
-impl Station {
-    fn start(program: &Path, port: u16, game: &Game<'_>) -> Result<Self, Error> {
-        let mut log = File::options().create(true).append(true).open(game.talk())?;
-        use std::io::Write;
-        writeln!(log, "-- the station starts")?;
-        let plan = Plan::new("", "compact", game.tasks, 20);
-        let mut command = Command::new(program);
-        command.args(plan.arguments(port)).args(["--flaky", "--timeout", "250", "--notes"]);
-        command.arg(game.device.folder.join("notes.json")).args(["--seed", &(game.seed + 1).to_string()]);
-        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        Ok(Station { child })
-    }
-}
-
-impl Drop for Station {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }

@@ -1,13 +1,13 @@
 //! A station that is not ours: `examples/station.py`, written from `docs/protocol.md` alone.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::board::find;
 use crate::error::{Error, Verdict};
 use crate::hil::{Plan, station};
 use crate::qemu::Device;
-use crate::shell::{read, root, run, target_dir};
+use crate::shell::{Killed, read, root, run, target_dir};
 use crate::test::firmware_and_fuzz;
 use crate::tools::Tools;
 
@@ -47,7 +47,7 @@ fn end(command: &mut Command) -> Result<String, Error> {
 
 /// The application on this host, until the end of this value.
 struct Host {
-    child: Child,
+    _child: Killed,
     port: u16,
 }
 
@@ -55,19 +55,12 @@ impl Host {
     fn start() -> Result<Self, Error> {
         run(firmware_and_fuzz("build").args(["--example", "host"]))?;
         let mut command = Command::new(target_dir().join("debug/examples/host"));
-        let mut child = command.arg("0").stdout(Stdio::piped()).spawn()?;
+        let mut child = Killed(command.arg("0").stdout(Stdio::piped()).spawn()?);
         let mut line = String::new();
-        let told = child.stdout.take().map(|said| BufReader::new(said).read_line(&mut line));
+        let told = child.0.stdout.take().map(|said| BufReader::new(said).read_line(&mut line));
         told.transpose()?;
         let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
         let port = port.ok_or_else(|| Error::failed("the application on this host tells no port"))?;
-        Ok(Host { child, port })
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Ok(Host { _child: child, port })
     }
 }

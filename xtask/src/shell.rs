@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,6 +113,16 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Error> {
                 return Err(failed(format!("took longer than {} s", limit.as_secs())));
             }
         }
+    }
+}
+
+/// A program that is killed when this is dropped.
+pub struct Killed(pub Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
     }
 }
 
