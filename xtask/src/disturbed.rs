@@ -199,7 +199,6 @@ impl Game<'_> {
         Ok(())
     }
 
-    /// Starts the station's program.
     fn play(&self) -> Result<Killed, Error> {
         let mut log = File::options().create(true).append(true).open(self.talk())?;
         writeln!(log, "-- the station starts")?;

@@ -33,7 +33,6 @@ pub struct Section {
 }
 
 impl Elf {
-    /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path)?;
         Self::parse(&bytes).map_err(|error| Error::failed(format!("{}: {error}", path.display())))
@@ -71,7 +70,6 @@ impl Elf {
         self.loads.iter().map(|load| load.end - load.start).sum()
     }
 
-    /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
@@ -82,7 +80,6 @@ impl Elf {
         found.ok_or_else(|| Error::failed(format!("the layout defines no `{name}`")))
     }
 
-    /// The addresses between two symbols.
     pub fn between(&self, start: &str, end: &str) -> Result<Range<u64>, Error> {
         Ok(self.symbol(start)?..self.symbol(end)?)
     }

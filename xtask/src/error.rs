@@ -10,17 +10,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// A failure, worded by the caller.
     pub fn failed(why: impl Into<String>) -> Self {
         Error::Failed(why.into())
     }
 
-    /// Something that is missing, worded by the caller.
     pub fn missing(why: impl Into<String>) -> Self {
         Error::Missing(why.into())
     }
 
-    /// The words alone.
     pub fn why(&self) -> &str {
         match self {
             Error::Failed(why) | Error::Missing(why) => why,

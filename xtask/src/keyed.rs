@@ -56,7 +56,6 @@ struct Rig {
 }
 
 impl Rig {
-    /// A station with a key.
     fn station(&self, port: u16, key: &str) -> Result<Command, Error> {
         let mut command = Command::new(&self.station);
         command.args(self.plan.arguments(port)).arg("--key").arg(key_file(&self.device.folder, key)?);

@@ -1,12 +1,38 @@
-//! `cargo xtask <command>`: reads the command line and runs the command.
+//! Commands of the project: tests, emulated boards, sizes. `cargo xtask help` lists them.
+
+mod audit;
+mod board;
+mod c;
+mod count;
+mod device;
+mod disturbed;
+mod elf;
+mod error;
+mod examples;
+mod fuzz;
+mod hil;
+mod install;
+mod keyed;
+mod map;
+mod panics;
+mod proxy;
+mod python_station;
+mod qemu;
+mod selftest;
+mod shell;
+mod size;
+mod soak;
+mod test;
+mod toolchain;
+mod tools;
 
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
-use xtask::board::{self, probed};
-use xtask::error::Error;
-use xtask::{audit, c, count, device, fuzz, hil, map, panics, size, soak, test};
+
+use board::probed;
+use error::Error;
 
 /// Commands of the project: tests, emulated and real boards, sizes, soak tests.
 #[derive(Debug, Parser)]
@@ -182,7 +208,7 @@ mod tests {
         ];
         let mut checked = 0;
         for page in pages {
-            let text = std::fs::read_to_string(xtask::shell::root().join(page)).unwrap();
+            let text = std::fs::read_to_string(shell::root().join(page)).unwrap();
             for rest in text.split("cargo xtask ").skip(1) {
                 let command = rest.split(['`', '#', '\n', ';', ')', ':']).next().unwrap_or_default();
                 if command.contains('…') {

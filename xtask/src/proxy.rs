@@ -93,12 +93,10 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, noise: &mut Noise, recording:
 pub struct Random(u64);
 
 impl Random {
-    /// From a seed.
     pub fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// Below a bound.
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -31,13 +31,11 @@ pub fn instructions_per_tick(board: &Board) -> u64 {
 /// A device: what runs, on what, with which flash.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// The emulator.
     pub qemu: PathBuf,
     /// The decoder of its log.
     pub decoder: PathBuf,
     /// The emulator's name for the board.
     pub machine: &'static str,
-    /// The program.
     pub elf: PathBuf,
     /// Where its flash lies.
     pub folder: PathBuf,
@@ -64,7 +62,6 @@ impl Device {
         })
     }
 
-    /// Switches it on.
     pub fn start(&self) -> Result<Running, Error> {
         let port = free_port()?;
         let mut process = self.command(port).spawn()?;
@@ -176,12 +173,10 @@ impl Running {
         }
     }
 
-    /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// What the device has logged so far.
     pub fn log(&self) -> Vec<String> {
         self.log.as_ref().map(Log::lines).unwrap_or_default()
     }

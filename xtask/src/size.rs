@@ -12,7 +12,6 @@ use crate::tools::Tools;
 
 /// What a program may take, on any board.
 pub struct Budget {
-    /// The program.
     pub program: &'static str,
     /// Flash for code, constants and initial values, in KB.
     pub flash: u64,

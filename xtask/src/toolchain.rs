@@ -102,7 +102,6 @@ impl BoardToolchain {
         }
     }
 
-    /// The compiler's name and version.
     pub fn compiler(&self) -> String {
         let compiler = match self.source {
             Source::Rustup => "rustc",
@@ -111,7 +110,6 @@ impl BoardToolchain {
         read(Command::new(compiler).arg("--version")).unwrap_or_else(|| "an unknown compiler".to_owned())
     }
 
-    /// Whether it has clippy.
     pub fn can_lint(&self) -> bool {
         matches!(self.source, Source::Rustup)
     }

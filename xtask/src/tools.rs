@@ -57,7 +57,6 @@ impl Tools {
         self.built.borrow().get(program) == Some(variant)
     }
 
-    /// Remembers that a program was built.
     pub fn note_built(&self, program: PathBuf, variant: &Variant) {
         self.built.borrow_mut().insert(program, variant.clone());
     }
@@ -70,7 +69,6 @@ impl Tools {
         self.programs.borrow_mut().entry(name).or_insert_with(|| get(name)).clone()
     }
 
-    /// The emulator.
     pub fn qemu(&self) -> Result<PathBuf, Error> {
         self.program("qemu-system-arm", |name| debian(name, &[name]))
     }
