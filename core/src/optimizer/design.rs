@@ -13,13 +13,6 @@ use crate::random::{Purpose, Random};
 use crate::search::Lattice;
 use crate::settings::Method;
 
-/// The batch design of a task: its points, once it is made, and which of them is next.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Made {
-    points: Option<usize>,
-    next: usize,
-}
-
 /// A design in the making.
 #[derive(Debug)]
 pub(super) struct Design {

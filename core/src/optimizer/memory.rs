@@ -2,9 +2,8 @@
 
 use heapless::Vec;
 
-use super::Optimizer;
 use super::candidates::Candidates;
-use super::live::Start;
+use super::trials::Start;
 use crate::block::{self, Cut};
 use crate::data::Data;
 use crate::error::Error;
@@ -40,7 +39,7 @@ pub struct Capacities {
     /// The kind of step with the most moments that there is room for; [`Step::Adam`] unless said.
     pub step: Step,
     /// Whether the last task's particles are kept here: yes unless said. If not, they are read from elsewhere, see
-    /// [`Optimizer::advance_with`].
+    /// [`Optimizer::advance_with`](crate::Optimizer::advance_with).
     pub keeps_particles: bool,
     /// Whether the particles' factors are kept while a search refines what it found, which saves time: no unless said. Only on
     /// a host, which has the memory for it.
@@ -245,19 +244,6 @@ impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
     pub const fn lend(&mut self) -> Block<'_> {
         Block { words: &mut self.0, capacities: Self::CAPACITIES, maps: Self::MAPS }
     }
-
-    /// Starts the first task: [`Block::start`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn start<'a>(
-        &'a mut self,
-        problem: Problem<'a>,
-        settings: Settings,
-        seed: u64,
-    ) -> Result<Optimizer<'a>, Error> {
-        self.lend().start(problem, settings, seed)
-    }
 }
 
 /// Words lent to an optimizer: those of a [`Memory`], or any where sizes are known only at run time.
@@ -301,28 +287,23 @@ impl<'a> Block<'a> {
         Block { words: self.words, capacities: self.capacities, maps: self.maps }
     }
 
-    /// Starts the first task. What was in the words before does not matter.
-    ///
-    /// # Errors
-    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
-    pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
+    /// The arrays that a problem and settings need, cut off.
+    pub(super) fn buffers(self, problem: &Problem<'_>, settings: &Settings) -> Result<Buffers<'a>, Error> {
         let Capacities { observations, keeps_particles, keeps_factors, .. } = self.capacities;
-        self.capacities.check(&problem, &settings)?;
+        self.capacities.check(problem, settings)?;
         if self.maps.ard_only && settings.map != Map::Ard {
             return Err(Error::Setting { name: "map", allowed: "ARD here" });
         }
-        let start = Start::new(&problem, settings.details.method)?;
-        let needed = Capacities {
-            keeps_particles,
-            keeps_factors,
-            ..Capacities::of(&problem, &settings, observations)
-        };
+        let needed = Capacities::of(problem, settings, observations);
+        let needed = Capacities { keeps_particles, keeps_factors, ..needed };
         let (available, mut cut) = (self.words.len(), Cut::new(self.words));
-        let buffers = Buffers::cut(&mut cut, &needed, &settings, self.maps);
-        if cut.asked > available {
-            return Err(Error::Capacity { what: "words", needed: cut.asked, available });
+        let buffers = Buffers::cut(&mut cut, &needed, settings, self.maps);
+        let needed = cut.asked;
+        if needed > available {
+            Err(Error::Capacity { what: "words", needed, available })
+        } else {
+            Ok(buffers)
         }
-        Ok(Optimizer::new(buffers, problem, settings, start, seed))
     }
 }
 

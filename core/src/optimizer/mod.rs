@@ -33,17 +33,21 @@
 //!
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
+// In the order in which to read them, as the crate's.
+mod query;
+mod trials;
+mod candidates;
 mod memory;
-mod live;
 mod state;
 mod budget;
-mod candidates;
+mod fill;
 mod search;
 mod learning;
+mod decide;
 #[cfg(feature = "paper")]
 mod design;
-mod decide;
-mod query;
+mod start;
+mod live;
 mod save;
 
 pub use memory::{Block, Capacities, Memory};
@@ -62,10 +66,10 @@ use decide::Next;
 #[cfg(feature = "paper")]
 use design::Design;
 use learning::Learning;
-use live::Start;
 use memory::Buffers;
 use search::{Objective, Search};
 use state::{State, Task};
+use trials::Start;
 
 /// The optimizer: settings and state around a borrowed [`Memory`].
 ///

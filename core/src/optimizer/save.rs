@@ -1,6 +1,6 @@
 //! Saving and restoring: the bytes of [`crate::snapshot`], and answers one by one.
 
-use super::live::Start;
+use super::trials::Start;
 use super::{Optimizer, check_cost};
 use crate::data::{Kind, Point, Record};
 use crate::error::{Error, SnapshotError};

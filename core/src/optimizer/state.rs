@@ -1,9 +1,9 @@
 //! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
 use super::candidates::last_to_front;
-use super::live::{Start, Trials};
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
+use super::trials::{Start, Trials};
 use crate::data::{Kind, Point, Record, Scale, Scaling};
 use crate::features::Maps;
 use crate::gp::{Fallbacks, Particle};
@@ -54,12 +54,20 @@ pub(super) struct Task {
     /// Past measurements that count already: the slots behind those.
     pub past: usize,
     #[cfg(feature = "paper")]
-    pub design: super::design::Made,
+    pub design: Made,
     /// Learning steps of this task so far.
     pub steps: u32,
     pub recommendation: Option<Recommendation>,
     pub fallbacks: Fallbacks,
     pub trials: Trials,
+}
+
+/// The batch design of a task: its points, once it is made, and which of them is next.
+#[cfg(feature = "paper")]
+#[derive(Clone, Copy, Default)]
+pub(super) struct Made {
+    pub points: Option<usize>,
+    pub next: usize,
 }
 
 impl Task {

@@ -1,0 +1,35 @@
+//! An optimizer in a memory.
+
+use super::Optimizer;
+use super::memory::{Block, Memory};
+use super::trials::Start;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::space::Problem;
+
+impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
+    /// Starts the first task: [`Block::start`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start<'a>(
+        &'a mut self,
+        problem: Problem<'a>,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error> {
+        self.lend().start(problem, settings, seed)
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Starts the first task. What was in the words before does not matter.
+    ///
+    /// # Errors
+    /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
+    pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
+        let buffers = self.buffers(&problem, &settings)?;
+        let start = Start::new(&problem, settings.details.method)?;
+        Ok(Optimizer::new(buffers, problem, settings, start, seed))
+    }
+}
