@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot};
+use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot, start};
 use foretune_core::{
     Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings,
     Stop, memory,
@@ -212,8 +212,7 @@ fn what_is_noisy_is_asked_again_but_not_for_ever() {
 #[test]
 fn carried_points_come_first_at_the_truths_fidelity_and_are_charged() {
     for method in METHODS {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 21).unwrap();
+        let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 21);
         let mut wanted: Vec<Vec<u32>> = Vec::new();
         for number in 1..=3 {
             let (queries, _) = task(&mut tuner, objective);
@@ -243,8 +242,7 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
         ..SETTINGS
     };
     let queries = |settings: Settings| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
+        let mut tuner = start(PROBLEM, settings, 21);
         task(&mut tuner, objective);
         tuner.next_task().unwrap();
         let remembered = tuner.status().remembered;
@@ -285,8 +283,7 @@ fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
     let counts = |tasks: &[&[f32]]| {
         let mut knowledge: Option<Vec<u8>> = None;
         let count = |less: &&[f32]| {
-            let mut memory = Box::new(Toy::new());
-            let mut tuner = memory.start(PROBLEM, settings, 21).unwrap();
+            let mut tuner = start(PROBLEM, settings, 21);
             if let Some(bytes) = &knowledge {
                 tuner.load(bytes).unwrap();
             }
@@ -321,8 +318,7 @@ fn two_phase_searches_first_and_then_follows_its_design() {
         ..SETTINGS
     };
     let run = |c: f32, scale: f32| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
+        let mut tuner = start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21);
         searched(&task(&mut tuner, |query| scale * objective(query)).0).cloned().collect::<Vec<_>>()
     };
     let (whole, other) = (run(0.0, 1.0), run(0.0, -1.0));

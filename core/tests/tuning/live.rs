@@ -2,7 +2,7 @@
 //! goes on bit for bit.
 
 use crate::support::{
-    Event, PROBLEM, SETTINGS, Toy, answer, bits, finish_task, next, objective, query_event, snapshot,
+    Event, PROBLEM, SETTINGS, Toy, answer, bits, finish_task, next, objective, query_event, snapshot, start,
     variants,
 };
 use foretune_core::{
@@ -48,8 +48,7 @@ fn limits_hold_for_every_query_and_every_recommendation() {
     for (problem, settings) in scenes() {
         for (seed, recommend) in [(1, Recommend::Queried), (2, Recommend::Anywhere)] {
             let settings = Settings { details: Details { recommend, ..settings.details }, ..settings };
-            let mut memory = Box::new(Toy::new());
-            let mut tuner = memory.start(problem, settings, seed).unwrap();
+            let mut tuner = start(problem, settings, seed);
             for _ in 0..3 {
                 while let Ok(query) = next(&mut tuner, &[]).unwrap() {
                     assert_within_limits(query.point());
@@ -65,15 +64,13 @@ fn limits_hold_for_every_query_and_every_recommendation() {
 #[test]
 fn limits_hold_for_points_that_were_carried_from_where_there_were_none() {
     let settings = SETTINGS;
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, settings, 3).unwrap();
+    let mut tuner = start(PROBLEM, settings, 3);
     finish_task(&mut tuner, &[], &mut Vec::new());
     let outside = tuner.recommendation().unwrap().point()[0] > -2.0;
     assert!(outside, "the test needs a point that breaks the limits");
     let knowledge = snapshot(&tuner);
     for floor in [None, Some(FLOOR)] {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(Problem { floor, ..LIVE }, settings, 3).unwrap();
+        let mut tuner = start(Problem { floor, ..LIVE }, settings, 3);
         tuner.load(&knowledge).unwrap();
         while let Ok(query) = next(&mut tuner, &[]).unwrap() {
             assert_within_limits(query.point());
@@ -86,8 +83,7 @@ fn limits_hold_for_points_that_were_carried_from_where_there_were_none() {
 #[test]
 fn the_point_in_use_comes_first_at_the_truth_and_all_is_charged() {
     for (problem, settings) in scenes() {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(problem, settings, 4).unwrap();
+        let mut tuner = start(problem, settings, 4);
         let mut in_use = DEPLOYED.to_vec();
         for _ in 0..2 {
             let (mut round, mut spent) = (0, 0.0);
@@ -109,8 +105,7 @@ fn the_point_in_use_comes_first_at_the_truth_and_all_is_charged() {
 
 #[test]
 fn another_point_in_use_can_be_given_before_a_task() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(LIVE, SETTINGS, 5).unwrap();
+    let mut tuner = start(LIVE, SETTINGS, 5);
     let other = [-4.0, -150.0, 0.7];
     let refused = tuner.deploy(&[3.0, -150.0, 0.7]);
     assert_eq!(refused, Err(Error::Live("the point in use must keep to the limits")));
@@ -174,8 +169,7 @@ fn watched(tuner: &mut Optimizer<'_>) -> (Vec<Event>, Vec<LiveStatus>) {
 #[test]
 fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
     for (problem, settings) in scenes() {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(problem, settings, 6).unwrap();
+        let mut tuner = start(problem, settings, 6);
         for task in 0..3 {
             let (mut saved, mut events, mut seen) = (Vec::new(), Vec::new(), Vec::new());
             while let Ok(query) = next(&mut tuner, &[]).unwrap() {
@@ -187,8 +181,7 @@ fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
             finish_task(&mut tuner, &[], &mut events);
             seen.push(live(&tuner));
             for (position, bytes) in &saved {
-                let mut memory = Box::new(Toy::new());
-                let mut other = memory.start(problem, settings, 1).unwrap();
+                let mut other = start(problem, settings, 1);
                 other.load(bytes).unwrap();
                 let (rest, live) = watched(&mut other);
                 assert_eq!(rest, events[*position..], "{settings:?}, task {task}, at {position}");
@@ -196,8 +189,7 @@ fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
             }
             let knowledge = snapshot(&tuner);
             tuner.next_task().unwrap();
-            let mut memory = Box::new(Toy::new());
-            let mut other = memory.start(problem, settings, 6).unwrap();
+            let mut other = start(problem, settings, 6);
             other.load(&knowledge).unwrap();
             assert_eq!(bits(other.deployed().unwrap()), bits(tuner.deployed().unwrap()));
             assert_eq!(live(&other).margin, live(&tuner).margin);
@@ -208,8 +200,7 @@ fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
 #[test]
 fn a_task_stopped_after_an_answer_ends_the_same_way_whenever_the_call_came() {
     let ended = |slices: usize| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(LIVE, SETTINGS, 7).unwrap();
+        let mut tuner = start(LIVE, SETTINGS, 7);
         for _ in 0..6 {
             let query = tuner.ask().query().unwrap();
             answer(&mut tuner, query);
@@ -227,8 +218,7 @@ fn a_task_stopped_after_an_answer_ends_the_same_way_whenever_the_call_came() {
 
 #[test]
 fn the_status_tells_what_became_of_those_who_were_served() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(LIVE, SETTINGS, 8).unwrap();
+    let mut tuner = start(LIVE, SETTINGS, 8);
     let before = live(&tuner);
     assert_eq!((before.below, before.worst, before.meanwhile, before.expected), (0, None, None, None));
     let query = tuner.ask().query().unwrap();
@@ -261,8 +251,7 @@ fn share_below(problem: Problem<'static>, goal: Goal) -> f32 {
     let sign = if goal == Goal::Maximise { 1.0 } else { -1.0 };
     let (mut below, mut trials) = (0.0, 0.0);
     for seed in 0..10 {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(Problem { goal, ..problem }, SETTINGS, seed).unwrap();
+        let mut tuner = start(Problem { goal, ..problem }, SETTINGS, seed);
         for _ in 0..2 {
             let mut in_use = None;
             tuner
@@ -293,8 +282,7 @@ fn a_floor_keeps_trials_above_it_whatever_the_goal() {
 fn a_task_ends_when_going_on_does_not_pay() {
     let run = |tolerance: f32| {
         let problem = Problem { tolerance, floor: Some(FLOOR), ..IN_USE };
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(problem, SETTINGS, 9).unwrap();
+        let mut tuner = start(problem, SETTINGS, 9);
         let stop = tuner.run_task(|query| Some(objective(query))).unwrap();
         (stop, tuner.status().spent)
     };
@@ -311,8 +299,7 @@ fn a_task_ends_when_going_on_does_not_pay() {
 
 #[test]
 fn what_a_measurement_really_cost_is_charged_and_survives_a_restore() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(LIVE, SETTINGS, 10).unwrap();
+    let mut tuner = start(LIVE, SETTINGS, 10);
     let query = tuner.ask().query().unwrap();
     let y = objective(&query);
     for cost in [-1.0, f32::NAN, f32::INFINITY] {
@@ -330,8 +317,7 @@ fn what_a_measurement_really_cost_is_charged_and_survives_a_restore() {
     tuner.answer(query, Some(y), Some(2.0 * PROBLEM.budget)).unwrap();
     assert!(matches!(tuner.ask(), Ask::Done(Stop::Budget)), "beyond the budget nothing can be paid");
 
-    let mut memory = Box::new(Toy::new());
-    let mut other = memory.start(LIVE, SETTINGS, 1).unwrap();
+    let mut other = start(LIVE, SETTINGS, 1);
     other.load(&saved).unwrap();
     assert!(other.ask().query().is_some());
     assert_eq!(other.status().spent, 0.75);
@@ -347,8 +333,7 @@ fn past() -> impl Iterator<Item = ([f32; 3], usize, f32)> {
 #[test]
 fn past_measurements_teach_but_are_neither_charged_nor_trials() {
     for (problem, settings) in scenes() {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(problem, settings, 11).unwrap();
+        let mut tuner = start(problem, settings, 11);
         past().for_each(|(point, fidelity, y)| tuner.add_past(&point, fidelity, y).unwrap());
         let query = next(&mut tuner, &[]).unwrap().unwrap();
         let status = tuner.status();
@@ -362,8 +347,7 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
         finish_task(&mut tuner, &[], &mut events);
         assert_within_limits(tuner.recommendation().unwrap().point());
 
-        let mut memory = Box::new(Toy::new());
-        let mut other = memory.start(problem, settings, 1).unwrap();
+        let mut other = start(problem, settings, 1);
         other.load(&saved).unwrap();
         assert_eq!(
             other.add_past(DEPLOYED, 0, 1.0).err(),
@@ -382,8 +366,7 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
 #[test]
 fn past_measurements_change_what_is_asked() {
     let queries = |past: &[([f32; 3], f32)]| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(IN_USE, SETTINGS, 12).unwrap();
+        let mut tuner = start(IN_USE, SETTINGS, 12);
         past.iter().for_each(|(point, y)| tuner.add_past(point, 2, *y).unwrap());
         let mut events = Vec::new();
         finish_task(&mut tuner, &[], &mut events);
@@ -394,8 +377,7 @@ fn past_measurements_change_what_is_asked() {
 
 #[test]
 fn past_measurements_that_make_no_sense_are_refused() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(LIVE, SETTINGS, 13).unwrap();
+    let mut tuner = start(LIVE, SETTINGS, 13);
     let unknown = Err(Error::Live("a past measurement must be of this problem's points and fidelities"));
     assert_eq!(tuner.add_past(&[-60.0, -120.0, 0.5], 0, 1.0), unknown);
     assert_eq!(tuner.add_past(&[-2.0], 0, 1.0), unknown);
@@ -411,8 +393,7 @@ fn a_predicate_holds_for_every_query_and_every_recommendation() {
     let inside = |point: &[f32]| (point[0] + 2.0).powi(2) < 4.0 && point[2] != 0.0;
     let problem = Problem { predicate: Some(Predicate(inside)), ..IN_USE };
     for (seed, floor) in [(1, None), (2, Some(FLOOR))] {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(Problem { floor, ..problem }, SETTINGS, seed).unwrap();
+        let mut tuner = start(Problem { floor, ..problem }, SETTINGS, seed);
         for _ in 0..2 {
             while let Ok(query) = next(&mut tuner, &[]).unwrap() {
                 assert!(inside(query.point()), "{query:?}");
@@ -429,8 +410,7 @@ fn a_predicate_holds_for_every_query_and_every_recommendation() {
 
 #[test]
 fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(LIVE, SETTINGS, 14).unwrap();
+    let mut tuner = start(LIVE, SETTINGS, 14);
     for _ in 0..3 {
         let query = tuner.ask().query().unwrap();
         assert_eq!((query.point(), query.kind()), (DEPLOYED, Kind::Initial));
@@ -452,8 +432,7 @@ fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
 #[test]
 fn the_status_says_what_the_best_is_expected_to_be_worth_in_the_users_units() {
     let best = |times: f32| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(IN_USE, SETTINGS, 9).unwrap();
+        let mut tuner = start(IN_USE, SETTINGS, 9);
         assert_eq!(tuner.status().best, None, "nothing was looked at yet");
         tuner.run_task(|query| Some(times * objective(query))).unwrap();
         tuner.status().best.unwrap()

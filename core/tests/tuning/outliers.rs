@@ -1,6 +1,6 @@
 //! One absurd answer: an outlier, measured again, and believed only if it comes back.
 
-use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, Toy, objective, snapshot};
+use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, Toy, objective, snapshot, start};
 use foretune_core::{
     Ask, Dimension, Fidelity, Floor, Goal, Kind, Level, Method, Optimizer, Problem, Query, Settings, Stop,
     memory,
@@ -144,8 +144,7 @@ fn where_a_floor_is_to_be_kept_a_terrible_answer_is_not_asked_for_twice() {
 /// Everything that a task asks, and its recommendation, in bits; `absurd` in some round. Restored from a snapshot before
 /// the queries of these rounds.
 fn trace(settings: Settings, absurd: Option<(u32, f32)>, restored: &[u32]) -> Vec<u32> {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, settings, 11).unwrap();
+    let mut tuner = start(PROBLEM, settings, 11);
     let mut trace = Vec::new();
     loop {
         let query = match tuner.ask() {

@@ -1,7 +1,7 @@
 //! Whatever the problem, the settings and the answers: never a panic, nothing that is not finite, nothing outside the
 //! space or beyond the budget, refusals that change nothing, and nothing saved that cannot be loaded.
 
-use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, bits, finish_task, objective, snapshot};
+use crate::support::{METHODS, PROBLEM, SETTINGS, Toy, bits, finish_task, objective, snapshot, start};
 use foretune_core::{
     Activity, Ask, Bandwidth, Details, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Information, Kind,
     Level, LogNormal, Map, Method, Optimizer, Prior, Problem, Query, Recommend, Record, Scaling, Settings,
@@ -427,8 +427,7 @@ proptest! {
 /// as many times as large as `sizes` says. What the second asked, how it ended, and what it had to fall back to.
 fn remembering(problem: Problem<'_>, remeasure: bool, sizes: [f32; 2]) -> (Vec<Vec<u32>>, Stop, Fallbacks) {
     let settings = Settings { initial: 0, details: Details { remeasure, ..SETTINGS.details }, ..SETTINGS };
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(problem, settings, 5).unwrap();
+    let mut tuner = start(problem, settings, 5);
     finish(&mut tuner, sizes[0]);
     tuner.next_task().unwrap();
     let (asked, stop) = finish(&mut tuner, sizes[1]);
@@ -487,8 +486,7 @@ fn noise_below_the_floor_is_raised_and_counted() {
     let count = |noise: f32| {
         let fidelities = [Fidelity { cost: 1.0, samples: 1, noise }];
         let problem = Problem { fidelities: &fidelities, ..PROBLEM };
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(problem, SETTINGS, 1).unwrap();
+        let mut tuner = start(problem, SETTINGS, 1);
         finish_task(&mut tuner, &[], &mut Vec::new());
         tuner.status().fallbacks
     };

@@ -1,6 +1,8 @@
 //! What is refused, why, and that nothing changes by it; failures, early ends and restarts.
 
-use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, answer, finish_task, query_event, snapshot};
+use crate::support::{
+    Event, METHODS, PROBLEM, SETTINGS, Toy, answer, finish_task, query_event, snapshot, start,
+};
 use foretune_core::{
     Activity, Ask, Details, Dimension, Error, Fidelity, Goal, Kind, Method, Problem, Refused, Scaling,
     Settings, Stop,
@@ -13,8 +15,7 @@ const FIXED: Settings = Settings {
 
 #[test]
 fn an_answer_that_is_no_number_gives_the_query_back() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
+    let mut tuner = start(PROBLEM, SETTINGS, 4);
     for round in 0..8 {
         let mut query = tuner.ask().query().unwrap();
         assert_eq!(query.round(), round);
@@ -41,10 +42,9 @@ fn an_answer_that_is_no_number_gives_the_query_back() {
 
 #[test]
 fn an_absurd_answer_is_refused_once_there_is_a_scale() {
-    let judged = |settings: Settings, start: &[f32], y: f32| {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, Settings { initial: 4, ..settings }, 4).unwrap();
-        for y in start {
+    let judged = |settings: Settings, first: &[f32], y: f32| {
+        let mut tuner = start(PROBLEM, Settings { initial: 4, ..settings }, 4);
+        for y in first {
             let query = tuner.ask().query().unwrap();
             tuner.tell(query, *y).unwrap();
         }
@@ -97,8 +97,7 @@ fn a_foreign_query_is_refused() {
 
 #[test]
 fn calls_out_of_turn_are_refused() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
+    let mut tuner = start(PROBLEM, SETTINGS, 4);
     assert_eq!(tuner.next_task(), Err(Error::OutOfTurn));
     assert_eq!(tuner.recommendation(), None);
     finish_task(&mut tuner, &[], &mut Vec::new());
@@ -114,8 +113,7 @@ fn calls_out_of_turn_are_refused() {
 #[test]
 fn measurements_that_fail_are_charged_take_a_slot_and_are_not_asked_again() {
     for method in METHODS {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
+        let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 4);
         let (mut failed, mut spent) = (Vec::new(), 0.0);
         while let Ask::Query(query) = tuner.ask() {
             let event = (query.unit().to_vec(), query.fidelity());
@@ -144,8 +142,7 @@ fn a_task_stopped_after_some_answer_ends_the_same_way() {
     for method in [Method::MftMes, Method::Myopic { c: 0.3 }] {
         let mut ends: Vec<Vec<Event>> = Vec::new();
         for wait in [0, 1, 3, 10, 50, 1000] {
-            let mut memory = Box::new(Toy::new());
-            let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
+            let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 4);
             for _ in 0..5 {
                 let query = tuner.ask().query().unwrap();
                 answer(&mut tuner, query);
@@ -165,8 +162,7 @@ fn a_task_stopped_after_some_answer_ends_the_same_way() {
 
 #[test]
 fn a_task_stopped_before_any_answer_leaves_particles_for_the_next() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
+    let mut tuner = start(PROBLEM, SETTINGS, 4);
     tuner.stop();
     assert_eq!((tuner.ask(), tuner.recommendation()), (Ask::Done(Stop::Requested), None));
     let particles: Vec<Vec<f32>> = tuner.particles().map(<[f32]>::to_vec).collect();
@@ -179,8 +175,7 @@ fn a_task_stopped_before_any_answer_leaves_particles_for_the_next() {
 #[test]
 fn a_restarted_task_is_the_same_task() {
     for method in METHODS {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
+        let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 4);
         for task in 1..=2 {
             for _ in 0..7 {
                 let query = tuner.ask().query().unwrap();
@@ -192,8 +187,7 @@ fn a_restarted_task_is_the_same_task() {
             assert_eq!((status.task, status.observations, status.spent), (task, 0, 0.0));
             let mut events = Vec::new();
             finish_task(&mut tuner, &[], &mut events);
-            let mut memory = Box::new(Toy::new());
-            let mut fresh = memory.start(PROBLEM, SETTINGS.with_method(method), 4).unwrap();
+            let mut fresh = start(PROBLEM, SETTINGS.with_method(method), 4);
             let mut wanted = Vec::new();
             for _ in 0..task {
                 wanted.clear();
@@ -242,8 +236,7 @@ fn malformed_problems_and_settings_are_refused_by_name() {
 
 #[test]
 fn the_status_says_what_it_is_doing() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, 4).unwrap();
+    let mut tuner = start(PROBLEM, SETTINGS, 4);
     assert_eq!(tuner.status().activity, Activity::Preparing);
     let mut seen = Vec::new();
     for _ in 0..6 {

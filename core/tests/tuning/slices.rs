@@ -1,6 +1,6 @@
 //! Work comes in many small slices.
 
-use crate::support::{PROBLEM, SETTINGS, Toy, objective, variants};
+use crate::support::{PROBLEM, SETTINGS, objective, start, variants};
 use foretune_core::{Details, Floor, Level, Method, Problem, Progress, Settings};
 
 /// Slices from one query to the next, of a task with ten or more observations.
@@ -9,8 +9,7 @@ fn slices(settings: Settings) -> usize {
 }
 
 fn slices_of(problem: Problem<'static>, settings: Settings) -> usize {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(problem, settings, 5).unwrap();
+    let mut tuner = start(problem, settings, 5);
     let mut count = 0;
     loop {
         match tuner.advance() {
@@ -74,8 +73,7 @@ fn more_candidates_make_more_slices_not_longer_ones() {
 #[test]
 fn the_batch_design_takes_a_slice_per_particle_and_block() {
     let settings = SETTINGS.with_method(Method::Myopic { c: 0.0 });
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    let mut tuner = start(PROBLEM, settings, 5);
     let mut count = 0;
     loop {
         match tuner.advance() {

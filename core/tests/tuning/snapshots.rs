@@ -1,7 +1,7 @@
 //! A restored task continues bit for bit; damaged, foreign and newer bytes are refused and change nothing.
 
 use crate::support::{
-    Event, LEVELS, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot, variants,
+    Event, LEVELS, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot, start, variants,
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
@@ -25,8 +25,7 @@ fn continued(settings: Settings, bytes: &[u8]) -> Vec<Event> {
 #[test]
 fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
     for settings in variants(SETTINGS) {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        let mut tuner = start(PROBLEM, settings, SEED);
         for _ in 0..3 {
             let (mut saved, mut events) = (Vec::new(), Vec::new());
             while let Ok(query) = next(&mut tuner, &[]).unwrap() {
@@ -48,8 +47,7 @@ fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
 fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
     for method in [Method::MftMes, Method::TwoPhase { c: 0.4 }] {
         let settings = SETTINGS.with_method(method);
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        let mut tuner = start(PROBLEM, settings, SEED);
         finish_task(&mut tuner, &[], &mut Vec::new());
         tuner.next_task().unwrap();
         let (mut saved, mut events, mut slices) = (Vec::new(), Vec::new(), 0);
@@ -69,8 +67,7 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
         }
         assert!(saved.len() > 5, "{slices} slices");
         for (position, bytes) in &saved {
-            let mut memory = Box::new(Toy::new());
-            let mut other = memory.start(PROBLEM, settings, 1).unwrap();
+            let mut other = start(PROBLEM, settings, 1);
             other.load(bytes).unwrap();
             // A snapshot of a task that is being replayed is that of the task.
             while other.status().to_replay > 1 {
@@ -86,8 +83,7 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
 
 #[test]
 fn a_stopped_task_restores_as_one() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, SEED).unwrap();
+    let mut tuner = start(PROBLEM, SETTINGS, SEED);
     for _ in 0..6 {
         let query = tuner.ask().query().unwrap();
         answer(&mut tuner, query);
@@ -103,8 +99,7 @@ fn a_stopped_task_restores_as_one() {
 #[test]
 fn knowledge_starts_the_next_task() {
     for settings in variants(SETTINGS) {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+        let mut tuner = start(PROBLEM, settings, SEED);
         assert_eq!(tuner.knowledge(|_| panic!("nothing to write")), Err(Error::OutOfTurn));
         finish_task(&mut tuner, &[], &mut Vec::new());
         let mut bytes = Vec::new();
@@ -114,8 +109,7 @@ fn knowledge_starts_the_next_task() {
         tuner.next_task().unwrap();
         let mut events = Vec::new();
         finish_task(&mut tuner, &[], &mut events);
-        let mut memory = Box::new(Toy::new());
-        let mut other = memory.start(PROBLEM, settings, SEED).unwrap();
+        let mut other = start(PROBLEM, settings, SEED);
         other.load(&bytes).unwrap();
         let mut same = Vec::new();
         finish_task(&mut other, &[], &mut same);

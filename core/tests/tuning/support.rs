@@ -1,14 +1,20 @@
 //! A toy problem for all tests here, the ways to tune it, and a trace of what was asked.
 
 use foretune_core::{
-    Bandwidth, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map, Method, Optimizer,
-    Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights, memory,
+    Bandwidth, Block, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map, Method,
+    Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights, memory,
 };
 
 /// Room for either map, 24 observations.
 pub type Toy = memory!(
     dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32
 );
+
+/// A tuner in a memory of its own.
+pub fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
+    let words = vec![0; Toy::CAPACITIES.words()].leak();
+    Block::new(words, Toy::CAPACITIES).start(problem, settings, seed).unwrap()
+}
 
 pub const LEVELS: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
 pub const MIXED: &[Dimension<'static>] = &[
