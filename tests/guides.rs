@@ -120,7 +120,7 @@ mod settings {
 /// `docs/guide/problem.md`: a module of the simulator, with stand-ins for the simulator's own random numbers.
 mod problem {
     pub mod pump {
-        use host_sim::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Task};
+        use host_sim::problems::{DimensionSpec, FidelitySpec, ProblemSpec, Task};
 
         pub enum Purpose {
             PumpLoad,

@@ -58,13 +58,11 @@ fn measure(query: &Query) -> f32 {
     truth(query.task(), query.unit()) + bias + normal * fidelity.noise.sqrt()
 }
 
-/// What a task came to.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     regret: f32,
     /// Slots in use: observations, and values remembered of earlier tasks.
     slots: usize,
-    /// Slices of work.
     slices: u32,
     time: Duration,
     spread: f32,
@@ -115,7 +113,6 @@ fn spread(tuner: &Optimizer<'_>) -> f32 {
     shares.sum::<f32>() / deviations.len() as f32
 }
 
-/// Means over some tasks.
 #[derive(Debug)]
 struct Window {
     regret: f32,

@@ -10,8 +10,7 @@ use foretune_report::stats::mean;
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
-use host_sim::problems::{Deployed, Service};
-use host_sim::problems::{Problem, Rrm};
+use host_sim::problems::{Deployed, Problem, Rrm, Service};
 use host_sim::results::{Kind, Study, Task, UnitId};
 use host_sim::runner::{Benchmark, Identity, Plan, Variant};
 use host_sim::settings::{Preset, Setup};
@@ -29,10 +28,6 @@ const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 /// When tuning ends: no more than this share is to be gained.
 const TOLERANCE: f32 = 0.01;
 
-/// The demonstration's study.
-///
-/// # Errors
-/// [`Error::Usage`] if a number is zero.
 pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
     let service = Service { floor: Some(FLOOR), tolerance: TOLERANCE, limits: Vec::new() };
     let benchmark = Benchmark::new(Problem::Rrm(Rrm::default())).in_service(Deployed::Default, service)?;
@@ -74,7 +69,6 @@ rough, one of 100 is exact; an hour has 4000 samples, and tuning may take at mos
                  that gives (one trial in twenty may be wrong), carries what it learnt into the next hour, and stops
                  when no more than 1 % is to be gained";
 
-/// Said at the end.
 pub const NEXT: &str = "\
 What to try next:
   foretune run rrm --floor share:0.9 --method hill-climbing,mft-mes --tasks 10   the same as a study, all trials kept
@@ -82,12 +76,10 @@ What to try next:
   foretune run rrm --method random,mf-mes,mft-mes --tasks 10                     without a floor, against other methods
   foretune --help                                                                everything else";
 
-/// What became of one hour.
 #[derive(Clone, Copy)]
 struct Hour {
     /// What users got, tuning included, as a share of the best possible.
     share: f64,
-    /// Samples that tuning took.
     tuning: f64,
     trials: f64,
     below: f64,
@@ -133,10 +125,6 @@ fn average(hours: &[Hour], value: impl Fn(&Hour) -> f64) -> f64 {
     mean(&hours.iter().map(value).collect::<Vec<_>>())
 }
 
-/// Tells what came out.
-///
-/// # Errors
-/// [`Error::Results`] if the study cannot be read, [`Error::Output`] if `out` cannot be written.
 pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let hours: Vec<Vec<Vec<Hour>>> =
         (0..METHODS.len()).map(|variant| hours(study, variant)).collect::<Result<_, _>>()?;
@@ -156,7 +144,7 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     table.write(out)?;
     let all: Vec<Vec<Hour>> = hours.into_iter().map(|of| of.concat()).collect();
     writeln!(out, "\nWhile it was tuned:\n")?;
-    let titles = ["", "trials", "below the floor", "worst trial of an hour, of what was in use"];
+    let titles = ["", "trials", "below the floor", "worst trial of an hour, mean, of what was in use"];
     let mut table = Table::new(titles.map(String::from));
     for (name, hours) in NAMES.iter().zip(&all).skip(1) {
         let (trials, below) = (average(hours, |hour| hour.trials), average(hours, |hour| hour.below));
@@ -176,26 +164,29 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 /// What users of the first town get, moment by moment. As an SVG file.
-///
-/// # Errors
-/// [`Error::Results`] if the study cannot be read.
 pub fn picture(study: &Study) -> Result<String, Error> {
     let town = |variant| study.read_unit(UnitId { variant, experiment: 1 });
-    let (Some(never), Some(tuned)) = (town(0)?, town(2)?) else { return Err(Error::Defect) };
+    let (Some(never), Some(by_hand), Some(tuned)) = (town(0)?, town(1)?, town(2)?) else {
+        return Err(Error::Defect);
+    };
     let plain = |ink: usize, dash: Dash| Style { ink, dash, plain: true, ..Style::default() };
     let curves = vec![
         curve("best possible", plain(3, Dash::Dotted), &tuned.tasks, |task| vec![(0.0, task.terms.optimum)]),
-        curve("Foretune", plain(0, Dash::Solid), &tuned.tasks, moments),
-        curve("never tuned", plain(1, Dash::Long), &never.tasks, |task| vec![(0.0, recommended(task))]),
+        curve(NAMES[1], plain(4, Dash::DashDot), &by_hand.tasks, moments),
+        curve(NAMES[2], plain(0, Dash::Solid), &tuned.tasks, moments),
+        curve(NAMES[0], plain(1, Dash::Long), &never.tasks, |task| vec![(0.0, recommended(task))]),
         curve("Foretune's floor", plain(2, Dash::Short), &tuned.tasks, |task| {
             task.terms.floor.map(|floor| (0.0, floor)).into_iter().collect()
         }),
     ];
     let chart = LineChart {
-        name: "What the users of one town get, hour by hour, while it is tuned".into(),
+        name: "What the users of the first town get, hour by hour, while it is tuned".into(),
         x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
         y: Axis { title: "bit/s/Hz over all users".into(), ..Axis::default() },
-        panels: vec![Panel { title: "What users get while the network is tuned".into(), curves }],
+        panels: vec![Panel {
+            title: format!("What users of town 1 of {} get", study.manifest().experiments),
+            curves,
+        }],
     };
     Ok(chart.svg(960.0, Theme::Standalone))
 }

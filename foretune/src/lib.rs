@@ -1,8 +1,12 @@
 //! Library behind the program `foretune`.
+#![allow(
+    missing_docs,
+    reason = "a comment stands where a name does not say it: this package is part of a program"
+)]
 
 pub mod cli;
-pub mod demo;
-pub mod hil;
-pub mod own;
+mod demo;
+mod hil;
+mod own;
 pub mod processor;
-pub mod tune;
+mod tune;

@@ -66,7 +66,7 @@ fn apply(preset: Preset, assignments: &[Assignment]) {
         copy.set(key.name(), &text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(key.value(&copy), value, "{}", key.name());
     }
-    for method in Method::ALL {
+    for method in Method::all() {
         match setup.for_method(method) {
             Ok(settings) => assert!(settings.checked().is_ok()),
             Err(error) => check_words(&error.to_string()),

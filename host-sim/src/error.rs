@@ -1,18 +1,15 @@
 //! Why a command failed, in one line, and the exit code that goes with it.
 
-use std::fmt;
-use std::io;
+use std::path::Path;
+use std::{fmt, io};
 
-use crate::results;
-
-/// A failure of a command.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The input makes no sense: an argument, a settings file, a file to inspect. Exit code 2.
     Usage(String),
-    /// Results could not be read, written or combined. Exit code 1.
-    Results(results::Error),
+    /// A file or folder could not be read, written or used. Exit code 1.
+    File(String),
     /// The optimizer refused what it was given. Exit code 1.
     Optimizer(foretune_core::Error),
     /// The answer could not be written. Exit code 1.
@@ -27,9 +24,23 @@ pub enum Error {
 }
 
 impl Error {
-    /// A usage error.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
+    }
+
+    /// Names what was attempted, as in "cannot read", and the path; made for `map_err`.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::File(format!("cannot {action} {}: {error}", path.display()))
+    }
+
+    /// A file's text is cut off, altered or not what its place demands; lines count from 1.
+    pub fn damaged(path: &Path, line: usize, problem: impl fmt::Display) -> Self {
+        Self::File(format!("{}, line {line}: {problem}", path.display()))
+    }
+
+    /// A file or folder is readable, but not usable in the way that was asked: why, and the way out if there is one.
+    pub fn refused(path: &Path, problem: impl fmt::Display) -> Self {
+        Self::File(format!("{}: {problem}", path.display()))
     }
 
     /// So many measurements in a row failed that no more are tried.
@@ -40,11 +51,10 @@ impl Error {
         ))
     }
 
-    /// What the program exits with.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Results(_) | Self::Optimizer(_) | Self::Output(_) | Self::Device(_) | Self::Defect => 1,
+            Self::File(_) | Self::Optimizer(_) | Self::Output(_) | Self::Device(_) | Self::Defect => 1,
             Self::Interrupted => 130,
         }
     }
@@ -53,8 +63,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(text) | Self::Device(text) => f.write_str(text),
-            Self::Results(error) => error.fmt(f),
+            Self::Usage(text) | Self::Device(text) | Self::File(text) => f.write_str(text),
             Self::Optimizer(error) => write!(f, "the optimizer refused: {error}"),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
             Self::Defect => f.write_str("a part of the program broke down: this is a defect of the program"),
@@ -64,12 +73,6 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-impl From<results::Error> for Error {
-    fn from(error: results::Error) -> Self {
-        Self::Results(error)
-    }
-}
 
 impl From<foretune_core::Error> for Error {
     fn from(error: foretune_core::Error) -> Self {

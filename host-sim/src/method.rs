@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use foretune_core::Method as CoreMethod;
 
-/// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Alg. 1 of the paper: every task on its own.
@@ -41,65 +40,41 @@ pub enum Method {
 }
 
 impl Method {
-    /// All methods, in the order of tables and legends.
-    pub const ALL: [Self; 15] = [
-        Self::Never,
-        Self::Kept,
-        Self::HillClimbing,
-        Self::SafeOpt,
-        Self::Random,
-        Self::RandomCheapest,
-        Self::Lattice,
-        Self::MfMes,
-        Self::MfMesTen,
-        Self::WarmStart,
-        Self::Continual,
-        Self::MftMes,
-        Self::Separation,
-        Self::Myopic,
-        Self::TwoPhase,
+    /// All methods, in the order of tables and legends, with their names on the command line and for people.
+    const TABLE: [(Self, &str, &str); 15] = [
+        (Self::Never, "never", "Never tuned"),
+        (Self::Kept, "kept", "First recommendation kept"),
+        (Self::HillClimbing, "hill-climbing", "Hill climbing"),
+        (Self::SafeOpt, "safe-opt", "SafeOpt"),
+        (Self::Random, "random", "Random search"),
+        (Self::RandomCheapest, "random-cheapest", "Random search, cheapest fidelity"),
+        (Self::Lattice, "lattice", "Low-discrepancy search"),
+        (Self::MfMes, "mf-mes", "MF-MES"),
+        (Self::MfMesTen, "mf-mes-ten", "MF-MES, ten particles"),
+        (Self::WarmStart, "warm-start", "MF-MES, ten particles, points carried"),
+        (Self::Continual, "continual", "Continual MF-MES"),
+        (Self::MftMes, "mft-mes", "MFT-MES"),
+        (Self::Separation, "separation", "Separation MFT-MES"),
+        (Self::Myopic, "separation-myopic", "Myopic separation MFT-MES"),
+        (Self::TwoPhase, "two-phase", "Two-phase MFT-MES"),
     ];
+
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::TABLE.into_iter().map(|(method, ..)| method)
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        let found = Self::TABLE.into_iter().find(|(method, ..)| *method == self);
+        found.map_or(("", ""), |(_, name, label)| (name, label))
+    }
 
     /// The name on the command line and in `study.json`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::MfMes => "mf-mes",
-            Self::Continual => "continual",
-            Self::MftMes => "mft-mes",
-            Self::Separation => "separation",
-            Self::Myopic => "separation-myopic",
-            Self::TwoPhase => "two-phase",
-            Self::Random => "random",
-            Self::Lattice => "lattice",
-            Self::RandomCheapest => "random-cheapest",
-            Self::Never => "never",
-            Self::Kept => "kept",
-            Self::HillClimbing => "hill-climbing",
-            Self::SafeOpt => "safe-opt",
-            Self::MfMesTen => "mf-mes-ten",
-            Self::WarmStart => "warm-start",
-        }
+        self.words().0
     }
 
-    /// The name for people.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::MfMes => "MF-MES",
-            Self::Continual => "Continual MF-MES",
-            Self::MftMes => "MFT-MES",
-            Self::Separation => "Separation MFT-MES",
-            Self::Myopic => "Myopic separation MFT-MES",
-            Self::TwoPhase => "Two-phase MFT-MES",
-            Self::Random => "Random search",
-            Self::Lattice => "Low-discrepancy search",
-            Self::RandomCheapest => "Random search, cheapest fidelity",
-            Self::Never => "Never tuned",
-            Self::Kept => "First recommendation kept",
-            Self::HillClimbing => "Hill climbing",
-            Self::SafeOpt => "SafeOpt",
-            Self::MfMesTen => "MF-MES, ten particles",
-            Self::WarmStart => "MF-MES, ten particles, points carried",
-        }
+        self.words().1
     }
 
     /// Whether the method has a share `c` of queries for the current task.
@@ -155,8 +130,8 @@ impl FromStr for Method {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|method| method.name()).collect();
+        Self::all().find(|method| method.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::all().map(Self::name).collect();
             format!("unknown method `{text}`: known are {}", names.join(", "))
         })
     }
@@ -168,7 +143,7 @@ mod tests {
 
     #[test]
     fn names_parse_back_and_strangers_are_refused() {
-        for method in Method::ALL {
+        for method in Method::all() {
             assert_eq!(method.to_string().parse(), Ok(method));
         }
         assert!("mft".parse::<Method>().unwrap_err().contains("mft-mes"));

@@ -8,7 +8,6 @@ pub const CAPACITIES: [usize; 4] = [32, 64, 128, 256];
 pub const MAX_WIDTH: usize = 64;
 /// Units per layer of the deep map, for those who only measure how long it takes.
 pub const WIDEST: usize = 128;
-/// Candidates of the search.
 pub const MAX_CANDIDATES: usize = 1024;
 
 /// Memory for so many observations: the free ones are a budget, so their number is a setting.

@@ -7,7 +7,6 @@
 
 use foretune_core::{Bandwidth, Information, Map, Settings};
 
-/// Operations of one call.
 pub mod price {
     /// `tanh`: a rational function of degree 9 over 8.
     pub const TANH: f64 = 20.0;
@@ -24,14 +23,10 @@ pub mod price {
 /// Passes over all candidates that the search for a quartile of the optimum's value usually takes.
 const PASSES: f64 = 7.0;
 
-/// Shape of a problem with some observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Dimensions.
     pub dimensions: usize,
-    /// Fidelities.
     pub fidelities: usize,
-    /// Observations.
     pub observations: usize,
 }
 
@@ -86,7 +81,6 @@ pub fn step(settings: &Settings, shape: Shape) -> f64 {
     settings.particles as f64 * (factor(settings, shape) + particle_step(settings, shape))
 }
 
-/// Operations of one search for a query.
 pub fn search(settings: &Settings, shape: Shape) -> f64 {
     let (d, t, m) = (shape.dimensions as f64, shape.observations as f64, shape.fidelities as f64);
     let (f, map) = features(settings, d);

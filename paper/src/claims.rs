@@ -2,23 +2,16 @@
 //!
 //! The paper gives its results in text and pictures only. β is ours here, half of the printed one.
 
-use foretune_report::Sweep;
-use foretune_report::Who;
+use foretune_report::{Sweep, Who};
 
-/// Some of a study's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tasks {
-    /// One task.
     At(u32),
-    /// This task and all after it.
     From(u32),
-    /// All tasks up to this one.
     UpTo(u32),
-    /// All tasks.
     All,
 }
 
-/// How a claim is tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Test {
     /// In each pair the first is better than the second, on average over the tasks.
@@ -40,14 +33,10 @@ pub enum Test {
     KeepsHalf(Who, Who, Who, Tasks),
 }
 
-/// A claim of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
-    /// The study that tests it.
     pub study: &'static str,
-    /// The claim in words.
     pub text: &'static str,
-    /// Its test.
     pub test: Test,
 }
 
@@ -197,7 +186,6 @@ pub const CLAIMS: &[Claim] = &[
     ),
 ];
 
-/// The claims that a study tests.
 pub fn of_study(study: &str) -> impl Iterator<Item = &'static Claim> {
     CLAIMS.iter().filter(move |c| c.study == study)
 }

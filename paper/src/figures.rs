@@ -5,10 +5,8 @@
 use foretune_report::{Sweep, View};
 use host_sim::method::Method;
 
-/// Weight β of MFT-MES.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Beta {
-    /// The method has none.
     None,
     /// Ours, half of what the paper prints, whatever the preset: a point of a grid.
     Grid(f32),
@@ -19,34 +17,24 @@ pub enum Beta {
 /// One curve of a figure, or one line of its grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The method.
     pub method: Method,
-    /// Particles V.
     pub particles: usize,
-    /// Weight of the transfer term.
     pub beta: Beta,
     /// Share of queries for the current task, where the method has one.
     pub c: Option<f32>,
 }
 
-/// A figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Name of the study.
     pub name: &'static str,
     /// As the paper numbers it.
     pub number: u32,
-    /// What it shows, in a line.
     pub title: &'static str,
     /// What the paper did, in our β.
     pub about: &'static str,
-    /// The problem.
     pub problem: &'static str,
-    /// Tasks in the paper's sequences.
     pub tasks: u32,
-    /// What is compared.
     pub lines: &'static [Line],
-    /// How it is drawn.
     pub view: View,
 }
 
@@ -81,7 +69,6 @@ const fn share(method: Method, c: f32) -> Line {
 const MF: Line = line(Method::MfMes, 1);
 const CONTINUAL: Line = line(Method::Continual, 10);
 
-/// All figures with experiments.
 pub const FIGURES: &[Figure] = &[
     Figure {
         name: "fig3",

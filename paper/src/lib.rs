@@ -1,14 +1,18 @@
 //! Library behind the program `foretune-paper`.
+#![allow(
+    missing_docs,
+    reason = "a comment stands where a name does not say it: this package is part of a program"
+)]
 
-pub mod bench;
-pub mod claims;
+mod bench;
+mod claims;
 pub mod cli;
-pub mod figures;
+mod figures;
 pub mod inspect;
-pub mod merge;
-pub mod page;
-pub mod reproduce;
-pub mod tables;
-pub mod theory;
-pub mod trace;
-pub mod verdict;
+mod merge;
+mod page;
+mod reproduce;
+mod tables;
+mod theory;
+mod trace;
+mod verdict;

@@ -1,10 +1,10 @@
 //! The page: what was found at a glance, then every figure with its claims, then everything else.
 
-use foretune_report::Point;
 use foretune_report::html::{live_document, prose, table, text};
 use foretune_report::page::{self, charts_of, other_section, problem_section};
-use foretune_report::{Maker, StudyData, View, tables};
-use host_sim::results::{Error, Manifest};
+use foretune_report::{Maker, Point, StudyData, View, tables};
+use host_sim::error::Error;
+use host_sim::results::Manifest;
 use host_sim::words::counted;
 
 use crate::claims::{Claim, of_study};
@@ -20,7 +20,6 @@ pub const MAKER: Maker = Maker {
     },
 };
 
-/// What the page contains.
 #[derive(Debug, Default)]
 struct Outcome {
     studies: usize,

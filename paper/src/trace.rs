@@ -1,27 +1,93 @@
 //! Every query, observation and recommendation of a seeded run with its exact bits, and a digest of them all.
 //!
-//! What a device does can be compared with this line by line, or by the digest alone. One line per event:
-//!
-//! ```text
-//! query TASK ROUND KIND FIDELITY x HEX… y HEX
-//! end TASK STOP x HEX… mean HEX deviation HEX digest HEX
-//! ```
-//!
-//! Tasks and fidelities count from 1, rounds from 0. `HEX` are the bits of an `f32` as eight hexadecimal digits: `x` in
-//! the unit cube, `y` as the optimizer was told, mean and deviation of the recommendation. `KIND` is `initial`,
-//! `carried` or `search`; `STOP` is `budget`, `capacity`, `exhausted`, `tolerance` or `requested`.
-//!
-//! The digest is the CRC-32 (IEEE) of all events so far as little-endian 32-bit words: of a query its task, round, kind
-//! (0, 1, 2 in the order above), fidelity from 0, the bits of `x` and of `y`; of an end its task, `ffffffff`, the bits
-//! of `x`, mean and deviation.
+//! What a device does can be compared with this line by line, or by the digest alone. The help has the format.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::atomic::Ordering;
 
+use clap::Args;
+use foretune::cli::arguments::{PresetName, setup};
+use foretune::cli::{SettingArguments, stop_flag};
 use foretune_core::{Kind, Stop};
-
-use host_sim::checksum::Crc;
 use host_sim::error::Error;
-use host_sim::runner::{Advice, Noise, Plan, Proposal, play};
+use host_sim::method::Method;
+use host_sim::problems::Problem;
+use host_sim::results::Crc;
+use host_sim::runner::{Advice, Benchmark, Identity, Noise, Plan, Proposal, Variant, play};
+use host_sim::settings::Preset;
+
+/// Print every query, observation and recommendation of a seeded run with its exact bits.
+///
+/// The same seed and settings give the same lines on every machine, and on the device, whatever it is made of.
+#[derive(Debug, Args)]
+#[command(after_help = FORMAT)]
+pub(crate) struct TraceArguments {
+    #[arg(default_value = "rrm", help = host_sim::problems::help())]
+    problem: Problem,
+    /// The method.
+    #[arg(long, short, value_name = "NAME", default_value = "mft-mes")]
+    method: Method,
+    /// What the settings start from.
+    #[arg(long, value_enum, default_value = "default")]
+    preset: PresetName,
+    #[command(flatten)]
+    settings: SettingArguments,
+    /// Tasks to run.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    tasks: u32,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Which experiment of a study with this seed, from 1.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    experiment: u32,
+    /// Budget of a task, instead of the problem's.
+    #[arg(long, value_name = "COST")]
+    budget: Option<f64>,
+    /// Print only the digest.
+    #[arg(long)]
+    digest: bool,
+}
+
+const FORMAT: &str = "\
+Lines:
+  query TASK ROUND KIND FIDELITY x HEX… y HEX
+  end TASK STOP x HEX… mean HEX deviation HEX digest HEX
+  digest HEX
+HEX are the bits of an f32; x lies in the unit cube; tasks and fidelities count from 1, rounds from 0. The digest is
+the CRC-32 of all events before it, as little-endian words: of a query task, round, kind (0 initial, 1 carried,
+2 search), fidelity from 0, x, y; of an end task, ffffffff, x, mean, deviation.
+
+The device's profiles:
+  compact  foretune-paper trace rrm --set capacity=64
+  deep     foretune-paper trace rrm --preset paper --set capacity=128 --set candidates=256";
+
+pub(crate) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let mut benchmark = Benchmark::new(arguments.problem);
+    if let Some(budget) = arguments.budget {
+        benchmark = benchmark.with_budget(budget)?;
+    }
+    let setup = setup(arguments.preset.into(), benchmark.spec(), &arguments.settings.assignments()?)?;
+    let identity = Identity {
+        study: "trace".into(),
+        preset: Preset::from(arguments.preset).name().into(),
+        command: String::new(),
+        seed: arguments.seed,
+        experiments: arguments.experiment,
+        tasks: arguments.tasks,
+    };
+    let plan = Plan::new(identity, benchmark, vec![Variant::of(arguments.method, setup)])?;
+    let go_on = || !stop_flag("the lines so far stand").load(Ordering::Relaxed);
+    let mut each = |line: &str| match arguments.digest {
+        true => Ok(()),
+        // Flushed line by line: whoever compares with a slow device wants to see how far it is.
+        false => Ok(writeln!(out, "{line}").and_then(|()| out.flush())?),
+    };
+    let digest = trace(&plan, arguments.experiment, &go_on, &mut each)?;
+    writeln!(out, "digest {digest:08x}")?;
+    Ok(())
+}
 
 /// Turns events into lines and keeps their digest.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +96,10 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The line of an answered query.
     pub fn query(&mut self, task: u32, query: &Proposal, y: f32) -> String {
         let (kind, number) = match query.kind {
             Kind::Initial => ("initial", 0),
@@ -50,7 +114,6 @@ impl Tracer {
         format!("query {task} {} {kind} {fidelity} x{} y{}", query.round, hex(&query.unit), hex(&[y]))
     }
 
-    /// The line of a task's end.
     pub fn end(&mut self, task: u32, stop: Stop, advice: &Advice) -> String {
         let Advice { unit, mean, deviation } = advice;
         self.add(&[task, u32::MAX]);
@@ -66,7 +129,6 @@ impl Tracer {
         )
     }
 
-    /// The digest of all events so far.
     pub fn digest(&self) -> u32 {
         self.crc.value()
     }
@@ -88,7 +150,6 @@ fn hex(values: &[f32]) -> String {
     })
 }
 
-/// Why a task ended, in one word.
 fn stop_word(stop: Stop) -> String {
     format!("{stop:?}").to_lowercase()
 }
@@ -123,7 +184,7 @@ pub fn trace(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_sim::checksum::crc32;
+    use host_sim::results::crc32;
 
     #[test]
     fn lines_and_digest_are_as_documented() {

@@ -1,9 +1,9 @@
 //! From a study's values to charts.
 
-use super::select::setting;
+use super::samples::setting;
 use super::{StudyData, Who};
 use crate::plot::{Axis, Curve, Dash, HeatMap, HeatRow, LineChart, Panel, Sample, ScaleKind, Style, Tick};
-use crate::select::Sweep;
+use crate::samples::Sweep;
 use crate::stats::Estimate;
 use crate::{Metric, Point, Samples};
 use host_sim::results::Variant;
@@ -123,7 +123,6 @@ pub fn sample(x: f64, estimate: Estimate) -> Option<Sample> {
     mean.is_finite().then(|| Sample { x, mean, low: estimate.low(), high: estimate.high() })
 }
 
-/// What a metric is called.
 pub fn measure(metric: Metric) -> &'static str {
     match metric {
         Metric::Regret => "Simple regret",
@@ -132,7 +131,6 @@ pub fn measure(metric: Metric) -> &'static str {
     }
 }
 
-/// The axis of a metric.
 pub fn y_axis(metric: Metric) -> Axis {
     match metric {
         Metric::Regret => Axis {

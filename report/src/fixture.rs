@@ -73,7 +73,6 @@ fn regret(variant: &Variant, task: u32) -> f64 {
     (0.95 + price + 0.6 / particles) * (1.0 + n).powf(-transfer * (1.0 + 0.02 * n))
 }
 
-/// A made-up study of a figure.
 pub fn study(name: &str, experiments: u32) -> StudyData {
     let (problem, tasks) = match name {
         "fig5" | "fig6" => ("rrm", 40),
@@ -99,10 +98,7 @@ pub fn study(name: &str, experiments: u32) -> StudyData {
                 recommended: optimum - 1.25 * lost,
                 optimum,
                 mean_tried: Some(optimum - 2.2 * lost),
-                meanwhile: None,
-                below: None,
-                worst: None,
-                deployed: None,
+                ..TaskSummary::default()
             });
         }
     }

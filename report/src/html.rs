@@ -2,7 +2,6 @@
 
 use crate::plot::escape;
 
-/// Text made safe.
 pub fn text(content: &str) -> String {
     escape(content)
 }
@@ -36,7 +35,6 @@ pub fn chart(draw: impl Fn(f64) -> String, wide: f64, narrow: f64) -> String {
     )
 }
 
-/// The page around the content.
 pub fn document(title: &str, content: &str) -> String {
     live_document(title, content, None)
 }

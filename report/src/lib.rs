@@ -2,22 +2,25 @@
 //!
 //! The page depends on the results alone, so that the same results give the same page. Another package may make it
 //! ([`Maker`]) where it has more to say about some studies.
+#![allow(
+    missing_docs,
+    reason = "a comment stands where a name does not say it: this package is part of a program"
+)]
 
 pub mod charts;
 pub mod html;
 mod load;
-mod own;
 pub mod page;
 pub mod plot;
 mod samples;
-mod select;
 pub mod stats;
 pub mod table;
 pub mod tables;
 
 use std::path::{Path, PathBuf};
 
-use host_sim::results::{Error, Manifest, check_writable, write_atomically};
+use host_sim::error::Error;
+use host_sim::results::{Manifest, check_writable, write_atomically};
 use host_sim::words::counted;
 
 use crate::plot::Theme;
@@ -28,9 +31,8 @@ pub mod fixture;
 pub use charts::POINTS;
 pub use load::{StudyData, Trail};
 pub use samples::{Metric, Point, Samples, Term};
-pub use select::{Sweep, View, Who, same, setting};
+pub use samples::{Sweep, View, Who, same, setting};
 
-/// What makes a page.
 #[derive(Clone, Copy)]
 pub struct Maker {
     /// Whether it shows how the tasks of a study went, query by query.
@@ -54,11 +56,8 @@ pub const PLAIN: Maker = Maker {
 /// What a report contains, for a last line on the terminal.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Number of studies shown.
     pub studies: usize,
-    /// What is in it, in words.
     pub words: String,
-    /// Whether a study lacks tasks.
     pub running: bool,
     /// What is unfinished or was repaired in the studies shown, one line each.
     pub notes: Vec<String>,
@@ -66,20 +65,14 @@ pub struct Outcome {
     pub unreadable: Vec<Error>,
 }
 
-/// What to make of the studies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A page on all of them.
     Page,
-    /// A picture of one.
     Picture,
 }
 
 impl Form {
     /// By the end of the file's name.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] for any other name.
     pub fn of(out: &Path) -> Result<Self, Error> {
         match out.extension().and_then(|ending| ending.to_str()) {
             Some("html" | "htm") => Ok(Self::Page),
@@ -89,15 +82,10 @@ impl Form {
     }
 }
 
-/// Width of a picture.
 const PICTURE: f64 = 960.0;
 
 /// Writes the report on the studies in `folders` (or one level below them) to the file `out`; if its name ends in
 /// `.svg`, only a picture of the curves of one study. With `reload`, an open page loads itself again after so many seconds.
-///
-/// # Errors
-/// A name of another kind; folders without studies; no study that can be read; more than one for a picture; a file that
-/// cannot be written.
 pub fn write(maker: Maker, folders: &[PathBuf], out: &Path, reload: Option<u32>) -> Result<Outcome, Error> {
     let form = Form::of(out)?;
     check_writable(out)?;

@@ -4,26 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Metric, Point, Samples};
-use host_sim::results::{Error, Kind, Loaded, Manifest, Study, Task, TaskSummary, Timing};
+use host_sim::error::Error;
+use host_sim::results::{Kind, Loaded, Manifest, Study, Task, TaskSummary, Timing};
 
-/// A study with its summary in memory.
 #[derive(Clone, Debug)]
 pub struct StudyData {
-    /// Name of its folder.
     pub name: String,
-    /// What was run.
     pub manifest: Manifest,
-    /// One row per finished task.
     pub rows: Vec<TaskSummary>,
     /// What is unfinished or damaged, one line each.
     pub notes: Vec<String>,
-    /// How long it took, if recorded.
     pub timing: Option<Timing>,
     /// How every task went, query by query; only if the page shows it.
     pub trails: Vec<Trail>,
 }
 
-/// How one task went.
 #[derive(Clone, Debug)]
 pub struct Trail {
     /// Index of the variant.
@@ -34,7 +29,6 @@ pub struct Trail {
     pub steps: Vec<(f64, f64)>,
     /// Charged queries at every fidelity.
     pub counts: Vec<u32>,
-    /// The true optimum.
     pub optimum: f64,
 }
 
@@ -76,7 +70,6 @@ impl StudyData {
         Metric::of(&self.manifest)
     }
 
-    /// The measured values.
     pub fn samples(&self, point: Point) -> Samples {
         Samples::new(&self.manifest, &self.rows, self.metric(), point)
     }

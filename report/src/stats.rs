@@ -6,7 +6,6 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.90;
 
 /// A mean and its 90 % confidence interval.
@@ -14,7 +13,6 @@ pub const CONFIDENCE: f64 = 0.90;
 pub struct Estimate {
     /// Number of experiments behind it.
     pub n: usize,
-    /// The mean.
     pub mean: f64,
     /// Half the interval's width; none for a single experiment.
     pub half_width: Option<f64>,

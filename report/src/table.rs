@@ -2,19 +2,16 @@
 
 use std::io::{self, Write};
 
-/// A table for the terminal.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these column titles.
     pub fn new<T: ToString>(titles: impl IntoIterator<Item = T>) -> Self {
         Self { rows: vec![titles.into_iter().map(|t| t.to_string()).collect()] }
     }
 
-    /// Adds a row.
     pub fn push(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::html::{table, text};
-use super::{StudyData, select};
+use super::{StudyData, samples};
 use crate::plot::{decimals_for, fixed_number, short_number};
 use crate::stats::Estimate;
 use crate::{Metric, Point, Samples};
@@ -135,7 +135,7 @@ fn plain(value: &Value) -> String {
 
 fn setting(value: f64) -> String {
     if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
-        select::setting(value)
+        samples::setting(value)
     } else {
         short_number(value)
     }

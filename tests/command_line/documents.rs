@@ -96,7 +96,6 @@ fn page(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)).unwrap()
 }
 
-/// A page without its generated tables.
 fn prose(text: &str) -> String {
     let mut parts = text.split("<!-- table: ");
     let first = parts.next().unwrap_or_default().to_string();

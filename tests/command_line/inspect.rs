@@ -1,12 +1,8 @@
-//! Files to inspect, and the theory, through the built program.
-
-use std::fs;
-use std::io::Write;
-use std::process::Stdio;
+//! Files to inspect, the theory and traces, through the built program.
 
 use serde_json::{Value, json};
 
-use super::program::{command, fail, files, succeed};
+use super::Folder;
 
 fn example() -> Value {
     json!({
@@ -17,60 +13,66 @@ fn example() -> Value {
 
 #[test]
 fn a_file_and_the_standard_input_give_the_same_json() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("case.json"), example().to_string()).unwrap();
-    let from_file = succeed(folder.path(), &["foretune-paper", "inspect", "case.json"]);
+    let folder = Folder::new();
+    folder.write("case.json", &example().to_string());
+    let from_file = folder.succeed("foretune-paper inspect case.json");
     let found: Value = serde_json::from_str(&from_file).unwrap();
     // By hand, with numpy in double precision.
     let mean = found["mean"][0][1].as_f64().unwrap();
     let likelihood = found["lml"].as_f64().unwrap();
     assert!((mean + 0.591_037).abs() < 1e-5 && (likelihood + 2.460_017).abs() < 1e-5, "{from_file}");
-    let mut child = command(folder.path(), &["foretune-paper", "inspect", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(example().to_string().as_bytes()).unwrap();
-    assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), from_file);
+    assert_eq!(folder.fed("foretune-paper inspect -", &example().to_string()), from_file);
 }
 
 #[test]
 fn a_bad_file_gets_one_line_that_names_it_and_the_field() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let mut input = example();
     input["y"][1] = json!("low");
-    fs::write(folder.path().join("case.json"), input.to_string()).unwrap();
-    let said = fail(folder.path(), &["foretune-paper", "inspect", "case.json"], 2);
-    let expected =
-        "foretune-paper: case.json: field `y[1]` invalid type: string \"low\", expected f64 at line 1";
-    assert!(said.starts_with(expected), "{said}");
-    assert!(
-        fail(folder.path(), &["foretune-paper", "inspect", "none.json"], 2).contains("cannot read none.json")
-    );
+    folder.write("case.json", &input.to_string());
+    let said = folder.fail("foretune-paper inspect case.json", 2);
+    let expected = "foretune-paper: case.json: field `y[1]` invalid type: string \"low\", expected f64\n";
+    assert_eq!(said, expected);
 }
 
 #[test]
 fn the_theory_leaves_text_and_charts_and_repeats_itself() {
-    let folder = tempfile::tempdir().unwrap();
-    let size = ["--functions", "2", "--rounds", "4", "--experiments", "2", "--tasks", "2", "--queries", "4"];
-    let told = succeed(
-        folder.path(),
-        &[&["foretune-paper", "theory", "--out", "a", "--noise", "0.1"], &size[..]].concat(),
-    );
+    let folder = Folder::new();
+    let size = "--functions 2 --rounds 4 --experiments 2 --tasks 2 --queries 4 --noise 0.1";
+    let told = folder.succeed(&format!("foretune-paper theory --out a {size}"));
     assert!(told.contains("Where it holds") && told.contains("a/theory.txt"), "{told}");
-    succeed(
-        folder.path(),
-        &[&["foretune-paper", "theory", "--out", "b", "--noise", "0.1"], &size[..]].concat(),
-    );
-    let left = files(&folder.path().join("a"));
+    folder.succeed(&format!("foretune-paper theory --out b {size}"));
+    let left = folder.files("a");
     assert_eq!(left.len(), 6, "{:?}", left.keys());
-    assert_eq!(left, files(&folder.path().join("b")));
-    assert!(
-        fail(folder.path(), &["foretune-paper", "theory", "--rounds", "100"], 2)
-            .contains("rounds must be 1 to 64")
-    );
-    assert!(
-        fail(folder.path(), &["foretune-paper", "theory", "--out", "/proc/nowhere"], 1)
-            .contains("/proc/nowhere")
-    );
+    assert_eq!(left, folder.files("b"));
+}
+
+const TRACE: &str = "foretune-paper trace gas --budget 60 --set candidates=32 --set particles=4";
+
+#[test]
+fn a_trace_repeats_itself_and_follows_its_seed() {
+    let folder = Folder::new();
+    let first = folder.succeed(TRACE);
+    assert_eq!(first, folder.succeed(TRACE));
+    assert_ne!(first, folder.succeed(&format!("{TRACE} --seed 2")));
+    let digest = folder.succeed(&format!("{TRACE} --digest"));
+    assert!(first.ends_with(&digest), "{first}{digest}");
+    let count = |word: &str| first.lines().filter(|line| line.starts_with(word)).count();
+    assert_eq!(count("end "), 2);
+    assert!(count("query ") > 2 * 10 && count("query 2 0 initial ") == 1);
+}
+
+/// Room for observations changes nothing as long as it is not scarce.
+#[test]
+fn capacity_matters_only_when_it_is_scarce() {
+    let folder = Folder::new();
+    let with = |capacity| folder.succeed(&format!("{TRACE} --set capacity={capacity}"));
+    assert_eq!(with(64), with(256));
+    let scarce = |capacity| {
+        let line = "foretune-paper trace gas --set particles=2 --budget 750 --tasks 1";
+        folder.succeed(&format!("{line} --set capacity={capacity}"))
+    };
+    let small = scarce(32);
+    assert!(small.lines().count() <= 32 + 2);
+    assert_ne!(small, scarce(128));
 }

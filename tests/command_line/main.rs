@@ -1,14 +1,108 @@
-//! The built program on tiny studies: the same results however it was run, and a clear word for every bad request.
+//! The built programs on tiny studies: the same results however they were run, and a clear word for every bad request.
 
 mod bad_input;
-mod demo;
 mod documents;
-mod figures;
 mod inspect;
 mod live;
 mod opponents;
 mod pages;
-mod program;
 mod studies;
-mod traces;
 mod tune;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A new folder, and the programs run in it.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// A program with its words, split as a shell would; `foretune` may be left out.
+    fn command(&self, line: &str) -> Command {
+        let words = shlex::split(line).expect("quotes in pairs");
+        let (program, arguments) = match words.split_first() {
+            Some((first, rest)) if first == PAPER => (env!("CARGO_BIN_EXE_foretune-paper-tested"), rest),
+            _ => (env!("CARGO_BIN_EXE_foretune-tested"), &words[..]),
+        };
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    fn spawn(&self, line: &str) -> Child {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs a program with this on its standard input.
+    fn fed(&self, line: &str, input: &str) -> String {
+        let mut child = self.spawn(line);
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    fn succeed(&self, line: &str) -> String {
+        let output = self.command(line).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    /// Runs a program, which must fail with the code and one line, which is returned.
+    fn fail(&self, line: &str, code: i32) -> String {
+        let output = self.command(line).output().unwrap();
+        let error = stderr(&output);
+        let name = if line.starts_with(PAPER) { PAPER } else { "foretune" };
+        assert_eq!(output.status.code(), Some(code), "{line}: {error}");
+        let one_line = error.starts_with(&format!("{name}: ")) && error.trim_end().lines().count() == 1;
+        assert!(one_line && !error.contains("panicked"), "{line}: {error}");
+        error
+    }
+
+    /// All files below a folder but `timing.json`, by relative name.
+    fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let (root, mut found) = (self.path(name), BTreeMap::new());
+        collect(&root, &root, &mut found);
+        found
+    }
+}
+
+/// What the command line of the paper's program begins with here.
+const PAPER: &str = "foretune-paper";
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn collect(root: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else if path.file_name().unwrap() != "timing.json" {
+            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            found.insert(name, fs::read(path).unwrap());
+        }
+    }
+}

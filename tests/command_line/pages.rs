@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::program::succeed;
+use super::Folder;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -57,22 +57,32 @@ fn pages_of_studies_and_of_tuning_draw_all_their_pictures() {
         println!("not looked at: no browser is installed (Debian: chromium)");
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let tiny = ["--budget", "60", "--tasks", "2", "--experiments", "2", "--set", "candidates=16", "--quiet"];
-    succeed(path, &[&["run", "branin", "--method", "random,mft-mes", "--out", "own"], &tiny[..]].concat());
-    succeed(path, &["report", "own", "--out", "own.html"]);
-    assert_eq!(look_at(browser, &path.join("own.html")), 2);
-    let paper = ["run", "hartmann6", "--method", "mf-mes,mft-mes", "--name", "fig3", "--out", "paper"];
-    succeed(path, &[&paper, &tiny[..]].concat());
-    succeed(path, &["foretune-paper", "report", "paper", "own", "--out", "both.html"]);
-    assert_eq!(look_at(browser, &path.join("both.html")), 3);
-    let problem = "goal = \"maximise\"\nbudget = 6\n[[parameter]]\nname = \"x\"\nlow = 0\nhigh = 1\n\
-        [[fidelity]]\nname = \"only\"\ncost = 1\nnoise = 0.01\n";
-    fs::write(path.join("p.toml"), problem).unwrap();
-    succeed(
-        path,
-        &["tune", "p.toml", "--command", "echo {x}", "--report", "tuned.html", "--set", "candidates=16"],
-    );
-    assert_eq!(look_at(browser, &path.join("tuned.html")), 1);
+    let folder = Folder::new();
+    let tiny = "--budget 60 --tasks 2 --experiments 2 --set candidates=16 --quiet";
+    folder.succeed(&format!("run branin --method random,mft-mes --out own {tiny}"));
+    folder.succeed("report own --out own.html");
+    assert_eq!(look_at(browser, &folder.path("own.html")), 2);
+    folder.succeed(&format!("run hartmann6 --method mf-mes,mft-mes --name fig3 --out paper {tiny}"));
+    folder.succeed("foretune-paper report paper own --out both.html");
+    assert_eq!(look_at(browser, &folder.path("both.html")), 3);
+    folder.write("p.toml", super::tune::PROBLEM);
+    folder.succeed("tune p.toml --command 'echo {x}' --report tuned.html --set candidates=16");
+    assert_eq!(look_at(browser, &folder.path("tuned.html")), 1);
+}
+
+#[test]
+fn the_demo_tells_its_story_and_draws_a_picture() {
+    let folder = Folder::new();
+    let text = folder.succeed("demo --systems 1 --tasks 2 --out d.svg");
+    for words in ["Two base stations", "never tuned", "tuned by hand", "Foretune", "below the floor", "next"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("worst trial of an hour, mean") && text.contains("All in all"), "{text}");
+    let picture = folder.read("d.svg");
+    assert!(picture.starts_with("<svg"));
+    for curve in ["town 1 of 1", "best possible", "floor", "never tuned", "tuned by hand", "hour"] {
+        assert!(picture.contains(curve), "{curve}");
+    }
+    assert_eq!(folder.files("").len(), 1, "nothing but the picture is left");
 }

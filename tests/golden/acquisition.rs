@@ -1,11 +1,10 @@
-//! Information about the optimum and about `θ`, and the score.
+//! The optimum's value, information about it and about `θ`, and the score.
 
+use crate::reference::{FIDELITIES, assert_near, float, floats, list, number, numbers, read, text};
 use foretune_core::internals::acquisition::{Information, ScoreSums, information};
 use foretune_core::internals::gp::Posterior;
+use foretune_core::internals::max_value::{Candidate, Ends, best_mean, fit, quantile};
 use serde_json::Value;
-
-use crate::case::FIDELITIES;
-use crate::reference::{assert_near, float, floats, list, numbers, read, text};
 
 const RELATIVE: f64 = 1e-3;
 /// Of information that is tiny; a candidate that is worth something has hundredths of a nat.
@@ -66,4 +65,33 @@ fn beliefs(case: &Value) -> Vec<Posterior> {
     let [mean, variance, covariance] = ["mean", "variance", "covariance"].map(|field| floats(&case[field]));
     let all = mean.into_iter().zip(variance).zip(covariance);
     all.map(|((mean, variance), covariance)| Posterior { mean, variance, covariance }).collect()
+}
+
+/// Of all values, in units of the Gumbel distribution's scale.
+const TOLERANCE: f64 = 1e-3;
+
+#[test]
+fn quartiles_fit_and_draws_agree_with_the_reference() {
+    for case in list(&read("max_value.json")["cases"]) {
+        let name = text(&case["name"]);
+        let (mean, deviation) = (floats(&case["mean"]), floats(&case["sd"]));
+        let candidates: Vec<Candidate> =
+            mean.iter().zip(&deviation).map(|(&m, &s)| Candidate::new(m, s * s)).collect();
+        let scale = number(&case["scale"]);
+        let near = |got, want, what: &str| {
+            assert_near(got, want, 0.0, TOLERANCE * scale, &format!("{name}, {what}"));
+        };
+        for (p, want) in [0.25, 0.5, 0.75].into_iter().zip(numbers(&case["quartiles"])) {
+            near(quantile(&candidates, &Ends::of(&candidates), p), want, &format!("quantile {p}"));
+        }
+        let gumbel = fit(&candidates);
+        near(gumbel.location, number(&case["location"]), "location");
+        near(gumbel.scale, scale, "scale");
+        for (u, want) in floats(&case["u"]).into_iter().zip(numbers(&case["draws"])) {
+            // Far out in the tail, a draw is many scales away, and so is what an error of the scale does to it.
+            let far = (want - number(&case["location"])).abs().max(scale);
+            let got = gumbel.quantile(u).max(best_mean(&candidates));
+            assert_near(got, want, 0.0, TOLERANCE * far, &format!("{name}, draw at {u}"));
+        }
+    }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use foretune_core::internals::gp::NOISE_FLOOR;
 use serde_json::Value;
 
-use crate::case::{Case, Outcome};
-use crate::reference::{error, float, largest, largest_error, list, number, numbers, path, read, size, text};
+use crate::reference::{
+    Case, Outcome, error, float, largest, largest_error, list, number, numbers, path, read, size, text,
+};
 
 const TABLE: &str = "conditioning.txt";
 
@@ -20,7 +21,6 @@ const HEADER: &str = "\
 # noise   length condition |    mean  mean/sd variance      lml gradient |    mean  mean/sd      lml gradient | raised
 ";
 
-/// Largest errors of some cases.
 #[derive(Clone, Copy, Default)]
 struct Errors {
     mean: f64,

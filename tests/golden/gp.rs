@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::case::{Case, Outcome, place};
-use crate::reference::{assert_near, count, largest_error, list, number, numbers, read, size};
+use crate::reference::{
+    Case, Outcome, assert_near, count, largest_error, list, number, numbers, place, read, size,
+};
 
 /// Of mean, variance, covariance: the observations have unit deviation.
 const POSTERIOR: f64 = 1e-4;

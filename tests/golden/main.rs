@@ -5,9 +5,7 @@
 
 mod acquisition;
 mod batch;
-mod case;
 mod conditioning;
 mod gp;
-mod max_value;
 mod particles;
 mod reference;

@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 use foretune_core::{Floor, Level};
 
 use host_sim::error::Error;
-use host_sim::problems::ProblemSpec;
-use host_sim::problems::{Deployed, Service, level, level_words};
+use host_sim::problems::{Deployed, ProblemSpec, Service, level, level_words};
 use host_sim::results::Shard;
 use host_sim::runner::{Benchmark, Execution};
 use host_sim::settings::{Assignment, Preset, Setup, read_file};
@@ -62,7 +61,6 @@ impl SettingArguments {
     }
 }
 
-/// The preset with assignments over it.
 pub fn setup(preset: Preset, spec: &ProblemSpec, assignments: &[Assignment]) -> Result<Setup, Error> {
     let mut setup = Setup::new(preset, spec);
     setup.assign(assignments)?;
@@ -99,7 +97,6 @@ impl ServiceArguments {
         benchmark.in_service(self.deployed.clone().unwrap_or(Deployed::Default), service)
     }
 
-    /// The options that say the same.
     pub fn words(&self) -> Vec<(&'static str, String)> {
         let mut words = Vec::new();
         if let Some(deployed) = &self.deployed {
@@ -161,7 +158,6 @@ pub struct ExecutionArguments {
 }
 
 impl ExecutionArguments {
-    /// As the runner wants it.
     pub fn execution(&self) -> Execution {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         Execution {
@@ -183,7 +179,6 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// A folder for people.
 pub fn shown(path: &Path) -> String {
     path.display().to_string()
 }

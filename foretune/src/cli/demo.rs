@@ -11,7 +11,7 @@ use super::arguments::shown;
 use super::{ExecutionArguments, stop_flag};
 use crate::demo;
 use host_sim::error::Error;
-use host_sim::results::{self, check_writable};
+use host_sim::results::check_writable;
 use host_sim::runner;
 use host_sim::words::{counted, spell};
 
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), 
     let time = spell(started.elapsed());
     demo::tell(&study, out)?;
     let picture = demo::picture(&study)?;
-    fs::write(&arguments.out, picture).map_err(results::Error::io("write", &arguments.out))?;
+    fs::write(&arguments.out, picture).map_err(Error::io("write", &arguments.out))?;
     writeln!(out, "\nThat took {time}. The picture is in {}.\n\n{}", shown(&arguments.out), demo::NEXT)?;
     Ok(())
 }

@@ -5,7 +5,6 @@
 
 pub mod arguments;
 mod demo;
-mod interrupt;
 pub mod program;
 pub mod report;
 pub mod run;
@@ -24,7 +23,7 @@ use crate::hil;
 use arguments::shell_word;
 
 pub use arguments::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, shown};
-pub use interrupt::stop_flag;
+pub use program::stop_flag;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +62,6 @@ enum Command {
 /// Commands of the paper's program.
 const MOVED: [&str; 6] = ["reproduce", "merge", "trace", "inspect", "theory", "bench"];
 
-/// Runs the program.
 pub fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().filter(|first| MOVED.contains(&first.as_str())) {

@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::{CommandFactory, FromArgMatches};
 use host_sim::error::Error;
 use host_sim::words::say;
 
-/// What a program does with its arguments.
 pub type Dispatch<A> = fn(A, &mut dyn Write) -> Result<(), Error>;
 
-/// Runs a program.
 pub fn main<A: CommandFactory + FromArgMatches + 'static>(dispatch: Dispatch<A>) -> ExitCode {
     // A panic is told like any other error.
     let thread = thread::Builder::new().spawn(move || work(dispatch));
@@ -52,9 +52,6 @@ pub fn command<A: CommandFactory>() -> clap::Command {
 }
 
 /// Whether a program would take this command line, whose first word is its own name; else what is wrong with it.
-///
-/// # Errors
-/// What the program would say.
 pub fn check<'a, A: CommandFactory + FromArgMatches>(
     words: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), String> {
@@ -81,6 +78,23 @@ fn one_line(message: &str) -> String {
     let paragraph: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
     let text = paragraph.join(" ");
     format!("{} (see --help)", text.strip_prefix("error: ").unwrap_or(&text))
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static LISTENING: OnceLock<bool> = OnceLock::new();
+
+/// A flag that is set when the user wants the program to stop; what becomes of the work is said then. A second Ctrl-C ends
+/// it at once, which loses nothing that is kept.
+pub fn stop_flag(kept: &'static str) -> &'static AtomicBool {
+    let requested = move || {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        say(&format!("stopping; {kept}"));
+    };
+    // Without a handler, Ctrl-C ends the program at once: as safe, only less polite.
+    LISTENING.get_or_init(|| ctrlc::set_handler(requested).is_ok());
+    &STOP
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use super::arguments::shown;
 use super::stop_flag;
 use foretune_report::{self as report, Maker, Outcome};
 use host_sim::error::Error;
-use host_sim::results;
 use host_sim::words::say;
 
 /// Make one self-contained page from results: charts and tables.
@@ -37,10 +36,6 @@ fn page_or_picture(name: &str) -> Result<PathBuf, String> {
     report::Form::of(&path).map(|_| path).map_err(|error| error.to_string())
 }
 
-/// Writes the report.
-///
-/// # Errors
-/// What could not be read or written.
 pub fn run(arguments: &ReportArguments, maker: Maker, out: &mut dyn Write) -> Result<(), Error> {
     let ReportArguments { folders, out: page, watch: live } = arguments;
     let outcome = if *live { watch(arguments, maker)? } else { report::write(maker, folders, page, None)? };
@@ -51,10 +46,10 @@ pub fn run(arguments: &ReportArguments, maker: Maker, out: &mut dyn Write) -> Re
 }
 
 /// The report lacks the studies that could not be read: that is no success. The last of them ends the program.
-fn missing(mut unreadable: Vec<results::Error>) -> Result<(), Error> {
+fn missing(mut unreadable: Vec<Error>) -> Result<(), Error> {
     let Some(last) = unreadable.pop() else { return Ok(()) };
     unreadable.iter().for_each(|error| say(&format!("foretune: {error}")));
-    Err(last.into())
+    Err(last)
 }
 
 /// Writes the page again and again; once nothing is missing any more, for good.
@@ -62,11 +57,11 @@ fn watch(ReportArguments { folders, out, .. }: &ReportArguments, maker: Maker) -
     loop {
         let outcome = report::write(maker, folders, out, Some(RENEWAL))?;
         if !outcome.running {
-            return Ok(report::write(maker, folders, out, None)?);
+            return report::write(maker, folders, out, None);
         }
         for _ in 0..10 * RENEWAL {
             if stop_flag("the page is written a last time").load(Ordering::Relaxed) {
-                return Ok(report::write(maker, folders, out, None)?);
+                return report::write(maker, folders, out, None);
             }
             thread::sleep(Duration::from_millis(100));
         }

@@ -224,18 +224,14 @@ fn names(methods: &[Method]) -> String {
 /// A built-in problem, or one of the user's own with a command.
 fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
     let Some(command) = &arguments.command else {
-        let problem: Problem =
-            arguments.problem.parse().map_err(|error: host_sim::problems::ProblemError| {
-                let hint = if Path::new(&arguments.problem).exists() {
-                    "; a problem file wants --command"
-                } else {
-                    ""
-                };
-                Error::usage(format!("{error}{hint}"))
-            })?;
+        let problem: Problem = arguments.problem.parse().map_err(|error: String| {
+            let is_file = Path::new(&arguments.problem).exists();
+            Error::usage(error + if is_file { "; a problem file wants --command" } else { "" })
+        })?;
         return Ok(Benchmark::new(problem));
     };
     let target = own::read(Path::new(&arguments.problem))?;
+    target.check_limits(target.deployed.as_ref())?;
     let noise = |rung: &own::Rung| {
         let unknown = || {
             Error::usage(format!(

@@ -12,10 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::arguments::{PresetName, setup};
 use super::{SettingArguments, shown, stop_flag};
 use crate::own::{self, Ask, Command, Measured, Target, Why};
-use crate::tune::{self, Answer, Ended, Outcome, Reason, Source, Standing, Store, Told, Tuning, Wire};
+use crate::tune::{self, Answer, Ended, Reason, Source, Standing, Store, Told, Tuning, Wire};
 use foretune_report::plot::short_number;
 use host_sim::error::Error;
-use host_sim::results::{self, check_writable};
+use host_sim::results::check_writable;
 use host_sim::settings::Setup;
 use host_sim::words::{counted, say};
 
@@ -106,8 +106,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
         }
     })?;
     if let Some(path) = &arguments.report {
-        std::fs::write(path, tune::page(&target, tuning.state()))
-            .map_err(results::Error::io("write", path))?;
+        std::fs::write(path, tune::page(&target, tuning.state())).map_err(Error::io("write", path))?;
     }
     if let Some(ended) = tuning.ended() {
         if arguments.json {
@@ -159,7 +158,6 @@ struct Bench<'a> {
     json: bool,
     out: &'a mut dyn Write,
     bar: ProgressBar,
-    /// Why the last measurement failed.
     failure: String,
 }
 
@@ -221,9 +219,9 @@ impl Source for Bench<'_> {
             let line = Wire(self.target).told(ask, told);
             return self.line(&line);
         }
-        let answer = match told.outcome {
-            Outcome::Value(value) => short_number(value.into()),
-            Outcome::Failed => format!("failed: {}", self.failure),
+        let answer = match told.value {
+            Some(value) => short_number(value.into()),
+            None => format!("failed: {}", self.failure),
         };
         let kind = match told.why {
             Why::Noise => ", to learn the noise",
@@ -280,7 +278,7 @@ fn summary(
     let used = task.begun.deployed.as_ref();
     let at_use = |told: &&Told| used == Some(&told.point) && told.fidelity == target.truth();
     let values: Vec<f64> =
-        task.answers.iter().filter(at_use).filter_map(|t| t.value().map(f64::from)).collect();
+        task.answers.iter().filter(at_use).filter_map(|t| t.value.map(f64::from)).collect();
     match (used, values.is_empty()) {
         (Some(used), false) => {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -332,7 +330,7 @@ fn summary(
 
 /// The value that all measurements gave, if they were of several settings.
 fn only_value(answers: &[Told]) -> Option<f32> {
-    let mut told = answers.iter().filter_map(|told| Some((&told.point, told.value()?)));
+    let mut told = answers.iter().filter_map(|told| Some((&told.point, told.value?)));
     let (point, value) = told.next()?;
     let (mut others, mut same) = (false, true);
     told.for_each(|(x, y)| (others, same) = (others || x != point, same && y == value));

@@ -24,23 +24,16 @@ const KEYLESS: &str = "the device has no key, or somebody answers in its place: 
 /// What a greeting says, kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// Name and version of its firmware.
     pub firmware: String,
-    /// Its profile.
     pub profile: String,
-    /// Fingerprint of its problem.
     pub problem: u32,
     /// Tries after which it gives a query up.
     pub tries: u8,
-    /// What it is doing.
     pub phase: Phase,
-    /// Its current or last task.
     pub task: u32,
-    /// What it knows.
     pub knowledge: Knowledge,
 }
 
-/// A dialogue over a line.
 pub struct Dialogue {
     line: Line,
     decoder: Decoder,
@@ -73,13 +66,11 @@ impl Dialogue {
         self.start.elapsed().as_millis() as u32
     }
 
-    /// A station of this dialogue's pace.
     pub fn station<'p>(&mut self) -> Station<'p> {
         self.tag = self.tag.wrapping_add(1 << 20);
         Station::new(Pace { timeout: self.timeout, interval: 20 }, self.tag)
     }
 
-    /// Sends a request.
     pub fn send(&mut self, tag: u32, request: &Request<'_>) {
         let mut frame = [0; MAX_FRAME];
         let coded = match &mut self.opener {
@@ -121,7 +112,6 @@ impl Dialogue {
         }
     }
 
-    /// Asks until the answer comes.
     pub fn ask<T>(&mut self, request: &Request<'_>, read: impl Fn(&Response<'_>) -> T) -> Result<T, Error> {
         let mut exchange = Exchange::new(self.tag, self.timeout);
         exchange.open();
@@ -153,7 +143,6 @@ impl Dialogue {
         Error::Device(format!("no answer for {} s: {}", self.patience.as_secs(), self.line.state()))
     }
 
-    /// Who is there?
     pub fn greet(&mut self) -> Result<Device, Error> {
         let read = |response: &Response<'_>| match response {
             Response::Greeting(greeting) if greeting.version == VERSION => Ok(Device {
@@ -182,7 +171,6 @@ impl Dialogue {
         })?
     }
 
-    /// Carries knowledge to the device.
     pub fn upload(&mut self, bytes: &[u8], now: &Knowledge) -> Result<Knowledge, Error> {
         let mut upload = Upload::knowledge(bytes, now);
         while let Some(request) = upload.request() {
@@ -195,7 +183,6 @@ impl Dialogue {
         upload.stored().ok_or_else(|| Error::Device("the device did not take over the knowledge".into()))
     }
 
-    /// Reads the knowledge that the greeting named.
     pub fn download(&mut self, knowledge: &Knowledge) -> Result<Vec<u8>, Error> {
         let mut buffer = vec![0; knowledge.total as usize];
         let mut download = Download::new(*knowledge, &mut buffer).map_err(|error| lost(&error))?;
@@ -222,7 +209,6 @@ fn nonce() -> Nonce {
     random.unwrap_or((since.as_nanos() as u64).to_le_bytes())
 }
 
-/// The device refuses.
 pub fn refused(refusal: &Refusal) -> Error {
     let why = match refusal {
         Refusal::BadKnowledge { code } => {

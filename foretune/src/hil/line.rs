@@ -15,14 +15,11 @@ const READ_TIMEOUT: Duration = Duration::from_millis(4);
 /// How long to wait before trying a lost connection again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Where a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A serial port.
     Serial(String),
     /// A TCP port, `host:port`.
     Tcp(String),
-    /// A Unix socket.
     Unix(String),
 }
 
@@ -51,9 +48,6 @@ pub struct Line {
 
 impl Line {
     /// The line to an address. The socket of an emulated board may come later; a serial port must be there.
-    ///
-    /// # Errors
-    /// [`Error::Device`] naming a serial port that cannot be opened.
     pub fn open(address: Address) -> Result<Self, Error> {
         let mut line = Line { address, stream: None, tried: None, error: None };
         match (line.stream().is_some(), &line.address) {
@@ -78,7 +72,6 @@ impl Line {
         }
     }
 
-    /// Sends a frame.
     pub fn send(&mut self, frame: &[u8]) {
         let sent = self.stream().map(|stream| stream.write_all(frame).and_then(|()| stream.flush()));
         if let Some(Err(_)) = sent {

@@ -26,7 +26,7 @@ use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
 use crate::own::{self, Command};
 use dialogue::{Device, Dialogue};
 use host_sim::error::Error;
-use host_sim::results::{self, check_writable};
+use host_sim::results::check_writable;
 use host_sim::words::counted;
 use line::{Address, Line};
 use notes::Notes;
@@ -113,7 +113,6 @@ struct Plan {
     patience: u64,
 }
 
-/// Runs the command.
 pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let address = match (&arguments.port, &arguments.connect) {
         (Some(port), _) => Address::Serial(port.clone()),
@@ -268,7 +267,6 @@ fn read_knowledge(dialogue: &mut Dialogue, knowledge: &Knowledge) -> Result<Vec<
     if knowledge.total == 0 { Ok(Vec::new()) } else { dialogue.download(knowledge) }
 }
 
-/// Shows what knowledge is.
 fn describe(bytes: &[u8], out: &mut dyn Write) -> Result<(), Error> {
     let header = Header::verify(bytes).map_err(foretune_core::Error::from)?;
     writeln!(
@@ -353,7 +351,7 @@ fn finish(
     }
     writeln!(out, "IDENTICAL: what was learnt, {} bytes", knows.len())?;
     let Some(file) = &arguments.download else { return Ok(out.flush()?) };
-    fs::write(file, &knows).map_err(results::Error::io("write", file))?;
+    fs::write(file, &knows).map_err(Error::io("write", file))?;
     describe(&knows, out)?;
     if arguments.problem.is_some() {
         return Ok(out.flush()?);

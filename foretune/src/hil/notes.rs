@@ -12,22 +12,20 @@ use super::Plan;
 use super::profile::Profile;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
+use host_sim::results::write_atomically;
 
 /// Where the device started, and what it has asked and recommended since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
-    /// Number of the first task.
     pub first_task: u32,
     /// What the device knew before it.
     pub start: Vec<u8>,
-    /// The tasks.
     pub traces: Vec<Trace>,
     /// The last answer to every query of every task, and what it cost; none where the measurement failed.
     pub answers: Vec<Vec<(Option<f32>, Option<f32>)>>,
 }
 
 impl Notes {
-    /// Reads a file, if there is one.
     pub fn load(file: Option<&Path>) -> Result<Option<Self>, Error> {
         let Some(file) = file.filter(|file| file.exists()) else { return Ok(None) };
         let wrong = |error: &dyn std::fmt::Display| Error::usage(format!("{}: {error}", file.display()));
@@ -38,10 +36,7 @@ impl Notes {
     /// Writes a file, whole or not at all.
     pub fn save(&self, file: Option<&Path>) -> Result<(), Error> {
         let Some(file) = file else { return Ok(()) };
-        let text = serde_json::to_vec(self).map_err(std::io::Error::from)?;
-        let beside = file.with_extension("new");
-        fs::write(&beside, text)?;
-        Ok(fs::rename(beside, file)?)
+        write_atomically(file, &serde_json::to_vec(self).map_err(std::io::Error::from)?)
     }
 
     /// Place of a device's task in the plan.
@@ -51,7 +46,6 @@ impl Notes {
             .filter(|place| *place < self.traces.len())
     }
 
-    /// How a task begins.
     pub fn begin(&self, place: usize, plan: &Plan, profile: &Profile, world: &World) -> Begin {
         Begin {
             task: self.first_task + place as u32,
@@ -86,7 +80,6 @@ impl Notes {
         });
     }
 
-    /// The answer to a query.
     pub fn answer(&self, place: usize, query: &Query) -> Answer {
         match self.answers[place].get(query.ticket.step as usize) {
             Some((Some(value), cost)) => Answer::Value(*value, *cost),
@@ -112,7 +105,6 @@ impl Notes {
         }
     }
 
-    /// Notes the end of a task.
     pub fn note_end(&mut self, place: usize, recommendation: &Recommendation) -> Result<(), Error> {
         let known = &mut self.traces[place].recommendation;
         if known.get_or_insert_with(|| recommendation.clone()) == recommendation {

@@ -18,7 +18,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The profile of this name.
     pub fn find(name: &str) -> Result<Self, Error> {
         match name {
             "compact" => Ok(Profile { device: COMPACT, capacities: Compact::CAPACITIES }),

@@ -1,8 +1,7 @@
 //! The radio environment: what a point is worth, with the noise of its measurement.
 
-use foretune_link::{Coordinate, Outcome, Point, Query};
+use foretune_link::{Coordinate, Outcome, Point, Query, crc32};
 
-use foretune_link::crc32;
 use host_sim::problems::{DimensionSpec, Problem, ProblemSpec, Task};
 use host_sim::runner::{Noise, Seeds};
 
@@ -53,7 +52,6 @@ impl Radio {
         (task.value(truth, &setting), task.optimum())
     }
 
-    /// A setting in words.
     pub fn show(&self, point: &Point) -> String {
         let stations = self.setting(point);
         let show = |pair: &[f64]| format!("{:4} dBm/{:.1}", pair[0], pair[1]);

@@ -13,11 +13,9 @@ use host_sim::words::{number, shortest};
 /// A result, and what it cost where that is not what the query said.
 pub type Result = (Outcome, Option<f32>);
 
-/// Where measurements come from.
 pub enum World {
     /// The problem that the firmware is built for, simulated.
     Radio(Box<Radio>),
-    /// A problem from a file.
     Own(Box<Own>),
 }
 
@@ -46,7 +44,6 @@ impl World {
         }
     }
 
-    /// Measures a query of a task.
     pub fn measure(&mut self, place: usize, query: &Query) -> std::result::Result<Result, Error> {
         match self {
             World::Radio(radio) => Ok((radio.measure(place, query), None)),
@@ -54,7 +51,6 @@ impl World {
         }
     }
 
-    /// A point in words.
     pub fn show(&self, point: &Point) -> String {
         match self {
             World::Radio(radio) => radio.show(point),
@@ -62,7 +58,6 @@ impl World {
         }
     }
 
-    /// A value in words.
     pub fn value(&self, value: f32) -> String {
         match self {
             World::Radio(_) => format!("{value:.2} bit/s/Hz"),
@@ -70,7 +65,6 @@ impl World {
         }
     }
 
-    /// What a recommendation is worth, in words.
     pub fn judge(&mut self, place: usize, point: &Point, mean: f32) -> String {
         match self {
             World::Radio(radio) => {
@@ -94,10 +88,6 @@ pub struct Own {
 }
 
 impl Own {
-    /// Reads the problem.
-    ///
-    /// # Errors
-    /// What is wrong with the file or the command, and what the core has against the problem.
     pub fn new(target: Target, command: Command, seed: u64) -> std::result::Result<Self, Error> {
         let noise = target.fidelities.iter().map(|rung| {
             rung.noise.ok_or_else(|| {
@@ -108,8 +98,9 @@ impl Own {
             })
         });
         let noise = noise.collect::<std::result::Result<Vec<f64>, Error>>()?;
-        let space =
-            Space::of_goal(&target.spec(&noise, target.budget), target.goal).in_service(target.service());
+        target.check_limits(target.deployed.as_ref())?;
+        let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal)
+            .asking(target.service(), target.deployed.is_some());
         let bytes = describe(&target, &space)?;
         Ok(Own { target, command, space, bytes, seed, failed: 0 })
     }

@@ -1,5 +1,6 @@
 //! Measuring by starting a program: its last line that is a number, or an object with a `value`, is the answer.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -7,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use super::ask::Ask;
-use super::target::Target;
+use super::target::{Ask, Target, Why};
+use foretune_core::Goal;
 use host_sim::error::Error;
+use host_sim::runner::{self, Benchmark, Trial};
 use host_sim::words::number;
+use serde_json::Value;
 
 /// Kept of what the program prints: the end.
 const KEPT: usize = 1 << 20;
@@ -33,16 +34,13 @@ enum Piece {
     Experiment,
 }
 
-/// What came of starting the program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
     /// A value, and what it cost if the program said so.
     Value(f64, Option<f64>),
-    /// No value, and why.
     Failed(String),
 }
 
-/// A command with placeholders.
 #[derive(Clone, Debug)]
 pub struct Command {
     text: String,
@@ -54,9 +52,6 @@ pub struct Command {
 
 impl Command {
     /// Splits a command into words as a POSIX shell would, and finds its placeholders.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming what is wrong and which placeholders there are.
     pub fn new(text: &str, target: &Target, timeout: Option<Duration>) -> Result<Self, Error> {
         let split = shlex::split(text).ok_or_else(|| {
             Error::usage(format!("the command has an open quote or a lone backslash: {text}"))
@@ -75,7 +70,6 @@ impl Command {
         }
     }
 
-    /// As it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -275,6 +269,50 @@ fn placeholder(name: &str, target: &Target) -> Result<Piece, Error> {
             )));
         }
     })
+}
+
+#[derive(Clone, Debug)]
+pub struct Bench {
+    pub target: Target,
+    pub command: Command,
+}
+
+impl Bench {
+    /// The problem of a study, with its fidelities' noise.
+    pub fn benchmark(self, noise: &[f64]) -> Benchmark {
+        let spec = self.target.spec(noise, self.target.budget);
+        let service = match self.target.goal {
+            Goal::Maximise => self.target.service(),
+            Goal::Minimise => self.target.service().turned(),
+        };
+        Benchmark::measured(Arc::new(self), spec, service)
+    }
+}
+
+impl runner::Bench for Bench {
+    fn options(&self, budget: f64) -> BTreeMap<String, Value> {
+        let mut options = self.target.options(budget);
+        options.insert("command".into(), self.command.text().into());
+        options
+    }
+
+    fn failures(&self) -> usize {
+        self.target.failures
+    }
+
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error> {
+        let sign = match self.target.goal {
+            Goal::Maximise => 1.0,
+            Goal::Minimise => -1.0,
+        };
+        let &Trial { seed, experiment, task, point, fidelity } = trial;
+        let command = self.command.for_experiment(seed, experiment);
+        let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search };
+        Ok(match command.measure(&self.target, &ask, go_on)? {
+            Measured::Value(value, _) => Ok(sign * value),
+            Measured::Failed(why) => Err(why),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -94,10 +94,6 @@ fn fault<T>(at: Range<usize>, what: impl Into<String>) -> Result<T, Fault> {
     Err(Fault { at, what: what.into() })
 }
 
-/// Reads a problem.
-///
-/// # Errors
-/// [`Error::Usage`] with the file, the line, what is wrong and what is allowed.
 pub fn read(path: &Path) -> Result<Target, Error> {
     let text = fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
@@ -150,7 +146,6 @@ fn unknown_noise(contents: &Contents) -> Option<&Fidelity> {
     contents.fidelity.iter().map(Spanned::get_ref).find(|fidelity| fidelity.noise.is_none())
 }
 
-/// A finite number within bounds.
 fn number(value: &Spanned<f64>, name: &str, low: f64, high: f64) -> Result<f64, Fault> {
     let found = *value.get_ref();
     if (low..=high).contains(&found) {

@@ -5,7 +5,6 @@ use foretune_core::Goal;
 use super::{Rung, Target};
 use host_sim::problems::DimensionSpec;
 
-/// Two parameters, two fidelities.
 pub(crate) fn target() -> Target {
     let rung = |name: &str, cost, noise, samples| Rung {
         name: name.into(),

@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 
 use foretune_core::{Floor, Goal};
+use host_sim::error::Error;
+use host_sim::problems::{DimensionSpec, FidelitySpec, ProblemSpec, Service};
+use host_sim::words::number;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use host_sim::error::Error;
-use host_sim::problems::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Service};
-use host_sim::words::number;
-
-/// One way to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
-    /// What it is called.
     pub name: String,
     /// What one measurement costs, in the unit of the budget.
     pub cost: f64,
@@ -28,20 +25,16 @@ pub struct Rung {
 pub struct Limit {
     /// One per parameter, 0 where it plays no part.
     pub coefficients: Vec<f64>,
-    /// What the sum may be at most.
     pub at_most: f64,
 }
 
-/// A problem of one's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Name of the problem: that of its file.
     pub name: String,
-    /// Which values are better.
     pub goal: Goal,
     /// What the measurements of a task may cost.
     pub budget: f64,
-    /// The parameters.
     pub parameters: Vec<DimensionSpec>,
     /// From the cheapest to the one that counts.
     pub fidelities: Vec<Rung>,
@@ -49,7 +42,6 @@ pub struct Target {
     pub deployed: Option<Vec<f64>>,
     /// What a trial may not fall below.
     pub floor: Option<Floor>,
-    /// Hard limits.
     pub limits: Vec<Limit>,
     /// A task ends early when no more than this is to be gained; 0 never.
     pub tolerance: f64,
@@ -63,7 +55,6 @@ impl Target {
         self.fidelities.len() - 1
     }
 
-    /// Names of the parameters.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().map(DimensionSpec::name)
     }
@@ -83,7 +74,6 @@ impl Target {
             initial: 2 * self.parameters.len() + 2,
             scale_mean: 0.0,
             scale_deviation: 1.0,
-            measure: Measure::SimpleRegret,
             tasks: 1,
             deployed: self.deployed.clone().unwrap_or_default(),
         }
@@ -109,6 +99,16 @@ impl Target {
         }
     }
 
+    /// Refuses limits without a point in use: there is nowhere to begin that is known to keep to them.
+    pub fn check_limits(&self, deployed: Option<&Vec<f64>>) -> Result<(), Error> {
+        if self.limits.is_empty() || deployed.is_some() {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "a [[limit]] needs the setting in use, where tuning begins: give [deployed] or --deployed",
+        ))
+    }
+
     /// A point in words: `p0 = -80 dBm, alpha = 0.7`.
     pub fn words(&self, point: &[f64]) -> String {
         let one = |(parameter, value): (&DimensionSpec, &f64)| {
@@ -120,9 +120,6 @@ impl Target {
     }
 
     /// The point that a table of values stands for: every parameter once, each admissible.
-    ///
-    /// # Errors
-    /// What is wrong, with the name of the parameter if it is one's.
     pub fn point<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, f64)>,
@@ -150,9 +147,6 @@ impl Target {
 }
 
 /// A point of a target, given as `NAME=VALUE,…` behind `--deployed`.
-///
-/// # Errors
-/// [`Error::Usage`] naming what is wrong.
 pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
     let value = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
@@ -203,7 +197,6 @@ impl Identity {
         }
     }
 
-    /// What is different now, if anything is.
     pub fn change(&self, now: &Self) -> Option<String> {
         if self.goal != now.goal {
             return Some(format!("the goal was {}, and is {}", self.goal, now.goal));
@@ -237,4 +230,28 @@ fn rung(rung: &Rung) -> String {
     let noise = rung.noise.map_or("no noise given".into(), |noise| format!("noise {}", number(noise)));
     let samples = rung.samples.map_or("no samples".into(), |samples| format!("samples {samples}"));
     format!("cost {}, {noise}, {samples}", number(rung.cost))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ask {
+    /// Number over all tasks, from 1.
+    pub id: u64,
+    pub task: u32,
+    /// The point, in natural units.
+    pub point: Vec<f64>,
+    /// Index of the fidelity.
+    pub fidelity: usize,
+    pub why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Why {
+    /// The deployed point, to learn how noisy a fidelity is.
+    Noise,
+    /// One of the first points of a task; charged to the budget only where a point is in use.
+    Initial,
+    /// A recommendation of an earlier task, measured again.
+    Carried,
+    Search,
 }

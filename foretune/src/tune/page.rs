@@ -64,7 +64,7 @@ fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
     let flat = |x: f64, mean: f64| Sample { x, mean, low: mean, high: mean };
     for told in &task.answers {
         spent += task.charged(told);
-        let value = told.value().map(f64::from).filter(|_| told.fidelity == target.truth());
+        let value = told.value.map(f64::from).filter(|_| told.fidelity == target.truth());
         let better = value.filter(|&value| match (target.goal, best) {
             (_, None) => true,
             (Goal::Maximise, Some(best)) => value > best,
@@ -80,7 +80,6 @@ fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
     points
 }
 
-/// What each task came to.
 fn task_table(target: &Target, state: &State) -> String {
     let mut headings: Vec<String> =
         ["Task", "Measurements", "Failed", "Outliers", "Spent"].map(String::from).to_vec();
@@ -91,7 +90,7 @@ fn task_table(target: &Target, state: &State) -> String {
         let mut cells = vec![
             (i + 1).to_string(),
             task.answers.len().to_string(),
-            count(&|told| told.value().is_none()),
+            count(&|told| told.value.is_none()),
             task.ended.as_ref().map_or("–".into(), |ended| ended.outliers.to_string()),
             short_number(task.spent()),
         ];
@@ -127,7 +126,7 @@ fn answer_table(target: &Target, task: Option<&TaskState>) -> String {
             text(&target.words(&told.point)),
             text(&target.fidelities[told.fidelity].name),
             short_number(task.map_or(told.cost, |task| task.charged(told))),
-            told.value().map_or("failed".into(), |value| short_number(value.into())),
+            told.value.map_or("failed".into(), |value| short_number(value.into())),
         ]
     };
     let answers = task.map_or(&[][..], |task| &task.answers);

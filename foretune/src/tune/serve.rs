@@ -15,10 +15,6 @@ const LONGEST: usize = 1 << 16;
 /// What Python and JavaScript write where there is no number.
 const NO_NUMBER: &str = "NaN and Infinity are no numbers of JSON: tell a finite value, or send fail for a measurement that failed";
 
-/// Serves tasks until the input ends.
-///
-/// # Errors
-/// If the state or the output cannot be written.
 pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
     let target = tuning.target().clone();
     let answered = tuning.state().current().map_or(0, |task| task.answers.len());
@@ -47,7 +43,6 @@ struct Lines<'a> {
     target: &'a Target,
     input: &'a mut dyn BufRead,
     output: &'a mut dyn Write,
-    /// Whether the input has ended.
     closed: bool,
 }
 
@@ -103,7 +98,6 @@ impl Lines<'_> {
         }
     }
 
-    /// Reads until a request answers the query.
     fn read_answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
         loop {
             let Some(request) = self.request()? else { return Err(Error::Interrupted) };

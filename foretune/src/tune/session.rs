@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use foretune_core::{Goal, Kind, Stop};
 
-use super::state::{Begun, Ended, Outcome, Reason, State, Store, TaskState, Told, from_hex, to_hex};
+use super::state::{Begun, Ended, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use crate::own::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
@@ -19,23 +19,18 @@ use host_sim::settings::Setup;
 use host_sim::shapes::Room;
 use host_sim::words::{number, shortest};
 
-/// What whoever measures says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// A value, and what it cost if not what the fidelity costs.
     Value(f64, Option<f64>),
-    /// The measurement failed.
     Failed,
     /// The task is to end here.
     Stop,
 }
 
-/// Where a task stands after an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// What was spent of the budget.
     pub spent: f64,
-    /// The budget.
     pub budget: f64,
     /// The best answer at the fidelity that counts, so far.
     pub best: Option<f32>,
@@ -54,15 +49,9 @@ pub trait Source {
     fn answer(&mut self, ask: &Ask) -> Result<Answer, Error>;
 
     /// The answer was not accepted: another one is wanted.
-    ///
-    /// # Errors
-    /// As [`answer`](Self::answer).
     fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error>;
 
     /// The answer is taken and on the disk.
-    ///
-    /// # Errors
-    /// As [`answer`](Self::answer).
     fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error>;
 
     /// Whether to go on while the optimizer computes.
@@ -71,7 +60,6 @@ pub trait Source {
     }
 }
 
-/// A target with its state.
 pub struct Tuning {
     target: Target,
     setup: Setup,
@@ -83,9 +71,6 @@ pub struct Tuning {
 
 impl Tuning {
     /// Goes on from what the store has, or begins with this seed. A point in use that is given wins over the target's.
-    ///
-    /// # Errors
-    /// What the optimizer cannot do with the target; what is wrong with the stored state.
     pub fn open(
         target: Target,
         setup: Setup,
@@ -111,12 +96,10 @@ impl Tuning {
         Ok(tuning)
     }
 
-    /// The target.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The state.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -131,10 +114,6 @@ impl Tuning {
         self.state.reported
     }
 
-    /// Notes that it was.
-    ///
-    /// # Errors
-    /// If the state cannot be written.
     pub fn report(&mut self) -> Result<(), Error> {
         self.state.reported = true;
         self.save()
@@ -179,6 +158,7 @@ impl Tuning {
 
     /// Refuses a point in use that the optimizer would not take: what has begun is changed no more.
     fn check(&self, begun: &Begun) -> Result<(), Error> {
+        self.target.check_limits(begun.deployed.as_ref())?;
         let Some(point) = &begun.deployed else { return Ok(()) };
         let noise = vec![0.0; self.target.fidelities.len()];
         let space = self.space(begun, &noise, begun.budget);
@@ -195,7 +175,7 @@ impl Tuning {
 
     fn space(&self, begun: &Begun, noise: &[f64], budget: f64) -> Space {
         let space = Space::of_goal(&self.target.spec(noise, budget), self.target.goal);
-        if begun.deployed.is_some() { space.in_service(self.target.service()) } else { space }
+        space.asking(self.target.service(), begun.deployed.is_some())
     }
 
     /// Budget, settings, point in use, floor, tolerance and limits may change between tasks, not within one.
@@ -276,7 +256,6 @@ impl Tuning {
         Ask { id: self.state.answered() + 1, task: self.state.task(), point, fidelity, why }
     }
 
-    /// Keeps an answer that the optimizer took.
     fn record(
         &mut self,
         ask: &Ask,
@@ -285,12 +264,12 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
-        let (outcome, cost) = match answer {
-            Answer::Value(value, cost) => (Outcome::Value(value as f32), cost.unwrap_or(usual)),
-            Answer::Failed | Answer::Stop => (Outcome::Failed, usual),
+        let (value, cost) = match answer {
+            Answer::Value(value, cost) => (Some(value as f32), cost.unwrap_or(usual)),
+            Answer::Failed | Answer::Stop => (None, usual),
         };
         let Ask { point, fidelity, why, .. } = ask.clone();
-        let told = Told { point, fidelity, why, outcome, cost };
+        let told = Told { point, fidelity, why, value, cost };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
@@ -302,7 +281,7 @@ impl Tuning {
             Goal::Maximise => a.max(b),
             Goal::Minimise => a.min(b),
         };
-        let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(Told::value);
+        let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(|told| told.value);
         let (spent, budget) = (task.spent(), task.begun.budget);
         Ok(Standing { spent, budget, best: values.reduce(better), expected: None, outliers: 0 })
     }
@@ -343,7 +322,7 @@ impl Tuning {
         if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
-        Ok(tuner.answer(told.value(), self.own_cost(told.fidelity, told.cost))?)
+        Ok(tuner.answer(told.value, self.own_cost(told.fidelity, told.cost))?)
     }
 
     /// Asks until the optimizer takes an answer; `None` to stop.
@@ -399,7 +378,6 @@ impl Tuning {
     }
 }
 
-/// The first thing of two that differs.
 fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {
     was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key)).map(String::as_str)
 }
@@ -432,7 +410,5 @@ fn reason(stop: Stop) -> Reason {
     }
 }
 
-#[cfg(test)]
-pub(super) mod fixture;
 #[cfg(test)]
 mod tests;

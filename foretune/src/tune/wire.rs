@@ -4,23 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::state::{Ended, Outcome, Reason, Told};
+use super::state::{Ended, Reason, Told};
 use crate::own::{Ask, Rung, Target};
 
 /// Version of the protocol, in the first line.
-pub const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 1;
 
-/// What a client may say.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Request {
-    /// The value of the query.
     Tell(Tell),
-    /// The measurement failed.
     Fail(Fail),
-    /// The task is to end.
     Stop(Nothing),
-    /// Another task is to begin.
     NextTask(NextTask),
 }
 
@@ -48,7 +43,6 @@ pub(super) struct NextTask {
     pub deployed: Option<BTreeMap<String, f64>>,
 }
 
-/// What a client is told.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Line<'a> {
@@ -105,18 +99,15 @@ impl Serialize for Setting<'_> {
     }
 }
 
-/// Writes the objects about a target.
 #[derive(Clone, Copy)]
 pub struct Wire<'a>(pub &'a Target);
 
 impl Wire<'_> {
-    /// The first line.
     pub fn hello(self, task: u32, answered: usize) -> String {
         let version = env!("CARGO_PKG_VERSION");
         Line::Foretune { protocol: PROTOCOL, version, task, answered }.text()
     }
 
-    /// A query.
     pub fn ask(self, ask: &Ask) -> String {
         let Rung { name: fidelity, samples, cost, .. } = &self.0.fidelities[ask.fidelity];
         let setting = Setting(self.0, &ask.point);
@@ -127,14 +118,13 @@ impl Wire<'_> {
     pub fn told(self, ask: &Ask, told: &Told) -> String {
         let usual = self.0.fidelities[told.fidelity].cost;
         let cost = Some(told.cost).filter(|cost| *cost != usual);
-        match told.outcome {
-            Outcome::Value(value) => Line::Tell { id: ask.id, value, cost },
-            Outcome::Failed => Line::Fail { id: ask.id },
+        match told.value {
+            Some(value) => Line::Tell { id: ask.id, value, cost },
+            None => Line::Fail { id: ask.id },
         }
         .text()
     }
 
-    /// The end of a task.
     pub fn recommendation(self, ended: &Ended) -> String {
         let point = ended.point.as_ref();
         Line::Recommendation {
@@ -168,13 +158,13 @@ mod tests {
             wire.ask(&ask),
             "{\"ask\":{\"id\":7,\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"fidelity\":\"short\",\"samples\":10,\"cost\":1.0}}"
         );
-        let told = |outcome, cost| Told { point: vec![], fidelity: 0, why: Why::Search, outcome, cost };
-        assert_eq!(wire.told(&ask, &told(Outcome::Value(0.1), 1.0)), "{\"tell\":{\"id\":7,\"value\":0.1}}");
+        let told = |value, cost| Told { point: vec![], fidelity: 0, why: Why::Search, value, cost };
+        assert_eq!(wire.told(&ask, &told(Some(0.1), 1.0)), "{\"tell\":{\"id\":7,\"value\":0.1}}");
         assert_eq!(
-            wire.told(&ask, &told(Outcome::Value(0.1), 2.0)),
+            wire.told(&ask, &told(Some(0.1), 2.0)),
             "{\"tell\":{\"id\":7,\"value\":0.1,\"cost\":2.0}}"
         );
-        assert_eq!(wire.told(&ask, &told(Outcome::Failed, 1.0)), "{\"fail\":{\"id\":7}}");
+        assert_eq!(wire.told(&ask, &told(None, 1.0)), "{\"fail\":{\"id\":7}}");
         let ended = Ended {
             point: Some(ask.point),
             mean: 1.5,

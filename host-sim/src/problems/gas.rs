@@ -23,18 +23,15 @@
 use core::f64::consts::TAU;
 
 use super::random::{Purpose, Random};
-use super::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Task};
+use super::{DimensionSpec, FidelitySpec, ProblemSpec, Task};
 
-/// Wind speed, m/s.
 const WIND: f64 = 2.0;
 /// Height of every sensor, m.
 const SENSOR_HEIGHT: f64 = 3.0;
-/// The source to be found.
 const SOURCE: Source = Source { rate: 1500.0, x: 8.0, y: 10.0, height: 5.0 };
 /// The source of a task unlike the others: the same rate from another place.
 const FOREIGN_SOURCE: Source = Source { rate: 1500.0, x: -100.0, y: -15.0, height: 2.0 };
 
-/// The family of gas-source tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gas;
 
@@ -60,7 +57,6 @@ impl Gas {
             initial: 10,
             scale_mean: 0.0,
             scale_deviation: 1.0,
-            measure: Measure::SimpleRegret,
             tasks: 17,
             deployed: vec![3520.0, 55.0, -78.0, 5.0],
         }

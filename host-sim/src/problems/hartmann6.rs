@@ -18,11 +18,9 @@
 //! well-known maximum 3.32 near the third centre.
 
 use super::random::{Purpose, Random};
-use super::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Task};
+use super::{DimensionSpec, FidelitySpec, ProblemSpec, Task};
 
-/// Number of inputs.
 const D: usize = 6;
-/// Number of Gaussian bumps.
 const BUMPS: usize = 4;
 
 /// `WEIGHTS[i][m]`: a of Eq. (68).
@@ -55,10 +53,8 @@ pub enum Order {
     FirstIsTruth,
 }
 
-/// The family of Hartmann-6 tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hartmann6 {
-    /// Order of the fidelities.
     pub order: Order,
 }
 
@@ -79,7 +75,6 @@ impl Hartmann6 {
             initial: 2 * D + 2,
             scale_mean: 0.0,
             scale_deviation: 1.0,
-            measure: Measure::SimpleRegret,
             tasks: 10,
             deployed: vec![0.46, 0.66, 0.74, 0.6, 0.97, 0.33],
         }

@@ -20,14 +20,13 @@ mod trial;
 pub use classic::Classic;
 pub use gas::Gas;
 pub use hartmann6::{Hartmann6, Order};
-pub use name::{NAMES, Named, ProblemError, help};
+pub use name::{NAMES, Named, help};
 pub use rrm::Rrm;
 pub use service::{Deployed, Service};
 pub use service::{level, level_words};
 
 use crate::words::{number, shortest};
 
-/// One way to evaluate the objective.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FidelitySpec {
     /// What one query costs, in the unit of the budget.
@@ -43,22 +42,16 @@ pub struct FidelitySpec {
 pub enum DimensionSpec {
     /// Any value between two bounds.
     Interval {
-        /// What the input is called.
         name: String,
         /// Its unit, empty if it has none.
         unit: String,
-        /// Lower bound.
         low: f64,
-        /// Upper bound.
         high: f64,
     },
-    /// One of some values.
     Levels {
-        /// What the input is called.
         name: String,
         /// Its unit, empty if it has none.
         unit: String,
-        /// The values, ascending.
         values: Vec<f64>,
     },
 }
@@ -89,7 +82,6 @@ impl DimensionSpec {
         }
     }
 
-    /// What the input is called.
     pub fn name(&self) -> &str {
         match self {
             Self::Interval { name, .. } | Self::Levels { name, .. } => name,
@@ -103,30 +95,10 @@ impl DimensionSpec {
         }
     }
 
-    /// Lowest and highest value.
     pub fn range(&self) -> (f64, f64) {
         match self {
             Self::Interval { low, high, .. } => (*low, *high),
             Self::Levels { values, .. } => (values[0], values[values.len() - 1]),
-        }
-    }
-}
-
-/// How a task's result is judged, from the true values of the queried points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// Eq. (53): optimum minus best value; 0 is perfect.
-    SimpleRegret,
-    /// Eq. (54): best value over optimum; 1 is perfect.
-    OptimalityRatio,
-}
-
-impl Measure {
-    /// The measure of a best value.
-    pub fn of(self, best: f64, optimum: f64) -> f64 {
-        match self {
-            Self::SimpleRegret => optimum - best,
-            Self::OptimalityRatio => best / optimum,
         }
     }
 }
@@ -136,7 +108,6 @@ impl Measure {
 pub struct ProblemSpec {
     /// The name that parses back to the problem.
     pub name: String,
-    /// The inputs.
     pub dimensions: Vec<DimensionSpec>,
     /// From the cheapest to the truth.
     pub fidelities: Vec<FidelitySpec>,
@@ -148,8 +119,6 @@ pub struct ProblemSpec {
     pub scale_mean: f64,
     /// See `scale_mean`; positive.
     pub scale_deviation: f64,
-    /// How a task's result is judged.
-    pub measure: Measure,
     /// Length of the paper's sequences.
     pub tasks: usize,
     /// A point in use before anything was tuned, the same in all tasks: the tenth best of 99 uniform points, by their
@@ -179,18 +148,13 @@ pub trait Task {
 /// A benchmark problem; parses from and prints as a name with options (`rrm:stations=3,antennas=32`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
-    /// Random Hartmann-6 functions.
     Hartmann6(Hartmann6),
-    /// Uplink power control.
     Rrm(Rrm),
-    /// Gas emission source.
     Gas(Gas),
-    /// A classic function.
     Classic(Classic),
 }
 
 impl Problem {
-    /// What does not depend on the task.
     pub fn spec(&self) -> ProblemSpec {
         let name = self.to_string();
         match self {
@@ -256,13 +220,11 @@ mod tests {
     use super::random::{Purpose, Random};
     use super::*;
 
-    /// Every problem, and some with options.
     fn problems() -> impl Iterator<Item = Problem> {
         let names = NAMES.iter().map(|named| named.name);
         names.chain(["hartmann6:truth=first", "rrm:stations=1,antennas=32"]).map(|name| name.parse().unwrap())
     }
 
-    /// Bits of some values of a task.
     fn fingerprint(problem: &Problem, task: &dyn Task) -> Vec<u64> {
         let spec = problem.spec();
         let mut random = Random::new(1, Purpose::Queries, 0);
@@ -344,20 +306,19 @@ mod tests {
     /// and what random search leaves after so many points.
     #[test]
     fn problems_are_as_hard_as_documented() {
-        type Row = (&'static str, u64, &'static [f64], [usize; 2], [f64; 2]);
-        const TABLE: [Row; 8] = [
-            ("hartmann6", 60, &[0.995, 0.998, 0.999], [34, 64], [1.90, 1.63]),
-            ("rrm", 6, &[0.999, 0.999, 0.999], [10, 50], [0.75, 0.85]),
-            ("gas", 60, &[0.07, 0.16, 0.29, 0.45, 0.73], [21, 75], [0.73, 0.46]),
-            ("forrester", 60, &[0.60, 0.92], [20, 60], [0.51, 0.07]),
-            ("branin", 60, &[0.30, 0.20], [20, 60], [2.92, 0.94]),
-            ("himmelblau", 60, &[0.32], [20, 60], [10.4, 3.7]),
-            ("rosenbrock", 60, &[1.0, 1.0], [20, 60], [135.0, 61.0]),
-            ("levy", 60, &[0.69, 0.88], [20, 60], [31.1, 22.4]),
-        ];
-        for (name, seeds, correlations, counts, expected) in TABLE {
+        let page = include_str!("../../../docs/problems.md");
+        let table = page.split_once("\n## How hard they are\n").unwrap().1.split_once("\n## ").unwrap().0;
+        let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(rows.len(), NAMES.len());
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+            let numbers = |cell: usize| cells[cell].split(' ').map(|n| n.parse::<f64>().unwrap());
+            let (name, expected): (&str, Vec<f64>) = (cells[1], numbers(4).collect());
+            let counts: Vec<usize> = numbers(3).map(|count| count as usize).collect();
+            let seeds = if name == "rrm" { 6 } else { 60 };
             let found = trial::correlations(name, seeds, 30_000 / seeds as usize);
-            for (found, expected) in found.iter().zip(correlations) {
+            assert_eq!(found.len(), numbers(2).count() + 1);
+            for (found, expected) in found.iter().zip(numbers(2)) {
                 assert!((found - expected).abs() < 0.03, "{name}: {found} instead of {expected}");
             }
             let measured = trial::random_search(name, seeds, 20, &counts);
@@ -397,31 +358,6 @@ mod tests {
             let [(mean, error), (square, spread)] = [&means, &squares].map(|all| trial::mean_and_error(all));
             assert!(mean.abs() < 4.0 * error + 0.05, "{name}: {mean} ± {error}");
             assert!((square - 1.0).abs() < 4.0 * spread + 0.1, "{name}: {square} ± {spread}");
-        }
-    }
-
-    /// The table of `docs/problems.md`: `cargo test --release -p host-sim --lib how_far -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "a measurement: it takes a minute, and its table is in the documents"]
-    fn how_far_the_optimum_moves() {
-        for problem in NAMES.map(|named| named.problem) {
-            let spec = problem.spec();
-            let truth = spec.fidelities.len() - 1;
-            let (mut moved, mut lost, mut count) = (0.0, 0.0, 0.0);
-            for seed in 0..10 {
-                let tasks: Vec<_> = problem.tasks(seed).take(6).collect();
-                for pair in tasks.windows(2) {
-                    let [old, new] = [&pair[0], &pair[1]].map(|task| task.optimum_at());
-                    let part = |((a, b), d): ((&f64, &f64), &DimensionSpec)| {
-                        let (low, high) = d.range();
-                        ((a - b) / (high - low)).powi(2)
-                    };
-                    moved += old.iter().zip(&new).zip(&spec.dimensions).map(part).sum::<f64>().sqrt();
-                    lost += pair[1].optimum() - pair[1].value(truth, &old);
-                    count += 1.0;
-                }
-            }
-            println!("| {problem} | {:.3} | {:.3} |", moved / count, lost / count);
         }
     }
 

@@ -26,9 +26,7 @@ pub enum Purpose {
     Sensors = 6,
     /// RRM: starting points of the best-response search.
     Starts = 7,
-    /// Studies: the seeds of an experiment.
     Experiment = 8,
-    /// Studies: the observation noise of a task.
     Noise = 9,
     /// Studies: the points of random search and of the lattice.
     Baseline = 10,
@@ -36,7 +34,6 @@ pub enum Purpose {
     TheoryFunction = 11,
     /// Theory: samples of the posterior.
     TheoryPaths = 12,
-    /// Theory: the observation noise.
     TheoryNoise = 13,
     /// Classic functions: shift and weights of a task.
     Classic = 14,
@@ -47,7 +44,6 @@ pub enum Purpose {
     Queries = 100,
 }
 
-/// One stream of random numbers.
 pub struct Random(ChaCha8Rng);
 
 impl Random {

@@ -13,7 +13,6 @@ use crate::words::{self, shortest};
 /// What trials have to keep to, and when a task is over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Service {
-    /// What trials should keep above.
     pub floor: Option<Floor>,
     /// A task ends when no more than this share is to be gained; 0 never.
     pub tolerance: f32,
@@ -22,13 +21,11 @@ pub struct Service {
 }
 
 impl Service {
-    /// The limits in the core's terms.
     pub fn limits(&self) -> Vec<Limit<'_>> {
         let limit = |(coefficients, at_most)| Limit { coefficients, at_most };
         self.limits.iter().map(|(coefficients, at_most)| (&coefficients[..], *at_most)).map(limit).collect()
     }
 
-    /// In words, for those who keep it.
     pub fn words(&self) -> BTreeMap<String, String> {
         let mut words = BTreeMap::new();
         if let Some(Floor { level, risk }) = self.floor {
@@ -69,7 +66,6 @@ pub fn level(text: &str) -> Result<Level, String> {
     }
 }
 
-/// The words for a level.
 pub fn level_words(level: Level) -> String {
     match level {
         Level::Value(value) => format!("value:{}", words::number(shortest(value))),
@@ -81,7 +77,6 @@ pub fn level_words(level: Level) -> String {
 /// The point in use when the first task begins.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deployed {
-    /// The problem's ordinary one.
     Default,
     /// Another random one in every experiment.
     Random,

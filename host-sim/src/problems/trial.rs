@@ -3,7 +3,6 @@
 use super::random::{Purpose, Random};
 use super::{DimensionSpec, Problem, ProblemSpec, Task};
 
-/// A uniform point of the domain.
 pub(super) fn query(spec: &ProblemSpec, random: &mut Random) -> Vec<f64> {
     let coordinate = |dimension: &DimensionSpec| match dimension {
         DimensionSpec::Interval { low, high, .. } => random.uniform(*low, *high),
@@ -12,7 +11,6 @@ pub(super) fn query(spec: &ProblemSpec, random: &mut Random) -> Vec<f64> {
     spec.dimensions.iter().map(coordinate).collect()
 }
 
-/// Mean and its standard error.
 pub(super) fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -20,7 +18,7 @@ pub(super) fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// `[seed][count]`: measure of the best of so many random queries at the truth in the first task of every seed,
+/// `[seed][count]`: regret (on radio the ratio) of the best of so many random queries at the truth in the first task of every seed,
 /// averaged over repetitions.
 pub(super) fn random_search(
     problem: &str,
@@ -41,7 +39,7 @@ pub(super) fn random_search(
             for done in 1..=counts[counts.len() - 1] {
                 best = best.max(task.value(truth, &query(&spec, &mut random)));
                 if let Some(place) = counts.iter().position(|&count| count == done) {
-                    sums[place] += spec.measure.of(best, optimum);
+                    sums[place] += if spec.name == "rrm" { best / optimum } else { optimum - best };
                 }
             }
         }
@@ -68,7 +66,6 @@ pub(super) fn correlations(problem: &str, seeds: u64, points: usize) -> Vec<f64>
     means
 }
 
-/// Pearson's correlation.
 pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let (mean_a, mean_b) = (mean_and_error(a).0, mean_and_error(b).0);
     let product = |a: &[f64], mean_a: f64, b: &[f64], mean_b: f64| -> f64 {

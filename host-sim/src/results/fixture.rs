@@ -47,7 +47,6 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
     kinds.into_iter().enumerate().map(row).collect()
 }
 
-/// Writes a made-up task.
 pub fn write_task(writer: &mut UnitWriter, unit: UnitId, task: u32) {
     let terms = Terms { optimum: 1.5 + f64::from(task), deployed: Some(0.5), floor: Some(0.25) };
     let mut open = writer.begin_task(terms).unwrap();
@@ -58,7 +57,6 @@ pub fn write_task(writer: &mut UnitWriter, unit: UnitId, task: u32) {
     writer.save_snapshot(format!("state after {task}").as_bytes()).unwrap();
 }
 
-/// Writes the given units whole.
 pub fn write_units(study: &Study, units: impl IntoIterator<Item = UnitId>) {
     for unit in units {
         if let Resumed::Continue { mut writer, .. } = study.open_unit(unit).unwrap() {
@@ -71,7 +69,6 @@ pub fn write_units(study: &Study, units: impl IntoIterator<Item = UnitId>) {
     }
 }
 
-/// A whole made-up study with its summary.
 pub fn whole_study(folder: &Path) -> Study {
     let study = Study::create(folder, manifest()).unwrap();
     write_units(&study, study.manifest().units());
@@ -79,7 +76,6 @@ pub fn whole_study(folder: &Path) -> Study {
     study
 }
 
-/// The bytes of a finished unit.
 #[cfg(test)]
 pub fn unit_bytes() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();

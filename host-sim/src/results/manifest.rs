@@ -1,21 +1,21 @@
-//! `study.json`: what was run, and nothing about how it went.
+//! `study.json`: what was run, and nothing about how it went; shards of it; `timing.json`, how long it took.
 //!
-//! No times, paths or machine names, so that two runs of one study have equal manifests.
+//! No times, paths or machine names in the former, so that two runs of one study have equal manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
+use super::disk::write_atomically;
+use crate::error::Error;
+use crate::results::crc32;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Error;
-use crate::checksum::crc32;
-
-/// The version of the on-disk format.
 pub const FORMAT: u32 = 2;
 
-/// What a study consists of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of the format of all files of the study.
@@ -24,13 +24,10 @@ pub struct Manifest {
     pub study: String,
     /// Which set of defaults it started from: `paper`, or `default` for ours.
     pub preset: String,
-    /// The problem, by name.
     pub problem: String,
     /// Options of the problem, such as the number of antennas.
     pub options: BTreeMap<String, Value>,
-    /// Root of all randomness.
     pub seed: u64,
-    /// Version of the program that ran it.
     pub version: String,
     /// The command that runs the whole study, without what differs between equal studies (folder, jobs, shard, resume).
     pub command: String,
@@ -48,7 +45,6 @@ pub struct Manifest {
 pub struct Variant {
     /// Short name used in file names and tables: lower-case letters, digits, `.`, `_` and `-`.
     pub key: String,
-    /// Name for people, as in a legend.
     pub label: String,
     /// The method: `mf-mes`, `continual`, `mft-mes`, `separation`, `separation-myopic`, `two-phase`, or a baseline.
     pub method: String,
@@ -126,7 +122,6 @@ impl Manifest {
         crc32(serde_json::to_string(&decisive).unwrap_or_default().as_bytes())
     }
 
-    /// The text of `study.json`.
     pub fn to_json(&self) -> String {
         // Only a map with other keys than strings can fail, and the type has none.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -171,6 +166,90 @@ fn is_key(key: &str) -> bool {
 
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
+}
+
+/// Share `index` of `count`, written `index/count`, from `1/count` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: u32,
+    count: u32,
+}
+
+impl Shard {
+    pub const WHOLE: Self = Self { index: 1, count: 1 };
+
+    /// The shard's units, in canonical order. Every unit of the study is in exactly one shard, and each shard has
+    /// its part of every variant, expensive or cheap.
+    pub fn units(self, manifest: &Manifest) -> Vec<UnitId> {
+        let mine = |(i, _): &(usize, UnitId)| *i as u32 % self.count == self.index - 1;
+        // Dealt by experiment first: dealt by variant first, one shard could get a single variant.
+        let mut units: Vec<UnitId> = manifest.units().collect();
+        units.sort_by_key(|u| (u.experiment, u.variant));
+        let mut units: Vec<UnitId> = units.into_iter().enumerate().filter(mine).map(|(_, u)| u).collect();
+        units.sort();
+        units
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match numbers {
+            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
+            _ => Err(format!("{text:?} is not a shard: write 1/4 for the first of four")),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+/// Time spent on a study, over all runs that contributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Wall-clock seconds, summed over runs and shards.
+    pub wall_seconds: f64,
+    /// Seconds spent inside units of work, summed over workers.
+    pub work_seconds: f64,
+    /// The largest number of workers at once in a run.
+    pub jobs: u32,
+    /// Cores of the largest machine that took part.
+    pub cores: u32,
+    /// Number of runs: shards, and continuations after an interruption.
+    pub runs: u32,
+}
+
+impl Timing {
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            wall_seconds: self.wall_seconds + other.wall_seconds,
+            work_seconds: self.work_seconds + other.work_seconds,
+            jobs: self.jobs.max(other.jobs),
+            cores: self.cores.max(other.cores),
+            runs: self.runs + other.runs,
+        }
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, Error> {
+        match std::fs::read(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io("read", path)(e)),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|e| Error::damaged(path, e.line().max(1), e.to_string())),
+        }
+    }
+
+    pub(super) fn write(self, path: &Path) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(&self).unwrap_or_default();
+        text.push('\n');
+        write_atomically(path, text.as_bytes())
+    }
 }
 
 #[cfg(test)]
@@ -238,5 +317,38 @@ mod tests {
         other.seed += 1;
         assert_ne!(other.fingerprint(0), m.fingerprint(0));
         assert_ne!(m.fingerprint(0), m.fingerprint(1));
+    }
+
+    #[test]
+    fn shards_part_the_study() {
+        let m = Manifest { experiments: 5, ..manifest() };
+        for count in 1..=12 {
+            let mut all: Vec<UnitId> =
+                (1..=count).flat_map(|index| Shard { index, count }.units(&m)).collect();
+            all.sort();
+            assert_eq!(all, m.units().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn shards_are_read_and_refused() {
+        assert_eq!("2/3".parse(), Ok(Shard { index: 2, count: 3 }));
+        assert_eq!("2/3".parse::<Shard>().unwrap().to_string(), "2/3");
+        for bad in ["", "1", "0/3", "4/3", "1/0", "a/b", "1/2/3", "-1/2"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn runs_add_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("timing.json");
+        assert_eq!(Timing::read(&path).unwrap(), None);
+        let run = Timing { wall_seconds: 2.5, work_seconds: 4.0, jobs: 2, cores: 4, runs: 1 };
+        run.plus(run).write(&path).unwrap();
+        let both = Timing { wall_seconds: 5.0, work_seconds: 8.0, jobs: 2, cores: 4, runs: 2 };
+        assert_eq!(Timing::read(&path).unwrap(), Some(both));
+        std::fs::write(&path, "{").unwrap();
+        assert!(Timing::read(&path).unwrap_err().to_string().contains("line 1"));
     }
 }

@@ -11,27 +11,32 @@
 //! Two runs of one study are equal byte for byte in all but `timing.json`, however they were interrupted, resumed or
 //! sharded. The columns are documented for readers of the data in `docs/results.md`.
 
-mod error;
+pub use foretune_core::snapshot::Crc;
+
+mod disk;
 mod manifest;
 mod row;
-mod shard;
-mod snapshot;
 mod study;
 mod summary;
-mod timing;
 mod unit;
 mod writer;
 
-pub use error::Error;
+pub use disk::{check_writable, seal, unseal, write_atomically};
+pub use manifest::Shard;
+pub use manifest::Timing;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};
 pub use row::{Kind, Row, Terms};
-pub use shard::Shard;
-pub use snapshot::{check_writable, write_atomically};
 pub use study::{Loaded, Resumed, Study};
 pub use summary::TaskSummary;
-pub use timing::Timing;
 pub use unit::{Task, Unit};
 pub use writer::{TaskWriter, UnitWriter};
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+
+/// The checksum of all bytes at once: CRC-32/ISO-HDLC, the core's, so that host and device agree on it.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.value()
+}

@@ -2,18 +2,15 @@
 
 use std::fmt;
 
-/// The columns of a unit's file.
 pub(super) const COLUMNS: &str =
     "variant,experiment,task,round,kind,fidelity,cost,x,y,truth,optimum,time,deployed,floor";
 
-/// Why a point was evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One of the random points before the search.
     Initial,
     /// A good setting of an earlier task, tried again.
     Carried,
-    /// Proposed by the acquisition function.
     Search,
     /// Not a query: the setting recommended at the end of the task.
     Recommend,
@@ -22,7 +19,6 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::Initial, Self::Carried, Self::Search, Self::Recommend];
 
-    /// The word in the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Initial => "initial",
@@ -42,7 +38,6 @@ impl fmt::Display for Kind {
 /// A query, its observation and the truth behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Why the point was evaluated.
     pub kind: Kind,
     /// Fidelity, from 1; the last one is the truth's.
     pub fidelity: u32,
@@ -71,7 +66,6 @@ impl Row {
 /// What is the same in all rows of a task, and known to a simulator alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// The true optimum.
     pub optimum: f64,
     /// The true value of the point in use at the task's start, if the task started from one.
     pub deployed: Option<f64>,
@@ -80,7 +74,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Whether all of them are finite.
     pub(super) fn is_sound(&self) -> bool {
         [Some(self.optimum), self.deployed, self.floor].iter().flatten().all(|value| value.is_finite())
     }
@@ -137,7 +130,6 @@ pub(super) fn optional(v: Option<f64>) -> String {
     v.map(number).unwrap_or_default()
 }
 
-/// Reads a field that may be empty.
 pub(super) fn parse_optional(field: &str) -> Option<Option<f64>> {
     if field.is_empty() { Some(None) } else { field.parse().ok().map(Some) }
 }

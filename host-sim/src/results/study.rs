@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::snapshot::{self, Snapshot, remove_if_there, remove_leftovers, write_atomically};
+use super::disk::{remove_if_there, remove_leftovers, unseal, write_atomically};
 use super::unit::unit_line;
-use super::{Error, Manifest, TaskSummary, Timing, Unit, UnitId, UnitWriter, summary};
+use super::writer::state_name;
+use super::{Manifest, TaskSummary, Timing, Unit, UnitId, UnitWriter, summary};
+use crate::error::Error;
 use crate::words::counted;
 
 /// A folder that holds the results of a study.
@@ -18,11 +20,9 @@ pub struct Study {
 /// How a unit stands when its file is opened for writing.
 #[derive(Debug)]
 pub enum Resumed {
-    /// It is finished: nothing to do.
     Finished,
     /// Work goes on with task [`UnitWriter::next_task`].
     Continue {
-        /// Writes what follows.
         writer: Box<UnitWriter>,
         /// The optimizer's state after the task before, if there is such a task.
         state: Option<Vec<u8>>,
@@ -88,7 +88,6 @@ impl Study {
         Ok(study)
     }
 
-    /// Opens a study for reading.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("study.json");
         let text = match fs::read(&path) {
@@ -102,17 +101,14 @@ impl Study {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// What was run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The file of a unit's rows.
     pub fn unit_path(&self, unit: UnitId) -> PathBuf {
         self.folder.join("units").join(self.manifest.unit_name(unit) + ".csv")
     }
@@ -211,33 +207,22 @@ impl Study {
     }
 
     /// A study that may or may not be in the folder.
-    ///
-    /// # Errors
-    /// If its manifest makes no sense.
     pub fn new(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
         let manifest = manifest.checked().map_err(|problem| Error::refused(folder, problem))?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
     /// Writes `study.json`, which makes a folder a study.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_manifest(&self) -> Result<(), Error> {
         self.make_folders()?;
         write_atomically(&self.manifest_path(), self.manifest.to_json().as_bytes())
     }
 
-    /// Makes the folders for the results.
-    ///
-    /// # Errors
-    /// If they cannot be made.
     pub fn make_folders(&self) -> Result<(), Error> {
         let units = self.folder.join("units");
         fs::create_dir_all(&units).map_err(Error::io("create the folder", &units))
     }
 
-    /// Where `study.json` is.
     pub fn manifest_path(&self) -> PathBuf {
         self.folder.join("study.json")
     }
@@ -267,23 +252,21 @@ fn usable_snapshot(
     closed: usize,
     notes: &mut Vec<String>,
 ) -> (usize, Option<Vec<u8>>) {
-    match snapshot::load(path, unit_line) {
-        Ok(Some(Snapshot { task, bytes })) if (1..=closed).contains(&(task as usize)) => {
-            (task as usize, Some(bytes))
+    let note = match unseal(path) {
+        Ok(Some((name, bytes))) => {
+            match (1..=closed).find(|task| name == state_name(unit_line, *task as u32)) {
+                Some(task) => return (task, Some(bytes)),
+                None => format!(
+                    "{}: the saved state is another unit's, or of a task that is lost",
+                    path.display()
+                ),
+            }
         }
-        Ok(Some(Snapshot { task, .. })) => {
-            notes.push(format!("{}: the saved state is of task {task}, which is lost", path.display()));
-            (0, None)
-        }
-        Ok(None) => {
-            notes.push(format!("{}: the saved state is missing", path.display()));
-            (0, None)
-        }
-        Err(error) => {
-            notes.push(error.to_string());
-            (0, None)
-        }
-    }
+        Ok(None) => format!("{}: the saved state is missing", path.display()),
+        Err(error) => error.to_string(),
+    };
+    notes.push(note);
+    (0, None)
 }
 
 #[cfg(test)]
@@ -380,7 +363,7 @@ mod tests {
             spoil(&snapshot_path);
             let (mut writer, state, note) = continued(&study);
             assert_eq!((writer.next_task(), state), (1, None));
-            assert!(note.unwrap().contains("state"));
+            assert!(note.unwrap().contains(".snapshot"));
             for task in 1..=3 {
                 write_task(&mut writer, UNIT, task);
             }

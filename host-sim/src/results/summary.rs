@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use super::row::{number, optional, parse_optional};
-use super::{Error, Kind, Manifest, Task, UnitId};
-use crate::checksum::crc32;
+use super::{Kind, Manifest, Task, UnitId};
+use crate::error::Error;
+use crate::results::crc32;
 
 const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried,\
                        meanwhile,below,worst,deployed";
 
 /// What became of one task. Values have nine significant digits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSummary {
     /// Index of the variant in the manifest, from 0.
     pub variant: usize,
@@ -20,13 +21,10 @@ pub struct TaskSummary {
     pub task: u32,
     /// Number of queries charged to the budget (initial points are not).
     pub queries: u32,
-    /// What they cost together.
     pub spent: f64,
     /// The best true value among all points tried, initial ones included.
     pub best: f64,
-    /// The true value of the recommended setting.
     pub recommended: f64,
-    /// The true optimum.
     pub optimum: f64,
     /// Mean true value of the charged queries: what the tuning itself cost; none when nothing was charged.
     pub mean_tried: Option<f64>,
@@ -34,14 +32,12 @@ pub struct TaskSummary {
     pub meanwhile: Option<f64>,
     /// Share of the trials whose true value is below the floor; none without a floor.
     pub below: Option<f64>,
-    /// The lowest true value of a trial.
     pub worst: Option<f64>,
     /// The true value of the point in use at the task's start; none if the task did not start from one.
     pub deployed: Option<f64>,
 }
 
 impl TaskSummary {
-    /// Sums a closed task up.
     pub fn of(unit: UnitId, task: u32, rows: &Task) -> Self {
         let tried = || rows.rows.iter().filter(|r| r.kind != Kind::Recommend);
         let charged: Vec<_> = tried().filter(|r| r.cost > 0.0).collect();
@@ -68,7 +64,6 @@ impl TaskSummary {
     }
 }
 
-/// Time and true value of every trial.
 fn timed(task: &Task) -> impl Iterator<Item = (f64, f64)> {
     task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)))
 }
@@ -89,7 +84,6 @@ fn rounded(v: f64) -> f64 {
     format!("{v:.8e}").parse().unwrap_or(v)
 }
 
-/// The text of `tasks.csv`.
 pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
     let mut text = format!("{COLUMNS}\n");
     for r in rows {

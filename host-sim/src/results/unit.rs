@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::row::{COLUMNS, parse_row};
 use super::{Kind, Manifest, Row, TaskSummary, Terms, UnitId};
-use crate::checksum::crc32;
+use crate::results::crc32;
 
 /// A finished task as it stands in a unit's file.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,16 +30,13 @@ pub struct Task {
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
     pub what: String,
     /// Whether the file belongs to another unit or study, and must not be continued or overwritten.
     pub foreign: bool,
 }
 
-/// The sound part of a unit's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// The closed tasks, from the first on.
     pub tasks: Vec<Task>,
     /// Why reading stopped before the end line; `None` when the unit is finished and sound.
     pub problem: Option<Problem>,
@@ -47,23 +44,19 @@ pub struct Unit {
     pub(super) ends: Vec<usize>,
 }
 
-/// The first line of a unit's file.
 pub(super) fn unit_line(manifest: &Manifest, unit: UnitId) -> String {
     let key = &manifest.variants[unit.variant].key;
     format!("#unit {key} {} settings {:08x}\n", unit.experiment, manifest.fingerprint(unit.variant))
 }
 
-/// Everything before the first row.
 pub(super) fn header(manifest: &Manifest, unit: UnitId) -> String {
     format!("{}{}\n", unit_line(manifest, unit), COLUMNS)
 }
 
-/// The line that closes a task.
 pub(super) fn task_line(task: u32, rows: usize, crc: u32) -> String {
     format!("#task {task} rows {rows} crc {crc:08x}\n")
 }
 
-/// The line that closes a file.
 pub(super) fn end_line(tasks: u32, rows: usize, crc: u32) -> String {
     format!("#end tasks {tasks} rows {rows} crc {crc:08x}\n")
 }

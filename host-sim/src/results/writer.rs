@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::row::{Place, format_row};
 use super::unit::{end_line, header, task_fault, task_line, unit_line};
-use super::{Error, Kind, Manifest, Row, Task, TaskSummary, Terms, UnitId, snapshot};
-use crate::checksum::Crc;
+use super::{Kind, Manifest, Row, Task, TaskSummary, Terms, UnitId, disk};
+use crate::error::Error;
+use crate::results::Crc;
 
-/// Appends tasks to a unit's file.
 #[derive(Debug)]
 pub struct UnitWriter {
     file: File,
@@ -25,7 +25,6 @@ pub struct UnitWriter {
     closed: Closed,
 }
 
-/// The closed part of the file.
 #[derive(Clone, Debug, Default)]
 struct Closed {
     tasks: u32,
@@ -103,7 +102,7 @@ impl UnitWriter {
 
     /// Keeps the optimizer's state after the last closed task, for a later resume; replaces the state before it.
     pub fn save_snapshot(&self, bytes: &[u8]) -> Result<(), Error> {
-        snapshot::save(&self.snapshot_path, &self.unit_line, self.closed.tasks, bytes)
+        disk::seal(&self.snapshot_path, &state_name(&self.unit_line, self.closed.tasks), bytes)
     }
 
     /// Closes the file after its last task, and drops the saved state.
@@ -117,7 +116,7 @@ impl UnitWriter {
         let crc = self.closed.crc.value();
         self.append(&end_line(tasks, rows, crc))?;
         self.sync()?;
-        snapshot::remove_if_there(&self.snapshot_path)
+        disk::remove_if_there(&self.snapshot_path)
     }
 
     fn cut_back(&mut self) -> Result<(), Error> {
@@ -135,7 +134,11 @@ impl UnitWriter {
     }
 }
 
-/// Appends the rows of one task.
+/// What a saved state of the unit that the line names is called.
+pub(super) fn state_name(unit_line: &str, task: u32) -> String {
+    format!("{} state after task {task}", unit_line.trim_end())
+}
+
 #[derive(Debug)]
 #[must_use = "a task counts only when it is closed"]
 pub struct TaskWriter<'a> {

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use foretune_core::{Information, Kind, Map, Settings};
 
 use super::plan::{Plan, Variant};
-use super::seeds::Noise;
-use super::session::{Answered, play};
+use super::session::{Answered, Noise, play};
 use crate::error::Error;
 use crate::method::Method;
 use crate::results::UnitId;

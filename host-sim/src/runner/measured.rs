@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::results::{self, Row, Terms, UnitId, UnitWriter};
 use crate::words::shortest;
 
-/// Attempts at measuring a recommendation.
 const ATTEMPTS: u32 = 3;
 
 /// What measures a problem that is not built in; maximised, like every problem of the simulator.
@@ -34,10 +33,8 @@ pub trait Bench: Debug + Send + Sync {
     fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error>;
 }
 
-/// What is to be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
-    /// The seed of the experiment's tasks.
     pub seed: u64,
     /// The experiment, from 1.
     pub experiment: u32,
@@ -63,7 +60,6 @@ fn judge(bench: &dyn Bench, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Resu
     )))
 }
 
-/// Plays one task and writes its rows.
 pub(super) fn task(
     plan: &Plan,
     bench: &dyn Bench,

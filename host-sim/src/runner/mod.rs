@@ -4,25 +4,22 @@
 //! experiment) and writes every query as it is answered. Results depend on the plan alone: not on threads, shards or
 //! interruptions.
 
-mod baseline;
 mod estimate;
-mod from_deployed;
 mod measured;
+mod opponent;
 mod plan;
 mod pool;
 mod progress;
 mod safe_opt;
-mod seeds;
 mod session;
 mod space;
 mod tuner;
-mod unit;
 
 pub use estimate::estimate;
 pub use measured::{Bench, Trial};
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run, run_with};
-pub use seeds::{Noise, Seeds};
 pub use session::{Answered, Ended, play};
+pub use session::{Noise, Seeds};
 pub use space::{Parts, Space};
 pub use tuner::{Advice, Next, Proposal, Tuner};

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foretune_core::Settings;
 use serde_json::Value;
 
-use super::baseline::Baseline;
-use super::from_deployed::FromDeployed;
 use super::measured::Bench;
-use super::seeds::Seeds;
+use super::opponent::Opponent;
+use super::session::Seeds;
 use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
@@ -33,23 +32,17 @@ pub struct Benchmark {
     deployed: Option<Deployed>,
 }
 
-/// Where values come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// A problem that is built in.
     Known(Problem),
-    /// A problem that is not.
     Measured(Arc<dyn Bench>),
 }
 
 impl Benchmark {
-    /// A problem that is measured; its tasks start from a point in use if they keep to what a service asks.
-    pub fn measured(bench: Arc<dyn Bench>, spec: ProblemSpec, service: Option<Service>) -> Self {
-        let mut space = Space::new(&spec);
-        let deployed = service.as_ref().map(|_| Deployed::Default);
-        if let Some(service) = service {
-            space = space.in_service(service);
-        }
+    /// A problem that is measured; its tasks start from the point in use if it has one.
+    pub fn measured(bench: Arc<dyn Bench>, spec: ProblemSpec, service: Service) -> Self {
+        let deployed = (!spec.deployed.is_empty()).then_some(Deployed::Default);
+        let space = Space::new(&spec).asking(service, deployed.is_some());
         Self { source: Source::Measured(bench), spec, space, unlike: None, budget_set: false, deployed }
     }
 
@@ -61,7 +54,6 @@ impl Benchmark {
         }
     }
 
-    /// The problem as it is.
     pub fn new(problem: Problem) -> Self {
         let spec = problem.spec();
         let space = Space::new(&spec);
@@ -69,10 +61,6 @@ impl Benchmark {
         Self { source, spec, space, unlike: None, budget_set: false, deployed: None }
     }
 
-    /// With another budget per task.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it is not a positive number.
     pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
         if !(0.0..=1e9).contains(&budget) {
             return Err(Error::usage(format!(
@@ -81,19 +69,12 @@ impl Benchmark {
             )));
         }
         self.spec.budget = budget;
-        let (service, in_use) = (self.space.service().clone(), self.space.is_in_use());
-        self.space = Space::new(&self.spec);
-        if in_use {
-            self.space = self.space.in_service(service);
-        }
+        self.space = Space::new(&self.spec).asking(self.space.service().clone(), self.space.is_in_use());
         self.budget_set = true;
         Ok(self)
     }
 
     /// With one task, counted from 1, of another kind than the others.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it is 0.
     pub fn with_unlike(mut self, task: u32) -> Result<Self, Error> {
         if task == 0 {
             return Err(Error::usage("tasks count from 1, so the task unlike the others cannot be 0"));
@@ -103,9 +84,6 @@ impl Benchmark {
     }
 
     /// In service: tasks start from a point in use and keep to what is asked.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the problem has no such point.
     pub fn in_service(mut self, deployed: Deployed, service: Service) -> Result<Self, Error> {
         match &deployed {
             Deployed::Default if self.spec.deployed.is_empty() => {
@@ -125,25 +103,19 @@ impl Benchmark {
             }
             Deployed::Default | Deployed::Random => {}
         }
-        self.space = self.space.in_service(service);
+        self.space = self.space.asking(service, true);
         self.deployed = Some(deployed);
         Ok(self)
     }
 
-    /// What does not depend on the task.
     pub fn spec(&self) -> &ProblemSpec {
         &self.spec
     }
 
-    /// The problem in the core's terms.
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// The sequence of tasks of a seed.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if a command measures: its tasks are not known.
     pub fn tasks(&self, seed: u64) -> Result<Sequence, Error> {
         let Source::Known(problem) = &self.source else {
             return Err(Error::usage("this needs a problem that is built in"));
@@ -162,8 +134,9 @@ impl Benchmark {
     }
 
     fn describe_service(&self, options: &mut BTreeMap<String, Value>) {
-        let Some(deployed) = &self.deployed else { return };
-        options.insert("deployed".into(), deployed.to_string().into());
+        if let Some(deployed) = &self.deployed {
+            options.insert("deployed".into(), deployed.to_string().into());
+        }
         let Service { floor, tolerance, limits } = self.space.service();
         if let Some(floor) = floor {
             options.insert("floor".into(), level_words(floor.level).into());
@@ -177,7 +150,6 @@ impl Benchmark {
         }
     }
 
-    /// Name and options as `study.json` keeps them.
     fn describe(&self) -> (String, BTreeMap<String, Value>) {
         let problem = match &self.source {
             Source::Known(problem) => problem,
@@ -208,13 +180,9 @@ impl Benchmark {
 /// One of the compared methods with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Name in files and tables.
     pub key: String,
-    /// Name in legends.
     pub label: String,
-    /// The method.
     pub method: Method,
-    /// Its settings.
     pub setup: Setup,
 }
 
@@ -228,21 +196,14 @@ impl Variant {
 /// What identifies a study beside its problem and variants.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// Name of the study.
     pub study: String,
-    /// Name of the preset.
     pub preset: String,
-    /// The command that runs it.
     pub command: String,
-    /// Root of all randomness.
     pub seed: u64,
-    /// Independent repetitions.
     pub experiments: u32,
-    /// Tasks in each.
     pub tasks: u32,
 }
 
-/// A study, ready to run.
 pub struct Plan {
     manifest: Manifest,
     benchmark: Benchmark,
@@ -253,9 +214,6 @@ pub struct Plan {
 
 impl Plan {
     /// Checks everything that can be checked before the first query.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming what is wrong.
     pub fn new(identity: Identity, benchmark: Benchmark, variants: Vec<Variant>) -> Result<Self, Error> {
         let settings: Vec<Settings> =
             variants.iter().map(|v| v.setup.for_method(v.method)).collect::<Result<_, _>>()?;
@@ -286,12 +244,10 @@ impl Plan {
         Ok(Self { manifest, benchmark, variants, settings, optima: Mutex::default() })
     }
 
-    /// What `study.json` says.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The problem.
     pub fn benchmark(&self) -> &Benchmark {
         &self.benchmark
     }
@@ -301,12 +257,10 @@ impl Plan {
         &self.variants
     }
 
-    /// The core's settings of a variant.
     pub(super) fn settings(&self, variant: usize) -> Settings {
         self.settings[variant]
     }
 
-    /// The seeds of an experiment.
     pub fn seeds(&self, experiment: u32) -> Seeds {
         Seeds::new(self.manifest.seed, experiment)
     }
@@ -323,9 +277,6 @@ impl Plan {
     }
 
     /// Calls `work` with the tuner of a variant at the start of its first task.
-    ///
-    /// # Errors
-    /// What the optimizer has against problem or settings; what `work` returns.
     pub fn with_tuner<R>(
         &self,
         variant: usize,
@@ -342,16 +293,16 @@ impl Plan {
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
-        if method.from_deployed() {
+        let begins = if method.from_deployed() {
             let missing =
                 || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));
-            let deployed = space.unit(&deployed.ok_or_else(missing)?);
-            return work(&mut FromDeployed::new(&mut optimizer, problem, method, deployed, seeds.baseline));
-        }
-        if method.core(setup.c).is_some() {
+            (0, space.unit(&deployed.ok_or_else(missing)?))
+        } else if method.core(setup.c).is_some() {
             return work(&mut optimizer);
-        }
-        work(&mut Baseline::new(&mut optimizer, problem, method, settings.initial, seeds.baseline))
+        } else {
+            (settings.initial, Vec::new())
+        };
+        work(&mut Opponent::new(&mut optimizer, problem, method, begins, seeds.baseline))
     }
 }
 

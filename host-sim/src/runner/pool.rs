@@ -1,44 +1,39 @@
 //! All units of a study, or of a shard of it, over worker threads.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
+use super::measured;
 use super::plan::Plan;
 use super::progress::Progress;
-use super::unit;
+use super::session::{Noise, play};
+use super::tuner::Tuner;
 use crate::error::Error;
-use crate::results::{self, Shard, Study, Timing, Unit, UnitId};
+use crate::results::{Resumed, Shard, Study, Terms, Timing, Unit, UnitId, UnitWriter};
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
-    /// Worker threads.
     pub jobs: usize,
-    /// Which of the units.
     pub shard: Shard,
     /// Whether to go on with a study that is there.
     pub resume: bool,
-    /// Whether to keep quiet about progress.
     pub quiet: bool,
 }
 
 /// Runs a study in a folder and sums it up.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `stop` is set: finished tasks are on the disk then. [`Error::Results`] if the folder
+/// [`Error::Interrupted`] when `stop` is set: finished tasks are on the disk then. [`Error::File`] if the folder
 /// cannot be used, or as soon as something cannot be written.
 pub fn run(plan: &Plan, folder: &Path, how: Execution, stop: &AtomicBool) -> Result<Study, Error> {
     run_with(plan, folder, how, stop, &[])
 }
 
 /// As [`run`], taking over from other studies the finished units that would come out the same.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_with(
     plan: &Plan,
     folder: &Path,
@@ -93,14 +88,13 @@ fn take_over(study: &Study, unit: UnitId, others: &[PathBuf]) -> Result<(), Erro
         // Whatever cannot be read there is run here.
         let Ok(bytes) = fs::read(&other) else { continue };
         if Unit::parse(&bytes, study.manifest(), unit).problem.is_none() {
-            fs::write(&path, &bytes).map_err(results::Error::io("write", &path))?;
+            fs::write(&path, &bytes).map_err(Error::io("write", &path))?;
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// The workers' common ground.
 pub(super) struct Pool<'a> {
     plan: &'a Plan,
     study: &'a Study,
@@ -132,7 +126,7 @@ impl Pool<'_> {
     fn worker(&self) -> Duration {
         let started = Instant::now();
         while let Some(unit) = self.next() {
-            if let Err(error) = unit::run(self.plan, self.study, unit, self) {
+            if let Err(error) = run_unit(self.plan, self.study, unit, self) {
                 self.fail(error);
                 break;
             }
@@ -161,8 +155,74 @@ impl Pool<'_> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Whether to go on.
     pub fn go_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed) && !self.has_failed()
     }
+}
+
+/// Runs what is left of a unit.
+///
+/// # Errors
+/// [`Error::Interrupted`] if it was stopped: finished tasks are on the disk then; [`Error::File`] if they
+/// could not be put there.
+fn run_unit(plan: &Plan, study: &Study, unit: UnitId, pool: &Pool<'_>) -> Result<(), Error> {
+    let (mut writer, state) = match study.open_unit(unit)? {
+        Resumed::Finished => return Ok(()),
+        Resumed::Continue { writer, state, note } => {
+            note.iter().for_each(|note| pool.progress.note(note));
+            (writer, state)
+        }
+    };
+    plan.with_tuner(unit.variant, unit.experiment, |tuner| {
+        if let Some(state) = state {
+            tuner.load(&state)?;
+        }
+        for number in writer.next_task()..=plan.manifest().tasks {
+            task(plan, unit, number, tuner, &mut writer, pool)?;
+            writer.save_snapshot(&tuner.knowledge()?)?;
+            pool.progress.finished(unit);
+            tuner.next_task()?;
+        }
+        Ok(())
+    })?;
+    writer.finish()
+}
+
+fn task(
+    plan: &Plan,
+    unit: UnitId,
+    number: u32,
+    tuner: &mut dyn Tuner,
+    writer: &mut UnitWriter,
+    pool: &Pool<'_>,
+) -> Result<(), Error> {
+    let (benchmark, seeds) = (plan.benchmark(), plan.seeds(unit.experiment));
+    if let Some(bench) = benchmark.bench() {
+        return measured::task(plan, bench, unit, number, tuner, writer, pool);
+    }
+    let spec = benchmark.spec();
+    let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
+    let optimum = plan.optimum(unit.experiment, number, &*task);
+    let deployed =
+        tuner.deployed().map(|unit| task.value(spec.fidelities.len() - 1, &benchmark.space().natural(&unit)));
+    let asked = benchmark.space().service().floor;
+    let floor = asked.zip(deployed).map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
+    let mut rows = writer.begin_task(Terms { optimum, deployed, floor })?;
+    let mut spent = 0.0;
+    let ended = play(
+        tuner,
+        &*task,
+        spec,
+        benchmark.space(),
+        &mut Noise::new(seeds.noise, number),
+        &|| pool.go_on(),
+        &mut |answered| {
+            spent += answered.cost;
+            pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
+            rows.push(answered.row())
+        },
+    )?;
+    rows.push(ended.row(spec.fidelities.len()))?;
+    rows.close()?;
+    Ok(())
 }

@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::results::{Study, UnitId};
 use crate::words::{say, spell};
 
-/// Steps of the bar.
 const STEPS: u64 = 1000;
 /// Least time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(20);
@@ -84,7 +83,6 @@ impl Progress {
         });
     }
 
-    /// Something a user should know.
     pub fn note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| say(&format!("note: {text}"))),

@@ -16,7 +16,6 @@ const CANDIDATES: usize = 300;
 /// How far from points that were asked candidates lie, in the unit cube.
 const DISTANCES: [f64; 4] = [0.3, 0.1, 0.03, 0.01];
 
-/// One task of it.
 pub(super) struct SafeOpt {
     start: Vec<f32>,
     points: Vec<Vec<f32>>,
@@ -26,8 +25,8 @@ pub(super) struct SafeOpt {
 }
 
 impl SafeOpt {
-    pub fn new(start: Vec<f32>, seed: u64, task: u64) -> Self {
-        let random = Random::new(seed, Purpose::Baseline, task as usize);
+    pub fn new(start: Vec<f32>, seed: u64, task: usize) -> Self {
+        let random = Random::new(seed, Purpose::Baseline, task);
         Self { start, points: Vec::new(), answers: Vec::new(), asked: None, random }
     }
 
@@ -111,7 +110,6 @@ impl Belief {
     }
 }
 
-/// The Gaussian process on all answers.
 struct Process<'a> {
     points: &'a [Vec<f32>],
     /// Rows of the Cholesky factor of `K + σ² I`.

@@ -1,23 +1,20 @@
-//! One task from its first query to its recommendation: the optimizer asks, the simulator answers with noise.
+//! One task from its first query to its recommendation: the optimizer asks, the simulator answers with noise; and where
+//! randomness comes from: one root seed, and for every experiment its own four.
 
-use foretune_core::{Fallbacks, Kind, Stop};
-
-use super::seeds::Noise;
 use super::space::Space;
 use super::tuner::{Advice, Next, Proposal, Tuner};
 use crate::error::Error;
+use crate::problems::random::{Purpose, Random};
 use crate::problems::{ProblemSpec, Task};
 use crate::results;
 use crate::words::shortest;
+use foretune_core::{Kind, Stop};
 
-/// A query with its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// The query.
     pub proposal: Proposal,
     /// The setting in the problem's units.
     pub setting: Vec<f64>,
-    /// What was charged.
     pub cost: f64,
     /// What it took, charged or not, in the unit of the budget.
     pub time: f64,
@@ -28,7 +25,6 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The row that is kept of it.
     pub fn row(self) -> results::Row {
         results::Row {
             kind: kind(self.proposal.kind),
@@ -52,23 +48,17 @@ pub(super) fn kind(kind: Kind) -> results::Kind {
     }
 }
 
-/// How a task ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// Why it ended.
     pub stop: Stop,
-    /// The recommendation.
     pub advice: Advice,
     /// The recommended setting in the problem's units.
     pub setting: Vec<f64>,
     /// Its noise-free value at the truth's fidelity.
     pub truth: f64,
-    /// How often numerics had to help themselves.
-    pub fallbacks: Fallbacks,
 }
 
 impl Ended {
-    /// The row that is kept of it.
     pub fn row(&self, fidelities: usize) -> results::Row {
         results::Row {
             kind: results::Kind::Recommend,
@@ -107,7 +97,7 @@ pub fn play(
                 let advice = tuner.advice().ok_or_else(nothing)?;
                 let setting = space.natural(&advice.unit);
                 let truth = task.value(truth, &setting);
-                return Ok(Ended { stop, advice, setting, truth, fallbacks: tuner.fallbacks() });
+                return Ok(Ended { stop, advice, setting, truth });
             }
         };
         let fidelity = &spec.fidelities[proposal.fidelity];
@@ -117,5 +107,59 @@ pub fn play(
         let cost = if space.is_free(proposal.kind) { 0.0 } else { fidelity.cost };
         let truth = task.value(truth, &setting);
         each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth })?;
+    }
+}
+
+/// The seeds of one experiment. None depends on the method, so that all methods of an experiment meet the same tasks, the
+/// same initial points and, query by query, the same noise: differences between methods are differences within pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Of the sequence of tasks.
+    pub tasks: u64,
+    pub optimizer: u64,
+    pub noise: u64,
+    /// Of random search and the lattice.
+    pub baseline: u64,
+}
+
+impl Seeds {
+    /// The seeds of an experiment, counted from 1.
+    pub fn new(root: u64, experiment: u32) -> Self {
+        let mut random = Random::new(root, Purpose::Experiment, experiment as usize);
+        let [tasks, optimizer, noise, baseline] = std::array::from_fn(|_| random.bits());
+        Self { tasks, optimizer, noise, baseline }
+    }
+}
+
+/// The observation noise of one task: one draw per query, in their order.
+pub struct Noise(Random);
+
+impl Noise {
+    /// The noise of a task, counted from 1.
+    pub fn new(seed: u64, task: u32) -> Self {
+        Self(Random::new(seed, Purpose::Noise, task as usize))
+    }
+
+    /// The next query's noise, of the given variance.
+    pub fn draw(&mut self, variance: f64) -> f64 {
+        variance.sqrt() * self.0.normal()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards results that people have stored.
+    #[test]
+    fn seeds_and_noise_stay_what_they_were() {
+        let seeds = Seeds::new(1, 1);
+        let mut noise = Noise::new(seeds.noise, 1);
+        assert_eq!(seeds.tasks, 3_352_151_618_773_015_216);
+        assert_eq!(seeds.optimizer, 8_553_262_432_999_347_601);
+        assert_eq!(noise.draw(1.0).to_bits(), 13_826_492_980_682_104_681);
+        assert_eq!(noise.draw(0.25).to_bits(), 4_592_198_577_885_850_818);
+        assert_ne!(seeds, Seeds::new(1, 2));
+        assert_ne!(seeds, Seeds::new(2, 1));
     }
 }

@@ -5,7 +5,6 @@ use foretune_core::{Dimension, Fidelity, Goal, Kind, Limit, Problem as CoreProbl
 use crate::problems::{DimensionSpec, ProblemSpec, Service};
 use crate::words::shortest;
 
-/// A problem in the core's terms.
 #[derive(Clone, Debug)]
 pub struct Space {
     inputs: Vec<Input>,
@@ -22,7 +21,6 @@ pub struct Parts<'a> {
     limits: Vec<Limit<'a>>,
 }
 
-/// One input of a problem.
 #[derive(Clone, Debug)]
 struct Input {
     low: f32,
@@ -39,7 +37,6 @@ impl Space {
         Self::of_goal(spec, Goal::Maximise)
     }
 
-    /// Translates a problem.
     pub fn of_goal(spec: &ProblemSpec, goal: Goal) -> Self {
         let fidelity = |f: &crate::problems::FidelitySpec| Fidelity {
             cost: f.cost as f32,
@@ -56,10 +53,10 @@ impl Space {
         }
     }
 
-    /// The same for a system in service: tasks start from a point in use.
+    /// The same with what is asked beside the problem, and whether tasks start from a point in use.
     #[must_use]
-    pub fn in_service(self, service: Service) -> Self {
-        Self { service, in_use: true, ..self }
+    pub fn asking(self, service: Service, in_use: bool) -> Self {
+        Self { service, in_use, ..self }
     }
 
     /// What is asked of a system in service.
@@ -77,12 +74,11 @@ impl Space {
         kind == Kind::Initial && !self.in_use
     }
 
-    /// What the core's problem borrows.
     pub fn parts(&self) -> Parts<'_> {
         Parts { dimensions: self.dimensions(), limits: self.service.limits() }
     }
 
-    /// The core's problem. Where there is no point in use, in natural units, there is no floor and no limit either.
+    /// The core's problem; the point in use is in natural units.
     pub fn problem<'a>(&'a self, parts: &'a Parts<'a>, deployed: Option<&'a [f32]>) -> CoreProblem<'a> {
         CoreProblem {
             dimensions: &parts.dimensions,
@@ -90,14 +86,13 @@ impl Space {
             budget: self.budget,
             goal: self.goal,
             deployed,
-            floor: self.service.floor.filter(|_| deployed.is_some()),
+            floor: self.service.floor,
             tolerance: self.service.tolerance,
-            limits: if deployed.is_some() { &parts.limits } else { &[] },
+            limits: &parts.limits,
             ..CoreProblem::PLAIN
         }
     }
 
-    /// The inputs.
     pub fn dimensions(&self) -> Vec<Dimension<'_>> {
         self.inputs.iter().map(Input::dimension).collect()
     }

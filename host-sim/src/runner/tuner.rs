@@ -1,29 +1,24 @@
 //! What a study needs of a method, the core's optimizer or a baseline: ask, tell, recommend, remember.
 
-use foretune_core::{Error, Fallbacks, Kind, Optimizer, Progress, Stop};
+use foretune_core::{Error, Kind, Optimizer, Progress, Stop};
 
 /// Slices of work between two looks at whether to go on.
 const SLICES: usize = 64;
 
-/// A query to be answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The point in the unit cube.
     pub unit: Vec<f32>,
     /// Index of the fidelity.
     pub fidelity: usize,
-    /// How it came about.
     pub kind: Kind,
     /// Number of the query within the task, from 0.
     pub round: u32,
 }
 
-/// What comes next in a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// A query wants an answer.
     Query(Proposal),
-    /// The task has ended.
     Done(Stop),
     /// The caller did not want to go on.
     Interrupted,
@@ -36,41 +31,26 @@ impl Next {
     }
 }
 
-/// The setting to use after a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// The point in the unit cube.
     pub unit: Vec<f32>,
-    /// What is expected of it.
     pub mean: f32,
-    /// Deviation of that expectation.
     pub deviation: f32,
 }
 
-/// A method over a sequence of tasks.
 pub trait Tuner {
     /// Works until there is a query, the task has ended, or `go_on` says no.
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next;
 
     /// Answers the last query, with `None` where the measurement failed, and with what it cost if that is not its
     /// fidelity's cost.
-    ///
-    /// # Errors
-    /// What the optimizer has against the answer; [`Error::OutOfTurn`] if there is no query.
     fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error>;
 
-    /// Answers the last query.
-    ///
-    /// # Errors
-    /// As [`answer`](Self::answer).
     fn tell(&mut self, y: f32) -> Result<(), Error> {
         self.answer(Some(y), None)
     }
 
-    /// The measurement of the last query failed.
-    ///
-    /// # Errors
-    /// As [`answer`](Self::answer).
     fn fail(&mut self) -> Result<(), Error> {
         self.answer(None, None)
     }
@@ -78,29 +58,16 @@ pub trait Tuner {
     /// The recommendation, once the task has ended.
     fn advice(&self) -> Option<Advice>;
 
-    /// Starts the next task.
-    ///
-    /// # Errors
-    /// [`Error::OutOfTurn`] if this one has not ended.
     fn next_task(&mut self) -> Result<(), Error>;
 
     /// Ends the task now, with what was observed.
     fn finish(&mut self);
 
     /// What the next task starts from, as bytes; once this one has ended.
-    ///
-    /// # Errors
-    /// [`Error::OutOfTurn`] if it has not.
     fn knowledge(&self) -> Result<Vec<u8>, Error>;
 
     /// Goes on from what [`knowledge`](Self::knowledge) wrote: the next task has begun then.
-    ///
-    /// # Errors
-    /// Why the bytes were refused.
     fn load(&mut self, knowledge: &[u8]) -> Result<(), Error>;
-
-    /// How often numerics had to help themselves in this task.
-    fn fallbacks(&self) -> Fallbacks;
 
     /// Answers of this task that lie too far from all others, and were not confirmed.
     fn outliers(&self) -> usize {
@@ -118,9 +85,6 @@ pub trait Tuner {
     }
 
     /// Says which point is in use, in natural units, if not the last recommendation; before the task's first query.
-    ///
-    /// # Errors
-    /// What the optimizer has against the point.
     fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
         let _ = point;
         Err(Error::OutOfTurn)
@@ -180,10 +144,6 @@ impl Tuner for Optimizer<'_> {
 
     fn load(&mut self, knowledge: &[u8]) -> Result<(), Error> {
         Optimizer::load(self, knowledge)
-    }
-
-    fn fallbacks(&self) -> Fallbacks {
-        self.status().fallbacks
     }
 
     fn outliers(&self) -> usize {

@@ -3,36 +3,32 @@
 //! Every setting is one [`Key`] with one text form, the same on the command line, in a file and in `study.json`, so
 //! that a stored study can be typed again.
 
-mod file;
-mod form;
 mod keys;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::str::FromStr;
 
 use foretune_core::{Map, Method as CoreMethod, Scaling, Settings};
 use serde_json::Value;
+use toml::Spanned;
 
 use crate::error::Error;
 use crate::method::Method;
 use crate::problems::ProblemSpec;
 
-pub use file::read_file;
 pub use keys::{Key, keys};
 
 /// Room for observations in the simulator, unless set otherwise: more than any of the problems' budgets can buy.
 pub const CAPACITY: usize = 256;
 
-/// Which defaults a run starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// As the paper describes it.
     Paper,
-    /// Ours.
     Default,
     /// Ours for a system in service, with a floor.
     Live,
-    /// The paper's model, made to work.
     Deep,
 }
 
@@ -48,10 +44,8 @@ impl Preset {
     }
 }
 
-/// All settings of one variant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
-    /// The optimizer's.
     pub core: Settings,
     /// Share of queries for the current task in the simplified variants of MFT-MES, in [0, 1].
     pub c: f32,
@@ -62,7 +56,6 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The preset's settings for a problem.
     pub fn new(preset: Preset, problem: &ProblemSpec) -> Self {
         let fixed =
             Scaling::Fixed { mean: problem.scale_mean as f32, deviation: problem.scale_deviation as f32 };
@@ -79,10 +72,6 @@ impl Setup {
         Self { core, c: 0.6, capacity: CAPACITY, fixed }
     }
 
-    /// Sets one key.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the key and what it takes.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let known = keys().find(|known| known.name() == key).ok_or_else(|| unknown(key))?;
         known.apply(self, value).ok_or_else(|| {
@@ -90,19 +79,11 @@ impl Setup {
         })
     }
 
-    /// Makes assignments, one after the other.
-    ///
-    /// # Errors
-    /// As [`Self::set`], with the file and line of the assignment where it has one.
     pub fn assign(&mut self, assignments: &[Assignment]) -> Result<(), Error> {
         let mut one = |a: &Assignment| self.set(&a.key, &a.value).map_err(|error| a.located(error));
         assignments.iter().try_for_each(&mut one)
     }
 
-    /// The core's settings for a method.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the setting that the optimizer does not accept.
     pub fn for_method(&self, method: Method) -> Result<Settings, Error> {
         let settings = match method.core(self.c) {
             Some(core) => carrying(method, self.core.with_method(core)),
@@ -171,9 +152,7 @@ fn unknown(key: &str) -> Error {
 /// A key, the value that it is given, and where that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The setting's name.
     pub key: String,
-    /// Its value as text.
     pub value: String,
     /// File and line; none on the command line.
     pub place: Option<String>,
@@ -198,6 +177,45 @@ impl FromStr for Assignment {
             .split_once('=')
             .ok_or_else(|| Error::usage(format!("`{text}` is not an assignment: write key=value")))?;
         Ok(Self { key: key.trim().into(), value: value.trim().into(), place: None })
+    }
+}
+
+/// Reads a settings file as assignments, in the order of the file.
+pub fn read_file(path: &Path) -> Result<Vec<Assignment>, Error> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    let place = |offset: usize| format!("{}, line {}", path.display(), line_of(&text, offset));
+    let table: BTreeMap<Spanned<String>, toml::Value> = toml::from_str(&text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        Error::usage(format!("{}: {}", place(start), error.message().replace('\n', " ")))
+    })?;
+    let mut lines: Vec<(Spanned<String>, toml::Value)> = table.into_iter().collect();
+    lines.sort_by_key(|(key, _)| key.span().start);
+    let assignment = |(key, value): (Spanned<String>, toml::Value)| {
+        let place = place(key.span().start);
+        match scalar(&value) {
+            Some(value) => Ok(Assignment { key: key.into_inner(), value, place: Some(place) }),
+            None => {
+                let (key, kind) = (key.into_inner(), value.type_str());
+                Err(Error::usage(format!("{place}: setting `{key}` takes a single value, not a {kind}")))
+            }
+        }
+    };
+    lines.into_iter().map(assignment).collect()
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+fn scalar(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        _ => None,
     }
 }
 
@@ -292,5 +310,42 @@ mod tests {
         let random: Vec<String> = setup.describe(Method::Random).into_keys().collect();
         assert_eq!(random, ["initial"]);
         assert_eq!(setup.describe(Method::MftMes)["kde_bandwidth"].to_string(), "0.55");
+    }
+
+    fn read(text: &str) -> Result<Vec<Assignment>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.toml");
+        fs::write(&path, text).unwrap();
+        read_file(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn scalars_of_all_kinds_become_text() {
+        let found =
+            read("# ours\nbeta = 0.6\nmap = \"deep\"\nparticles = 5\ncarry_particles = false\n").unwrap();
+        let expected = [("beta", "0.6"), ("map", "deep"), ("particles", "5"), ("carry_particles", "false")];
+        let pairs: Vec<_> = found.iter().map(|a| (a.key.as_str(), a.value.as_str())).collect();
+        assert_eq!(pairs, expected, "in the order of the file");
+        assert!(found[3].place.as_ref().unwrap().ends_with("s.toml, line 5"), "{:?}", found[3]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_in_one_line() {
+        for (text, words) in [
+            ("beta = 1\nmap = deep\n", "line 2"),
+            ("beta = 1\nbeta = 2\n", "line 2"),
+            ("beta = 1\n[prior]\nx = 1\n", "line 2: setting `prior`"),
+            ("beta = [1, 2]\n", "line 1: setting `beta`"),
+            ("\u{0}", "line 1"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(words) && error.contains("s.toml") && !error.contains('\n'), "{error}");
+        }
+        let mut setup = setup(Preset::Default);
+        for (text, words) in [("beta = 1\n\nbetta = 2\n", "line 3"), ("kde_mix = 7\n", "line 1")] {
+            let error = setup.assign(&read(text).unwrap()).unwrap_err().to_string();
+            assert!(error.contains("s.toml") && error.contains(words), "{error}");
+        }
+        assert!(read_file(Path::new("/nowhere/s.toml")).unwrap_err().to_string().contains("nowhere"));
     }
 }

@@ -8,11 +8,10 @@ use std::time::Duration;
 use foretune_core::{Map, Settings};
 use serde_json::{Value, json};
 
-use super::{Subject, time};
+use super::Subject;
 use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, ScaleKind, Style, Theme};
 use host_sim::error::Error;
 
-/// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knob {
     /// `t`.
@@ -21,15 +20,12 @@ pub enum Knob {
     Particles,
     /// `H`, units per layer of the deep map.
     Width,
-    /// Candidates of a search.
     Candidates,
 }
 
 impl Knob {
-    /// All of them.
     pub const ALL: [Knob; 4] = [Knob::Observations, Knob::Particles, Knob::Width, Knob::Candidates];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Knob::Observations => "observations t",
@@ -60,10 +56,8 @@ impl Knob {
     }
 }
 
-/// Time at one value of a knob.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// The value.
     pub value: usize,
     /// Seconds of a step of learning, and its operations.
     pub step: (f64, f64),
@@ -71,21 +65,15 @@ pub struct Point {
     pub ask: (f64, f64),
 }
 
-/// Times at all values of a knob.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// The knob.
     pub knob: Knob,
-    /// Which map.
     pub map: String,
     /// From the least value to the greatest.
     pub points: Vec<Point>,
 }
 
 /// Turns every knob that a subject has, at 40 observations otherwise.
-///
-/// # Errors
-/// What the optimizer has against a case.
 pub fn growth(subject: &Subject, seed: u64, patience: Duration) -> Result<Vec<Curves>, Error> {
     let deep = matches!(subject.settings.map, Map::Deep { .. });
     let knobs = Knob::ALL.into_iter().filter(|&knob| deep || knob != Knob::Width);
@@ -96,14 +84,11 @@ fn turn(subject: &Subject, knob: Knob, seed: u64, patience: Duration) -> Result<
     let mut points = Vec::new();
     for &value in knob.values() {
         let (settings, observations) = knob.set(subject.settings, 40, value);
-        let timing = time(&Subject { settings, ..subject.clone() }, observations, seed, patience)?;
-        points.push(Point {
-            value,
-            step: (timing.step.as_secs_f64(), timing.step_work),
-            ask: (timing.ask.as_secs_f64(), timing.ask_work),
-        });
+        let timing = Subject { settings, ..subject.clone() }.time(observations, seed, patience)?;
+        let [step, ask] = [timing.step, timing.ask].map(|(time, work)| (time.as_secs_f64(), work));
+        points.push(Point { value, step, ask });
     }
-    Ok(Curves { knob, map: super::map(&subject.settings), points })
+    Ok(Curves { knob, map: subject.map(), points })
 }
 
 impl Curves {
@@ -120,7 +105,6 @@ impl Curves {
         ]
     }
 
-    /// As JSON.
     pub fn json(&self) -> Value {
         let point = |p: &Point| {
             json!({ "value": p.value, "step_seconds": p.step.0, "step_operations": p.step.1,

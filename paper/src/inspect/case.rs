@@ -3,12 +3,11 @@
 use foretune_core::{Information, MAX_DIMENSIONS, MAX_FIDELITIES};
 use serde::Deserialize;
 
-use super::Error;
 use super::parameters::{Kernel, Natural, Parameters};
+use super::{field, wrong};
+use host_sim::error::Error;
 
-/// Most observations.
 const MAX_OBSERVATIONS: usize = 1024;
-/// Most particles.
 pub const MAX_PARTICLES: usize = 256;
 
 /// A finite number of 32 bits.
@@ -39,7 +38,6 @@ impl TryFrom<f64> for Count {
     }
 }
 
-/// The contents of a file, as written.
 #[derive(Deserialize)]
 struct File {
     kernel: Kernel,
@@ -68,9 +66,7 @@ enum Form {
 /// The contents of a file, checked.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Dimensions of the input.
     pub d: usize,
-    /// Fidelities.
     pub fidelities: usize,
     /// Observed points, one after the other.
     pub points: Vec<f32>,
@@ -80,7 +76,6 @@ pub struct Case {
     pub y: Vec<f32>,
     /// Candidates, one after the other.
     pub candidates: Vec<f32>,
-    /// One particle, or several.
     pub particles: Vec<Parameters>,
     /// What is needed to score the candidates, if the file has particles.
     pub scoring: Option<Scoring>,
@@ -88,16 +83,13 @@ pub struct Case {
     pub ambiguous: bool,
 }
 
-/// What is needed to score candidates.
 #[derive(Clone, Debug)]
 pub struct Scoring {
     /// Samples of the optimum's value, per particle.
     pub maxima: Vec<Vec<f32>>,
-    /// Cost per fidelity.
     pub costs: Vec<f32>,
     /// Weight of the information about `θ`.
     pub beta: f32,
-    /// Form of the information about the optimum.
     pub form: Information,
 }
 
@@ -105,13 +97,13 @@ pub struct Scoring {
 pub fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
     let mut reader = serde_json::Deserializer::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        match path.as_str() {
-            "." => Error::file(error.inner()),
-            path => Error::field(path, error.inner()),
-        }
+        let (path, said) = (error.path().to_string(), error.inner().to_string());
+        // Where a value is wrong, its path says so; the parser is somewhere behind it by then.
+        let place = said.rfind(" at line ").filter(|_| error.inner().is_data());
+        let said = &said[..place.unwrap_or(said.len())];
+        if path == "." { wrong(said) } else { field(path, said) }
     })?;
-    reader.end().map_err(Error::file)?;
+    reader.end().map_err(|error| wrong(&error.to_string()))?;
     Ok(value)
 }
 
@@ -119,7 +111,7 @@ pub fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
 pub fn exactly<T>(path: &str, list: &[T], length: usize, what: &str) -> Result<(), Error> {
     match list.len() == length {
         true => Ok(()),
-        false => Err(Error::field(path, format!("must have {length} items ({what}), found {}", list.len()))),
+        false => Err(field(path, format!("must have {length} items ({what}), found {}", list.len()))),
     }
 }
 
@@ -127,7 +119,7 @@ pub fn exactly<T>(path: &str, list: &[T], length: usize, what: &str) -> Result<(
 pub fn all(path: &str, list: &[Number], wanted: &str, good: fn(f32) -> bool) -> Result<Vec<f32>, Error> {
     let check = |(i, number): (usize, &Number)| match good(number.0) {
         true => Ok(number.0),
-        false => Err(Error::field(format!("{path}[{i}]"), format!("must be {wanted}, found {}", number.0))),
+        false => Err(field(format!("{path}[{i}]"), format!("must be {wanted}, found {}", number.0))),
     };
     list.iter().enumerate().map(check).collect()
 }
@@ -136,7 +128,7 @@ pub fn all(path: &str, list: &[Number], wanted: &str, good: fn(f32) -> bool) -> 
 pub fn one(path: &str, number: Number, wanted: &str, good: fn(f32) -> bool) -> Result<f32, Error> {
     match good(number.0) {
         true => Ok(number.0),
-        false => Err(Error::field(path, format!("must be {wanted}, found {}", number.0))),
+        false => Err(field(path, format!("must be {wanted}, found {}", number.0))),
     }
 }
 
@@ -148,21 +140,16 @@ pub fn rows(path: &str, rows: &[Vec<Number>], width: usize, what: &str) -> Resul
     Ok(rows.iter().flatten().map(|number| number.0).collect())
 }
 
-/// A field that is there.
 pub fn required<T>(path: &str, value: Option<T>) -> Result<T, Error> {
-    value.ok_or_else(|| Error::field(path, "is missing"))
+    value.ok_or_else(|| field(path, "is missing"))
 }
 
 fn within(path: &str, Count(count): Count, most: usize) -> Result<usize, Error> {
     let problem = || format!("must be a whole number from 1 to {most}, found {count}");
-    (1..=most).contains(&count).then_some(count).ok_or_else(|| Error::field(path, problem()))
+    (1..=most).contains(&count).then_some(count).ok_or_else(|| field(path, problem()))
 }
 
 impl Case {
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// What is wrong with it, with the field.
     pub fn read(text: &str) -> Result<Self, Error> {
         let file: File = parse(text)?;
         let d = within("d", file.d, MAX_DIMENSIONS)?;
@@ -171,19 +158,17 @@ impl Case {
         let particles = match (&file.particles, &file.params) {
             (Some(list), _) if !(1..=MAX_PARTICLES).contains(&list.len()) => {
                 let problem = format!("must have 1 to {MAX_PARTICLES} items, found {}", list.len());
-                return Err(Error::field("particles", problem));
+                return Err(field("particles", problem));
             }
             (Some(list), _) => {
                 list.iter().enumerate().map(|(v, one)| read(format!("particles[{v}]"), one)).collect()
             }
             (None, Some(params)) => read("params".into(), params).map(|particle| vec![particle]),
-            (None, None) => {
-                Err(Error::field("params", "is missing (and there are no `particles` in its place)"))
-            }
+            (None, None) => Err(field("params", "is missing (and there are no `particles` in its place)")),
         }?;
         let t = file.x.len();
         if t > MAX_OBSERVATIONS {
-            return Err(Error::field("x", format!("must have at most {MAX_OBSERVATIONS} rows, found {t}")));
+            return Err(field("x", format!("must have at most {MAX_OBSERVATIONS} rows, found {t}")));
         }
         exactly("m", &file.m, t, "one per row of x")?;
         exactly("y", &file.y, t, "one per row of x")?;
@@ -211,7 +196,7 @@ impl Scoring {
         exactly("fstar", &samples, particles, "one per particle")?;
         let count = samples[0].len();
         if count == 0 {
-            return Err(Error::field("fstar[0]", "must have at least one sample, found none"));
+            return Err(field("fstar[0]", "must have at least one sample, found none"));
         }
         let maxima = rows("fstar", &samples, count, "samples, as for the first particle")?;
         let costs = required("costs", file.costs)?;
@@ -267,7 +252,7 @@ mod tests {
         for name in ["kernel", "d", "M", "x", "m", "y", "xc"] {
             let text = single().replacen(&format!("\"{name}\""), "\"other\"", 1);
             let said = Case::read(&text).unwrap_err().to_string();
-            assert!(said.starts_with(&format!("missing field `{name}` at line ")), "{said}");
+            assert_eq!(said, format!("missing field `{name}`"));
         }
         for name in ["fstar", "costs", "beta", "form"] {
             let text = several().replacen(&format!("\"{name}\""), "\"other\"", 1);
@@ -282,18 +267,8 @@ mod tests {
         let one = single();
         let two = several();
         let cases = [
-            (
-                &one,
-                "\"ard\"",
-                "\"rbf\"",
-                "kernel` unknown variant `rbf`, expected `ard` or `deep` at line 1 column 16",
-            ),
-            (
-                &one,
-                "\"ard\"",
-                "\"r\\nf\"",
-                "kernel` unknown variant `r f`, expected `ard` or `deep` at line 1 column 17",
-            ),
+            (&one, "\"ard\"", "\"rbf\"", "kernel` unknown variant `rbf`, expected `ard` or `deep`"),
+            (&one, "\"ard\"", "\"r\\nf\"", "kernel` unknown variant `r f`, expected `ard` or `deep`"),
             (&one, "\"d\": 2", "\"d\": 0", "d` must be a whole number from 1 to 16, found 0"),
             (&one, "\"M\": 3", "\"M\": 9", "M` must be a whole number from 1 to 8, found 9"),
             (&one, "[0.5, 0.5]", "[0.5]", "x[1]` must have 2 items (d), found 1"),
@@ -301,10 +276,10 @@ mod tests {
             (&one, "[1, 3]", "[0, 3]", "m[0]` must be a whole number from 1 to 3, found 0"),
             (&one, "[1, 3]", "[1]", "m` must have 2 items (one per row of x), found 1"),
             (&one, "[0.25, -1]", "[1, 2, 3]", "y` must have 2 items (one per row of x), found 3"),
-            (&one, "-1]", "NaN]", "y[1]` expected value at line 2 column "),
-            (&one, "-1]", "\"a\"]", "y[1]` invalid type: string \"a\", expected f64 at line 2 column 33"),
-            (&one, "-1]", "1e39]", "y[1]` must fit a 32-bit float, found 1e39 at line 2 column 34"),
-            (&one, "[1, 3]", "[1, 2.5]", "m[1]` must be a whole number, found 2.5 at line 1 column 0"),
+            (&one, "-1]", "NaN]", "y[1]` expected value at line 2"),
+            (&one, "-1]", "\"a\"]", "y[1]` invalid type: string \"a\", expected f64"),
+            (&one, "-1]", "1e39]", "y[1]` must fit a 32-bit float, found 1e39"),
+            (&one, "[1, 3]", "[1, 2.5]", "m[1]` must be a whole number, found 2.5"),
             (&two, "[[1, 2], [3, 4]]", "[[1, 2]]", "fstar` must have 2 items (one per particle), found 1"),
             (
                 &two,
@@ -316,26 +291,19 @@ mod tests {
             (&two, "[1, 2, 3]", "[1, 0, 3]", "costs[1]` must be above 0, found 0"),
             (&two, "[1, 2, 3]", "[1, 3]", "costs` must have 3 items (M), found 2"),
             (&two, "\"beta\": 0.5", "\"beta\": -1", "beta` must be at least 0, found -1"),
-            (
-                &two,
-                "\"paper\"",
-                "\"mes\"",
-                "form` unknown variant `mes`, expected `paper` or `correlated` at line 2 column 22",
-            ),
+            (&two, "\"paper\"", "\"mes\"", "form` unknown variant `mes`, expected `paper` or `correlated`"),
             (
                 &two,
                 "\"lengthscales\": [0.5, 2]",
                 "\"lengthscales\": 1",
-                "particles[0].lengthscales` invalid type: integer `1`, expected a sequence at line 1 column 0",
+                "particles[0].lengthscales` invalid type: integer `1`, expected a sequence",
             ),
         ];
         for (text, from, to, expected) in cases {
             assert!(text.contains(from), "{from}");
             let said = Case::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
-            // The column of an error depends on features of the parser that other packages switch on.
-            let (place, _) = said.rsplit_once(" column ").unwrap_or((&said, ""));
-            let (expected, _) = expected.rsplit_once(" column ").unwrap_or((expected, ""));
-            assert_eq!(place, format!("field `{expected}"));
+            assert!(said.starts_with(&format!("field `{expected}")), "{said}");
+            assert_eq!(said.contains(" at line "), to == "NaN]", "{said}");
         }
         let said = Case::read(&two.replace(&format!("[{PARAMS}, {PARAMS}]"), "[]")).unwrap_err().to_string();
         assert_eq!(said, "field `particles` must have 1 to 256 items, found 0");

@@ -7,36 +7,23 @@ use foretune_core::internals::gp::{
 use foretune_core::internals::kernel::{Hyper, PairSums};
 use foretune_core::internals::linalg::{LANES, Matrix};
 
-use super::Error;
 use super::case::{Case, Scoring};
+use super::overflow;
 use super::parameters::{Gradient, Parameters};
+use host_sim::error::Error;
 
-/// What the core computes for one particle.
 #[derive(Clone, Debug)]
 pub struct Belief {
     /// Posterior as `[candidate · fidelities + m]`.
     pub posterior: Vec<Posterior>,
-    /// Log marginal likelihood.
     pub likelihood: f32,
-    /// Its gradient.
     pub gradient: Gradient,
 }
 
-/// What the core computes for all particles together, as `[candidate · fidelities + m]`.
-#[derive(Clone, Debug, Default)]
-pub struct Scores {
-    /// Information about the optimum, mean over particles.
-    pub information: Vec<f32>,
-    /// Information about `θ`.
-    pub transfer: Vec<f32>,
-    /// Both per cost.
-    pub score: Vec<f32>,
-}
+/// What the core computes for all particles together, by name, as `[candidate · fidelities + m]`.
+type Scores = [(&'static str, Vec<f32>); 3];
 
 /// Computes the belief of one particle. Where the core had to help itself, it says so in `warnings`.
-///
-/// # Errors
-/// If the result is not finite.
 pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) -> Result<Belief, Error> {
     let (t, features) = (case.y.len(), parameters.model.features());
     let mut words = vec![0; Workspace::words(t, features)];
@@ -49,7 +36,7 @@ pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) 
     for first in (0..case.y.len()).step_by(LANES) {
         workspace
             .factor(&particle, &data, first, &mut fallbacks)
-            .map_err(|_| Error::overflow(format!("kernel matrix of {}", parameters.name)))?;
+            .map_err(|_| overflow(format!("kernel matrix of {}", parameters.name)))?;
     }
     // Minus zero, without observations, would be no help to anyone.
     let likelihood = workspace.condition(&data) + 0.0;
@@ -137,7 +124,7 @@ fn check(
         (gradient.iter().all(|entry| entry.is_finite()), "grad"),
     ] {
         if !finite {
-            return Err(Error::overflow(format!("{result} of {}", parameters.name)));
+            return Err(overflow(format!("{result} of {}", parameters.name)));
         }
     }
     Ok(())
@@ -147,12 +134,9 @@ fn check(
 ///
 /// As in the optimizer, noise below the floor counts as the floor. The optimizer's noise is the problem's; if here the
 /// particles disagree about it, `mean_v(σᵥ² + μᵥ²) − (mean_v μᵥ)²` of Eq. (36) takes the mean of their noises.
-///
-/// # Errors
-/// If a score is not finite.
 pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scores, Error> {
     let (v, levels) = (beliefs.len(), case.fidelities);
-    let mut scores = Scores::default();
+    let (mut about_optimum, mut transfer, mut score) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..case.candidates.len() / case.d * levels {
         let (m, truth) = (i % levels, i - i % levels + levels - 1);
         let (mut sums, mut mean_noise) = (ScoreSums::ZERO, 0.0);
@@ -162,16 +146,13 @@ pub fn scores(case: &Case, scoring: &Scoring, beliefs: &[Belief]) -> Result<Scor
             sums.add(own, noise, information(scoring.form, own, truth, noise, maxima), number + 1);
             mean_noise += (noise - mean_noise) / (number + 1) as f32;
         }
-        scores.information.push(sums.information / v as f32);
-        scores.transfer.push(sums.transfer(mean_noise, v));
-        scores.score.push(sums.score(scoring.beta, false, mean_noise, scoring.costs[m], v));
+        about_optimum.push(sums.information / v as f32);
+        transfer.push(sums.transfer(mean_noise, v));
+        score.push(sums.score(scoring.beta, false, mean_noise, scoring.costs[m], v));
     }
-    for (result, values) in
-        [("information", &scores.information), ("transfer", &scores.transfer), ("score", &scores.score)]
-    {
-        if !values.iter().all(|value| value.is_finite()) {
-            return Err(Error::overflow(result));
-        }
+    let scores = [("information", about_optimum), ("transfer", transfer), ("score", score)];
+    match scores.iter().find(|(_, values)| !values.iter().all(|value| value.is_finite())) {
+        Some((result, _)) => Err(overflow(result)),
+        None => Ok(scores),
     }
-    Ok(scores)
 }

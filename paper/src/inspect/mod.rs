@@ -2,114 +2,138 @@
 //!
 //! Meant for checking the core against another Gaussian-process library: everything here runs through
 //! [`foretune_core`], in `f32`, with `y` as given (no standardisation) and no offsets. Numbers are printed as the
-//! shortest text that reads back to the same `f32`.
-//!
-//! # Input
-//! One JSON object; other fields are ignored.
-//!
-//! | field | what |
-//! |---|---|
-//! | `kernel` | `"deep"` or `"ard"` |
-//! | `d`, `M` | dimensions (1 to 16) and fidelities (1 to 8; the last one is the truth) |
-//! | `params` | deep: `W` (three layers, each outputs × inputs, up to 512 units, sizes may differ), `b`; ARD: `lengthscales`, `signal_variance`; both: `gamma` (at least 0), `noise` (variance: one number, or one per fidelity) |
-//! | `x`, `m`, `y` | observations (0 to 1024): rows of `d` numbers, fidelities from 1, values |
-//! | `xc` | candidates, any number of rows |
-//!
-//! The kernel is `s exp(−‖ψ(x) − ψ(x')‖²) exp(−γ (m − m')²)`: Eq. (12), (15), (16). ARD: `ψ_j(x) = x_j / (√2 ℓ_j)`. Deep:
-//! `ψ` is the third of three layers `a ← tanh(W a + b)`, and `s = 1`.
-//!
-//! # Output
-//! `mean`, `var` and `cov` (with the truth at the same point) as `[candidate][fidelity]`, without observation noise;
-//! `lml`, the log marginal likelihood; `grad`, its gradient in the natural parameters, shaped like `params` (without
-//! `noise`); `warnings`, a list of where the core did otherwise than the file says, empty as a rule (noise below
-//! [`NOISE_FLOOR`](foretune_core::internals::gp::NOISE_FLOOR) of the signal variance is raised to it).
-//!
-//! # Particles
-//! In place of `params`: `particles` (a list of such, up to 256), `fstar` (`[particle][sample]`, values of the optimum),
-//! `costs` (per fidelity), `beta`, `form` (`"paper"` or `"correlated"`). The output above then is a list per particle, and
-//! there are `information` (about the optimum, mean over particles), `transfer` (about `θ`) and `score` (both per cost,
-//! Eq. (37)) as `[candidate][fidelity]`.
-//!
-//! How exact the core is, against `f64`, lies beside its tests; it was measured up to 128 observations.
+//! shortest text that reads back to the same `f32`. How exact the core is, against `f64`, lies beside its tests; it was
+//! measured up to 128 observations. The kernel is that of Eq. (12), (15), (16), scores are those of Eq. (37).
 
 mod case;
 mod compute;
 mod parameters;
-mod report;
 
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::{fmt, fs};
 
-pub use parameters::Gradient;
-pub use report::{Answer, Report};
+use clap::Args;
+use foretune_core::internals::gp::Posterior;
+use host_sim::error::Error;
+use serde::Serialize;
 
 use case::Case;
+use compute::Belief;
 
-/// What is wrong with a file to inspect, in one line.
-#[derive(Debug)]
-pub struct Error(String);
-
-impl Error {
-    /// The text is not what a file should be.
-    fn file(problem: impl fmt::Display) -> Self {
-        Self(one_line(&problem.to_string()))
-    }
-
-    /// A field is missing, or is not what it should be.
-    fn field(path: impl fmt::Display, problem: impl fmt::Display) -> Self {
-        Self(one_line(&format!("field `{path}` {problem}")))
-    }
-
-    /// The numbers are in order one by one, but 32-bit floats cannot compute with them.
-    fn overflow(result: impl fmt::Display) -> Self {
-        Self(format!("`{result}` does not come out finite: the numbers are too extreme for 32-bit floats"))
-    }
-}
-
-/// What a file says may be repeated, but not its line ends and other control characters.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// The text of a file; `-` is the standard input.
+/// Print, as JSON, what the core computes for given parameters, data and candidates.
 ///
-/// # Errors
-/// If it cannot be read, or is not UTF-8.
-pub fn read(path: &Path) -> Result<String, Error> {
-    let (text, file) = match path.to_str() {
-        Some("-") => (io::read_to_string(io::stdin().lock()), "the standard input".to_string()),
-        _ => (fs::read_to_string(path), path.display().to_string()),
+/// For checking it against another Gaussian-process library: posterior, likelihood, gradient and scores, in 32-bit
+/// floats, without any scaling of the observations.
+#[derive(Debug, Args)]
+#[command(after_help = FORMAT)]
+pub(crate) struct InspectArguments {
+    /// JSON file; - is the standard input.
+    #[arg(value_name = "FILE.json")]
+    file: PathBuf,
+}
+
+const FORMAT: &str = r#"Input, for example:
+  {"kernel": "ard", "d": 1, "M": 2, "x": [[0.2], [0.7]], "m": [1, 2], "y": [0.3, -1], "xc": [[0.5]],
+   "params": {"lengthscales": [0.3], "signal_variance": 1, "gamma": 0.1, "noise": 0.01}}
+
+  kernel   "ard" or "deep": s exp(-|psi(x) - psi(x')|^2) exp(-gamma (m - m')^2)
+  d, M     dimensions (1 to 512), fidelities (1 to 8; the last is the truth)
+  params   ard: lengthscales, signal_variance; psi_j = x_j / (sqrt(2) l_j)
+           deep: W (three layers, outputs x inputs, up to 512 units), b; psi = three times tanh(W a + b), s = 1
+           both: gamma (0 or more), noise (variance; a number, or a list with one per fidelity)
+  x, m, y  up to 1024 observations: points, fidelities from 1, values
+  xc       candidates, any number
+  Other fields are ignored.
+
+Output: mean, var and cov (with the truth at the same point) as [candidate][fidelity]; lml; grad, the gradient of the
+log marginal likelihood, shaped like params without noise; warnings, where the core did otherwise than the file says.
+
+With particles (a list of params) in place of params, fstar ([particle][sample]), costs, beta and form ("paper" or
+"correlated"), mean to grad are lists with one per particle, and there are information, transfer and score as
+[candidate][fidelity]. beta is half of the paper's.
+
+The deep network's layers may have different sizes. Noise below 0.0003 of the signal variance is raised to that."#;
+
+pub(crate) fn run(arguments: &InspectArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let (text, name) = match arguments.file.to_str() {
+        Some("-") => (io::read_to_string(io::stdin().lock()), "the standard input".into()),
+        _ => (fs::read_to_string(&arguments.file), arguments.file.display().to_string()),
     };
-    text.map_err(|error| Error(format!("cannot read {file}: {error}")))
+    let text = text.map_err(|error| Error::usage(format!("cannot read {name}: {error}")))?;
+    let report = inspect(&text).map_err(|error| Error::usage(format!("{name}: {error}")))?;
+    Ok(report.write(out)?)
+}
+
+/// What is wrong with a file, in one line: it may be repeated, but not its line ends and other control characters.
+fn wrong(problem: &str) -> Error {
+    Error::usage(problem.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>())
+}
+
+/// A field is missing, or is not what it should be.
+fn field(path: impl fmt::Display, problem: impl fmt::Display) -> Error {
+    wrong(&format!("field `{path}` {problem}"))
+}
+
+/// The numbers are in order one by one, but 32-bit floats cannot compute with them.
+fn overflow(result: impl fmt::Display) -> Error {
+    wrong(&format!("`{result}` does not come out finite: the numbers are too extreme for 32-bit floats"))
+}
+
+/// What the core computes, by name, as JSON.
+pub struct Report(Vec<(&'static str, String)>);
+
+impl Report {
+    /// Writes the report, a line per field.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let lines: Vec<String> =
+            self.0.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect();
+        writeln!(out, "{{\n{}\n}}", lines.join(",\n"))
+    }
 }
 
 /// What the core computes for the text of a file.
-///
-/// # Errors
-/// One that names the field that is wrong, or the result that is not finite.
 pub fn inspect(text: &str) -> Result<Report, Error> {
     let case = Case::read(text)?;
     let mut warnings = Vec::new();
     if case.ambiguous {
         warnings.push("params: ignored, there are particles".to_string());
     }
-    let beliefs = case
-        .particles
-        .iter()
-        .map(|parameters| compute::belief(&case, parameters, &mut warnings))
-        .collect::<Result<Vec<_>, _>>()?;
-    let scores =
-        case.scoring.as_ref().map(|scoring| compute::scores(&case, scoring, &beliefs)).transpose()?;
-    Ok(Report::new(case.fidelities, beliefs, scores, warnings))
+    let belief = |parameters| compute::belief(&case, parameters, &mut warnings);
+    let beliefs: Vec<Belief> = case.particles.iter().map(belief).collect::<Result<_, _>>()?;
+    let table =
+        |values: &[f32]| -> Vec<Vec<f32>> { values.chunks(case.fidelities).map(<[f32]>::to_vec).collect() };
+    let of = |f: fn(&Posterior) -> f32| {
+        let values = |belief: &Belief| belief.posterior.iter().map(f).collect::<Vec<f32>>();
+        answer(&case, beliefs.iter().map(|belief| table(&values(belief))))
+    };
+    let mut fields = vec![
+        ("mean", of(|posterior| posterior.mean)?),
+        ("var", of(|posterior| posterior.variance)?),
+        ("cov", of(|posterior| posterior.covariance)?),
+        ("lml", answer(&case, beliefs.iter().map(|belief| belief.likelihood))?),
+        ("grad", answer(&case, beliefs.iter().map(|belief| &belief.gradient))?),
+    ];
+    if let Some(scoring) = &case.scoring {
+        for (name, values) in compute::scores(&case, scoring, &beliefs)? {
+            fields.push((name, json(&table(&values))?));
+        }
+    }
+    fields.push(("warnings", json(&warnings)?));
+    Ok(Report(fields))
+}
+
+/// A list with one per particle, or just one where the file has `params`.
+fn answer<T: Serialize>(case: &Case, values: impl Iterator<Item = T>) -> Result<String, Error> {
+    let values: Vec<T> = values.collect();
+    match &values[..] {
+        [one] if case.scoring.is_none() => json(one),
+        several => json(&several),
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| wrong(&error.to_string()))
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use foretune_core::internals::kernel::{Model, Offsets};
 use foretune_core::{MAX_FIDELITIES, Map};
 use serde::{Deserialize, Serialize};
 
-use super::Error;
 use super::case::{Number, all, exactly, one, required, rows};
+use super::field;
+use host_sim::error::Error;
 
-/// Widest layer of the deep map.
 const MAX_WIDTH: usize = 512;
 
 /// Logarithms as they are.
@@ -20,17 +20,13 @@ const NO_OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };
 /// Logarithm that stands for zero: the core's `exp` of it is exactly 0.
 const LN_ZERO: f32 = -1e3;
 
-/// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kernel {
-    /// A lengthscale per dimension.
     Ard,
-    /// Three tanh layers.
     Deep,
 }
 
-/// One particle, as the file has it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Natural {
     lengthscales: Option<Vec<Number>>,
@@ -50,14 +46,11 @@ enum Noise {
     Each(Vec<Number>),
 }
 
-/// One particle.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     /// Name in the file: `params` or `particles[3]`.
     pub name: String,
-    /// Shape for the core.
     pub model: Model,
-    /// Parameters for the core.
     pub theta: Vec<f32>,
     /// Noise variance per fidelity, as in the file.
     pub noise: [f32; MAX_FIDELITIES],
@@ -71,33 +64,22 @@ pub struct Parameters {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Gradient {
-    /// Of the deep map.
     Deep {
         /// Per layer, outputs × inputs.
         #[serde(rename = "W")]
         weights: Vec<Vec<Vec<f32>>>,
-        /// Per layer.
         #[serde(rename = "b")]
         biases: Vec<Vec<f32>>,
-        /// Fidelity decay.
         gamma: f32,
     },
-    /// Of the ARD map.
     Ard {
-        /// Per dimension.
         lengthscales: Vec<f32>,
-        /// Signal variance.
         signal_variance: f32,
-        /// Fidelity decay.
         gamma: f32,
     },
 }
 
 impl Parameters {
-    /// Reads one particle.
-    ///
-    /// # Errors
-    /// What is wrong with it, with the field.
     pub fn read(
         name: String,
         kernel: Kernel,
@@ -144,7 +126,7 @@ impl Parameters {
             *size = weights[layer].len();
             if !(1..=MAX_WIDTH).contains(size) {
                 let problem = format!("must have 1 to {MAX_WIDTH} rows (units), found {size}");
-                return Err(Error::field(format!("{w}[{layer}]"), problem));
+                return Err(field(format!("{w}[{layer}]"), problem));
             }
         }
         let width = self.sizes.into_iter().max().unwrap_or(1);

@@ -4,13 +4,14 @@
 //! task. A study's name is `GROUP/STUDY`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use foretune_report::Metric;
 use foretune_report::stats::Estimate;
-use host_sim::results::{Error, Loaded, Manifest, Study, TaskSummary};
+use host_sim::error::Error;
+use host_sim::results::{Loaded, Manifest, Study, TaskSummary};
 
 /// What a study tells of a task, by the names of the columns of `tasks.csv`.
 pub const BEST: &str = "best";
@@ -23,10 +24,8 @@ pub const SPENT: &str = "spent";
 /// The settings that tell the variants of a study apart; the others follow from its command.
 const SETTINGS: [&str; 3] = ["particles", "beta", "c"];
 
-/// One variant of a study.
 pub type Run<'a> = (&'a str, &'a str);
 
-/// All that `results/` holds.
 #[derive(Debug, Default)]
 pub struct Results {
     folder: PathBuf,
@@ -64,10 +63,6 @@ fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
 }
 
 impl Results {
-    /// Reads the folder.
-    ///
-    /// # Errors
-    /// A file that is missing or damaged, with its line.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("studies.json");
         let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
@@ -104,18 +99,11 @@ impl Results {
         Ok(())
     }
 
-    /// What was run.
-    ///
-    /// # Errors
-    /// No such study.
     pub fn manifest(&self, study: &str) -> Result<&Manifest, Error> {
         self.studies.get(study).ok_or_else(|| Error::refused(&self.folder, format!("has no study {study}")))
     }
 
     /// Every experiment of a variant, with the measure in each of its tasks.
-    ///
-    /// # Errors
-    /// No such study, variant or measure.
     pub fn series(&self, (study, variant): Run<'_>, measure: &str) -> Result<&[Vec<f64>], Error> {
         let missing = || Error::refused(&self.folder, format!("has no {measure} of {variant} in {study}"));
         self.series
@@ -135,18 +123,11 @@ impl Results {
         means.ok_or_else(|| Error::refused(&self.folder, format!("{} has no task {last}", run.0)))
     }
 
-    /// Mean and interval over the experiments.
-    ///
-    /// # Errors
-    /// What is not there.
     pub fn value(&self, run: Run<'_>, measure: &str, tasks: RangeInclusive<u32>) -> Result<Estimate, Error> {
         self.estimate(&self.means(run, measure, &tasks)?)
     }
 
     /// By how much the first is better than the second, paired over the experiments that both have.
-    ///
-    /// # Errors
-    /// What is not there.
     pub fn lead(
         &self,
         ours: Run<'_>,
@@ -158,9 +139,6 @@ impl Results {
     }
 
     /// The second's value over the experiments that both have, and by how much the first is better there.
-    ///
-    /// # Errors
-    /// What is not there.
     pub fn compared(
         &self,
         ours: Run<'_>,
@@ -180,9 +158,6 @@ impl Results {
     }
 
     /// Takes finished studies into a group, in place of those of the same name, and writes the group's files.
-    ///
-    /// # Errors
-    /// A study that cannot be read or is unfinished; a file that cannot be written.
     pub fn add(&mut self, group: &str, folders: &[PathBuf]) -> Result<(), Error> {
         for folder in folders {
             let study = Study::open(folder)?;
@@ -254,10 +229,73 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new<T: ToString>(titles: impl IntoIterator<Item = T>) -> Self {
+        Self { rows: vec![titles.into_iter().map(|title| title.to_string()).collect()] }
+    }
+
+    pub fn push<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, row) in self.rows.iter().enumerate() {
+            writeln!(f, "| {} |", row.join(" | "))?;
+            if i == 0 {
+                writeln!(f, "{}|", "|---".repeat(row.len()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Three figures, or all before the point.
+pub(super) fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v < 1.0 => 3,
+        v if v < 10.0 => 2,
+        _ => 0,
+    };
+    fixed(value, digits)
+}
+
+/// With so many decimals, and a minus as people write it.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}").replace('-', "−")
+}
+
+pub(super) fn mean(value: Estimate) -> String {
+    let half = value.half_width.map_or(String::new(), |half| format!(" ± {}", fixed(half, 3)));
+    fixed(value.mean, 3) + &half
+}
+
+/// A difference with its interval, bold where it is significant.
+pub(super) fn difference(value: Estimate) -> String {
+    let text = mean(value);
+    let signed = if text.starts_with('−') { text } else { format!("+{text}") };
+    if value.sign() == 0 { signed } else { format!("**{signed}**") }
+}
+
+/// An opponent's cell: plain where we are significantly better, bold where the opponent is, `≈` where they are tied.
+pub(super) fn against(text: String, lead: Estimate) -> String {
+    match lead.sign() {
+        1 => text,
+        0 => format!("{text} ≈"),
+        _ => format!("**{text}**"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_sim::results::{FORMAT, Variant};
+    use host_sim::results::Variant;
 
     #[test]
     fn files_are_written_as_they_are_read() {
@@ -277,35 +315,27 @@ mod tests {
         let settings = [("beta".to_string(), 1.0.into()), ("candidates".to_string(), 128.into())].into();
         let options = deployed.then(|| ("deployed".to_string(), "default".into())).into_iter().collect();
         Manifest {
-            format: FORMAT,
-            study: "run".into(),
-            preset: "default".into(),
             problem: problem.into(),
             options,
-            seed: 7,
-            version: "0".into(),
-            command: "foretune run".into(),
             experiments: 2,
             tasks: 1,
             variants: vec![Variant { key: "a".into(), label: "A".into(), method: "a".into(), settings }],
+            ..Manifest::default()
         }
     }
 
     fn row(experiment: u32, best: f64) -> TaskSummary {
         TaskSummary {
-            variant: 0,
             experiment,
             task: 1,
-            queries: 1,
             spent: 10.0,
             best,
             recommended: best - 1.0,
             optimum: 4.0,
-            mean_tried: None,
             meanwhile: Some(best - 2.0),
             below: Some(0.5),
             worst: Some(0.0),
-            deployed: None,
+            ..TaskSummary::default()
         }
     }
 

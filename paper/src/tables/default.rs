@@ -1,9 +1,11 @@
-//! The default preset: against other methods, over tasks, and part by part.
+//! The default preset: against other methods, over tasks, part by part, and in service.
 
 use std::ops::RangeInclusive;
 
-use super::data::{BEST, MEANWHILE, RECOMMENDED, Results, Run};
-use super::table::{Table, against, difference, mean, short};
+use super::data::{
+    BELOW, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference, fixed, mean,
+    short,
+};
 use super::{Error, Made};
 
 pub(super) const OURS: &str = "mft-mes";
@@ -23,7 +25,6 @@ const METHODS: [(&str, &str); 10] = [
     (OURS, "**MFT-MES**"),
 ];
 
-/// Methods without a model.
 const SIMPLE: [&str; 4] = ["random-cheapest", "lattice", "kept", "hill-climbing"];
 
 const FAMILIES: [(&str, &str); 8] = [
@@ -79,14 +80,7 @@ pub(super) fn families_best(results: &Results) -> Made {
 
 /// What is recommended in the first task, and in later ones where parameters alone are carried.
 pub(super) fn families_more(results: &Results) -> Made {
-    let mut table = Table::new([
-        "family",
-        "task 1: MFT-MES",
-        "random search",
-        "parameters alone carried: MFT-MES",
-        "Continual",
-        "no transfer",
-    ]);
+    let mut table = Table::new("family | task 1: MFT-MES | random search | parameters alone carried: MFT-MES | Continual | no transfer".split(" | "));
     for (family, title) in FAMILIES {
         let (all, alone) = (format!("families/{family}"), format!("families-parameters/{family}"));
         let first = |theirs| opponent(results, (&all, OURS), (&all, theirs), RECOMMENDED, 1..=1);
@@ -225,6 +219,58 @@ pub(super) fn parts(results: &Results) -> Made {
         let cells: Result<Vec<String>, Error> = problems.iter().map(cost).collect();
         let with = super::deep::set(results.manifest(&study("gas", part))?);
         table.push([title.to_string(), with].into_iter().chain(cells?));
+    }
+    Ok(table)
+}
+
+/// Title, what was run, and what it is compared with.
+type Row = (&'static str, Run<'static>, Option<Run<'static>>);
+
+const LIVE: Run<'_> = ("live/radio-05", OURS);
+const POOR: Run<'_> = ("live/radio-poor", OURS);
+const HARTMANN: Run<'_> = ("live/hartmann6-floor", OURS);
+const GAS: Run<'_> = ("live/gas-floor", OURS);
+
+const ROWS: [Row; 15] = [
+    ("**MFT-MES, risk 0.05**", LIVE, None),
+    ("hill climbing", ("live/radio-05", "hill-climbing"), Some(LIVE)),
+    ("never tuned", ("live/radio-others", "never"), Some(LIVE)),
+    ("SafeOpt", ("live/radio-others", "safe-opt"), Some(LIVE)),
+    ("MF-MES, one particle", ("live/radio-others", "mf-mes"), Some(LIVE)),
+    ("no transfer, ten particles", ("live/radio-particles", "mf-mes-ten"), Some(LIVE)),
+    ("points carried only", ("live/radio-particles", "warm-start"), Some(LIVE)),
+    ("MFT-MES, risk 0.10", ("live/radio-10", OURS), Some(LIVE)),
+    ("MFT-MES, tolerance 0.01", ("live/radio-tolerance", OURS), Some(LIVE)),
+    ("from a poor point: MFT-MES", POOR, None),
+    ("hill climbing", ("live/radio-poor", "hill-climbing"), Some(POOR)),
+    ("Hartmann-6: MFT-MES", HARTMANN, None),
+    ("hill climbing", ("live/hartmann6-floor", "hill-climbing"), Some(HARTMANN)),
+    ("gas source: MFT-MES", GAS, None),
+    ("hill climbing", ("live/gas-floor", "hill-climbing"), Some(GAS)),
+];
+
+pub(super) fn service(results: &Results) -> Made {
+    let mut table = Table::new(
+        " | experiments | recommended | in task 1 | value in service | trials below | worst trial | spent"
+            .split(" | "),
+    );
+    for (title, run, base) in ROWS {
+        let value = |measure, tasks| results.value(run, measure, tasks);
+        let marked = |measure, text| match base {
+            Some(base) => Ok::<_, Error>(against(text, results.lead(base, run, measure, 1..=10)?)),
+            None => Ok(text),
+        };
+        let served = value(MEANWHILE, 1..=10)?;
+        table.push([
+            title.to_string(),
+            served.n.to_string(),
+            marked(RECOMMENDED, mean(value(RECOMMENDED, 1..=10)?))?,
+            fixed(value(RECOMMENDED, 1..=1)?.mean, 3),
+            marked(MEANWHILE, fixed(served.mean, 3))?,
+            format!("{} %", fixed(100.0 * value(BELOW, 1..=10)?.mean, 1)),
+            fixed(value(WORST, 1..=10)?.mean, 3),
+            fixed(value(SPENT, 1..=10)?.mean, 0),
+        ]);
     }
     Ok(table)
 }

@@ -3,26 +3,71 @@
 //! A document has a table between `<!-- table: NAME -->` and `<!-- end -->`. Differences are paired over experiments;
 //! *significant* means that their 90 % interval does not contain 0.
 
-mod claims;
 mod data;
 mod default;
 mod deep;
-mod service;
-mod table;
 
-use std::path::Path;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use host_sim::results::Error;
-
-pub use claims::summary;
+use clap::Args;
 pub use data::Results;
-pub use table::Table;
+pub use data::Table;
+#[cfg(test)]
+use deep::summary;
+use host_sim::error::Error;
+
+/// Print the tables of the documents from the results, compare documents with them, or renew them.
+#[derive(Debug, Args)]
+pub(crate) struct TablesArguments {
+    /// Tables to print [default: all].
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Refuse a document whose tables are not those of the results.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    check: Vec<PathBuf>,
+    /// Renew the tables of a document.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    write: Vec<PathBuf>,
+    /// Take finished studies into the results, as GROUP/FOLDER.
+    #[arg(long, value_names = ["GROUP", "DIR"], num_args = 2..)]
+    add: Vec<PathBuf>,
+    /// Where the results are.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    results: PathBuf,
+}
+
+pub(crate) fn run(arguments: &TablesArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let mut results = Results::read(&arguments.results)?;
+    if let Some((group, folders)) = arguments.add.split_first() {
+        return results.add(&group.to_string_lossy(), folders);
+    }
+    for file in &arguments.check {
+        check(&read(file)?, file, &results)?;
+    }
+    for file in &arguments.write {
+        let text = renewed(&read(file)?, file, &results)?;
+        fs::write(file, text).map_err(Error::io("write", file))?;
+    }
+    if arguments.check.is_empty() && arguments.write.is_empty() {
+        let all = TABLES.iter().map(|(name, _)| (*name).to_string());
+        let names = if arguments.names.is_empty() { all.collect() } else { arguments.names.clone() };
+        for name in names {
+            writeln!(out, "{name}\n\n{}", named(&name, &results)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<String, Error> {
+    fs::read_to_string(file).map_err(Error::io("read", file))
+}
 
 type Made = Result<Table, Error>;
 /// How a table is made of the results.
 type Make = fn(&Results) -> Made;
 
-/// Every table by its name.
 pub const TABLES: &[(&str, Make)] = &[
     ("works", default::works),
     ("families", default::families),
@@ -31,19 +76,15 @@ pub const TABLES: &[(&str, Make)] = &[
     ("problems", default::problems),
     ("changed-task", default::changed_task),
     ("parts", default::parts),
-    ("service", service::service),
+    ("service", default::service),
     ("deep", deep::deep),
     ("deep-parts", deep::parts),
     ("interpretations", deep::interpretations),
     ("weights", deep::weights),
-    ("claims", claims::claims),
-    ("findings", claims::findings),
+    ("claims", deep::claims),
+    ("findings", deep::findings),
 ];
 
-/// The table of this name.
-///
-/// # Errors
-/// No such table; results that it needs and that are not there.
 pub fn named(name: &str, results: &Results) -> Made {
     let made = TABLES.iter().find(|(known, _)| *known == name).map(|(_, make)| make(results));
     made.unwrap_or_else(|| {
@@ -55,10 +96,6 @@ pub fn named(name: &str, results: &Results) -> Made {
 const BEGIN: &str = "<!-- table: ";
 const END: &str = "<!-- end -->";
 
-/// The document with its tables made anew.
-///
-/// # Errors
-/// An unknown table, or one without its end; results that are not there.
 pub fn renewed(text: &str, path: &Path, results: &Results) -> Result<String, Error> {
     let mut parts = text.split(BEGIN);
     let mut out = parts.next().unwrap_or_default().to_string();
@@ -72,9 +109,6 @@ pub fn renewed(text: &str, path: &Path, results: &Results) -> Result<String, Err
 }
 
 /// Refuses a document whose tables are not those of the results.
-///
-/// # Errors
-/// The first line that differs.
 pub fn check(text: &str, path: &Path, results: &Results) -> Result<(), Error> {
     let right = renewed(text, path, results)?;
     let differs = text.lines().zip(right.lines()).position(|(is, should)| is != should);
@@ -115,8 +149,9 @@ mod tests {
             shown += &text;
         }
         for (name, _) in TABLES {
+            let is_shown = shown.contains(&format!("{BEGIN}{name} -->"));
             assert!(
-                *name == "findings" || shown.contains(&format!("{BEGIN}{name} -->")),
+                is_shown || shown.contains(&format!("`foretune-paper tables {name}`")),
                 "{name} is nowhere"
             );
         }

@@ -11,7 +11,6 @@ use foretune_report::stats::Estimate;
 const PANEL: f64 = 350.0;
 const MARGIN: f64 = 90.0;
 
-/// File names and their contents.
 pub fn charts(report: &Report) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> =
         [1, 2].into_iter().map(|d| (format!("bound-{d}d.svg"), bound(report, d))).collect();

@@ -1,17 +1,17 @@
-//! Known θ: the bound of Eq. (64) against the regret of two rules.
-
-use foretune_core::Error;
+//! Known θ: the bound of Eq. (64) against the regret of two rules, and with something wrong on purpose.
+//!
+//! Expected regret and bound come from one posterior. Were that wrong, both would be, and the one would still be below
+//! the other. What is lost in truth does not come from it.
 
 use super::bound::{Bound, greedy_gain, zeta};
-use super::law::Law;
-use super::tuner::{Bench, ask, told};
+use super::law::{Bench, Law, ask, told};
 use super::watch::{Round, Watch};
 use super::{LOOSENESS, MAX_ROUNDS, Options};
+use foretune_core::Error;
 use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
 use host_sim::shapes::Room;
 
-/// How queries are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Eq. (63), which the bound is about: the expected maximum in place of samples of it.
@@ -21,10 +21,8 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules.
     pub const ALL: [Self; 2] = [Self::Expected, Self::Optimizer];
 
-    /// For tables and legends.
     pub fn name(self) -> &'static str {
         match self {
             Self::Expected => "Eq. (63)",
@@ -36,19 +34,13 @@ impl Rule {
 /// The first `rounds` queries of all runs of one kind.
 #[derive(Clone, Debug)]
 pub struct KnownRow {
-    /// Dimensions.
     pub d: usize,
-    /// Noise variance.
     pub noise: f64,
-    /// How queries were chosen.
     pub rule: Rule,
     /// `T`.
     pub rounds: usize,
-    /// Cumulative expected regret.
     pub regret: Estimate,
-    /// What was lost in truth.
     pub loss: Estimate,
-    /// The bound.
     pub bound: Estimate,
     /// Expected regret of as many queries at random.
     pub random: f64,
@@ -124,7 +116,6 @@ pub(super) fn first(runs: &[Vec<Round>], t: usize) -> Vec<&[Round]> {
     runs.iter().map(|run| &run[..t]).collect()
 }
 
-/// One function, queried by one rule.
 fn run(
     law: &Law,
     function: &[f64],
@@ -198,6 +189,49 @@ pub(super) fn row(law: &Law, noise: f64, rule: Rule, gain: f64, runs: &[&[Round]
     }
 }
 
+/// By what the model's lengthscale is too long.
+pub const LENGTH_FACTOR: f64 = 4.0;
+/// By what the information gain is too small.
+pub const GAIN_FACTOR: f64 = 100.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    None,
+    /// The rule, its posterior and the bound take the lengthscale to be [`LENGTH_FACTOR`] times what it is.
+    Lengthscale,
+    /// The bound's information gain is too small by [`GAIN_FACTOR`].
+    Gain,
+}
+
+impl Fault {
+    const ALL: [Self; 3] = [Self::None, Self::Lengthscale, Self::Gain];
+
+    pub fn name(self) -> String {
+        match self {
+            Self::None => "nothing".into(),
+            Self::Lengthscale => format!("lengthscale × {LENGTH_FACTOR}"),
+            Self::Gain => format!("gain ÷ {GAIN_FACTOR}"),
+        }
+    }
+}
+
+/// One row for each fault: rule (63) in one dimension, all rounds.
+pub fn faults(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<(Fault, KnownRow)>, Error> {
+    let (d, side, lengthscale) = LAWS[0];
+    let (rounds, noise) = (options.rounds, options.noise);
+    let law = Law::new(d, side, lengthscale);
+    let of = |fault: Fault| {
+        progress(&format!("known θ, wrong on purpose: {}", fault.name()));
+        let factor = if fault == Fault::Lengthscale { LENGTH_FACTOR } else { 1.0 };
+        let believed = Law::new(d, side, factor * lengthscale);
+        let gain = greedy_gain(&believed, noise, rounds)[rounds - 1];
+        let gain = if fault == Fault::Gain { gain / GAIN_FACTOR } else { gain };
+        let (runs, _) = runs((&law, &believed), noise, Rule::Expected, options)?;
+        Ok((fault, row(&believed, noise, Rule::Expected, gain, &first(&runs, rounds))))
+    };
+    Fault::ALL.into_iter().map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,5 +268,19 @@ mod tests {
         let options = Options { functions: 2, rounds: 3, ..options() };
         let measured = || format!("{:?}", measure(&options, &mut |_| ()).unwrap());
         assert_eq!(measured(), measured());
+    }
+
+    #[test]
+    fn the_truth_tells_a_wrong_model_and_a_wrong_gain_from_right_ones() {
+        let options = Options { functions: 24, rounds: 24, samples: 60, ..Options::default() };
+        let rows = faults(&options, &mut |_| ()).unwrap();
+        let [(_, right), (_, model), (_, gain)] = &rows[..] else { panic!("three rows") };
+        assert!(right.margin.sign() == 1 && right.kept >= 22, "{right:?}");
+        assert!(right.surprise.mean.abs() < 3.0 * right.surprise.half_width.unwrap(), "{right:?}");
+        // By the model's own account all is well.
+        assert_eq!(model.holds, 24);
+        assert!(model.margin.mean < 0.0 && model.kept < 18, "{model:?}");
+        assert!(model.surprise.sign() == 1 && model.surprise.mean > 3.0 * model.regret.mean, "{model:?}");
+        assert!(gain.margin.sign() == -1 && gain.kept < 12, "{gain:?}");
     }
 }

@@ -1,6 +1,12 @@
-//! The law that functions are drawn from: a Gaussian process of variance 1 on a grid of the unit cube, in `f64`.
+//! The law that functions are drawn from, a Gaussian process of variance 1 on a grid of the unit cube, in `f64`; and the
+//! core's optimizer on that grid, told θ or not.
 
+use foretune_core::{
+    Ask, Dimension, Error, Fidelity, Goal, Information, LogNormal, Method, Optimizer, Prior, Problem, Query,
+    Scaling, Settings,
+};
 use host_sim::problems::random::Random;
+use host_sim::shapes::Room;
 
 /// Added to the diagonal, so that the kernel of a fine grid can be factored; functions are rougher by this.
 const JITTER: f64 = 1e-9;
@@ -8,9 +14,7 @@ const JITTER: f64 = 1e-9;
 /// `exp(−‖x − x'‖² / 2ℓ²)` on a grid: at most 1, as the bound demands.
 #[derive(Clone, Debug)]
 pub struct Law {
-    /// Dimensions.
     pub d: usize,
-    /// Points along each dimension.
     pub side: usize,
     /// Lengthscale, the same for all dimensions.
     pub lengthscale: f64,
@@ -39,7 +43,6 @@ impl Law {
         Self { d, side, lengthscale, points, covariance, factor }
     }
 
-    /// Number of points.
     pub fn size(&self) -> usize {
         self.points.len() / self.d
     }
@@ -49,7 +52,6 @@ impl Law {
         Spread { size: self.size(), values: self.covariance.clone() }
     }
 
-    /// One function.
     pub(super) fn draw(&self, random: &mut Random) -> Vec<f64> {
         let size = self.size();
         let white: Vec<f64> = (0..size).map(|_| random.normal()).collect();
@@ -71,7 +73,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Variance at a point.
     pub fn variance(&self, i: usize) -> f64 {
         self.values[i * self.size + i].max(0.0)
     }
@@ -105,6 +106,88 @@ fn cholesky(covariance: &[f64], size: usize) -> Vec<f64> {
         }
     }
     l
+}
+
+const CERTAIN: f32 = 1e-6;
+
+/// What a law looks like to an optimizer.
+pub struct Bench {
+    dimensions: Vec<Dimension<'static>>,
+    fidelities: [Fidelity; 1],
+    queries: usize,
+}
+
+impl Bench {
+    /// A number of queries, each of cost 1, with this noise.
+    pub fn new(law: &Law, noise: f64, queries: usize) -> Self {
+        let levels = Dimension::Grid { low: 0.0, high: 1.0, levels: law.side as u16 };
+        Self {
+            dimensions: vec![levels; law.d],
+            fidelities: [Fidelity { cost: 1.0, samples: 1, noise: noise as f32 }],
+            queries,
+        }
+    }
+
+    pub fn start<'a>(
+        &'a self,
+        memory: &'a mut Room,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error> {
+        let problem = Problem {
+            dimensions: &self.dimensions,
+            fidelities: &self.fidelities,
+            budget: self.queries as f32,
+            goal: Goal::Maximise,
+            ..Problem::PLAIN
+        };
+        memory.start(problem, settings, seed)
+    }
+}
+
+/// Settings for functions of variance 1 that are looked at point by point, without any initial points.
+fn plain(law: &Law, length: LogNormal) -> Settings {
+    let known = LogNormal { mean: 0.0, deviation: CERTAIN };
+    let mut settings = Settings::DEFAULT;
+    settings.details.prior = Prior { length, signal: known, gamma: known, ..settings.details.prior };
+    settings.details.scaling = Scaling::Fixed { mean: 0.0, deviation: 1.0 };
+    settings.steps_per_round = 0;
+    settings.details.kde_mix = 0.0;
+    settings.carried = 0;
+    settings.initial = 0;
+    settings.details.information = Information::Paper;
+    settings.candidates = law.size().max(16);
+    settings
+}
+
+/// Max-value entropy search by an optimizer that is told the lengthscale.
+pub fn told(law: &Law) -> Settings {
+    let length = LogNormal { mean: law.lengthscale.ln() as f32, deviation: CERTAIN };
+    let mut settings = plain(law, length).with_method(Method::MfMes);
+    settings.steps_per_task = 0;
+    settings
+}
+
+/// Two-phase by an optimizer that must learn the lengthscale, from a prior.
+pub fn learning(law: &Law, length: LogNormal, c: f64, particles: usize, bandwidth: f64) -> Settings {
+    let mut settings = plain(law, length).with_method(Method::TwoPhase { c: c as f32 });
+    settings.particles = particles;
+    settings.steps_per_task = 60;
+    settings.details.kde_bandwidth = bandwidth as f32;
+    settings
+}
+
+/// The next query, until the task has ended.
+pub fn ask(tuner: &mut Optimizer<'_>) -> Option<Query> {
+    match tuner.ask() {
+        Ask::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// `⌈cT⌉`, as the optimizer counts it.
+pub fn first_phase(c: f64, queries: usize) -> usize {
+    (c as f32 * queries as f32).ceil() as usize
 }
 
 #[cfg(test)]

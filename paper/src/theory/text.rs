@@ -71,10 +71,6 @@ The same with something wrong on purpose: rule (63), 1 dimension, all T queries.
   verdict    on the mean of what was lost against the mean of the bound, with 90 % confidence
 ";
 
-/// Writes everything that was measured.
-///
-/// # Errors
-/// If writing fails.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{KNOWN}")?;
     known_table(&report.known, report.options.functions).write(out)?;
@@ -232,18 +228,9 @@ fn spread(sorted: &[f64]) -> String {
 
 fn fault_table(report: &Report) -> Table {
     let functions = report.options.functions;
-    let mut table = Table::new([
-        "wrong",
-        "T",
-        "bound",
-        "regret",
-        "lost",
-        "lost − R",
-        "R in",
-        "lost in",
-        "tight",
-        "verdict",
-    ]);
+    let mut table = Table::new(
+        "wrong | T | bound | regret | lost | lost − R | R in | lost in | tight | verdict".split(" | "),
+    );
     for (fault, row) in &report.faults {
         table.push(vec![
             fault.name(),
@@ -261,7 +248,6 @@ fn fault_table(report: &Report) -> Table {
     table
 }
 
-/// What the check says.
 fn verdict(row: &KnownRow) -> &'static str {
     match row.margin.sign() {
         1 => "below",
@@ -294,21 +280,9 @@ fn fault_findings(report: &Report) -> Vec<String> {
 }
 
 fn phase_table(rows: &[PhaseRow], experiments: usize) -> Table {
-    let titles = [
-        "c",
-        "n",
-        "queries",
-        "regret",
-        "lost",
-        "told",
-        "excess",
-        "over (63)",
-        "Δ",
-        "Δ told",
-        "error",
-        "in (64)",
-        "εLξ",
-    ];
+    let titles =
+        "c | n | queries | regret | lost | told | excess | over (63) | Δ | Δ told | error | in (64) | εLξ"
+            .split(" | ");
     let mut table = Table::new(titles);
     let last = rows.iter().map(|row| row.task).max().unwrap_or(0);
     for row in rows.iter().filter(|row| row.task.is_power_of_two() || row.task == last) {
@@ -400,7 +374,8 @@ fn learning_finding(rows: &[PhaseRow]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, charts, measure};
+    use super::super::charts::charts;
+    use super::super::{Options, measure};
     use super::*;
 
     #[test]

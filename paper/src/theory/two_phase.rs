@@ -3,8 +3,7 @@
 use foretune_core::{Error, LogNormal, Optimizer};
 
 use super::bound::{greedy_gain, zeta};
-use super::law::Law;
-use super::tuner::{Bench, ask, first_phase, learning, told};
+use super::law::{Bench, Law, ask, first_phase, learning, told};
 use super::watch::{Round, Watch};
 use super::{MAX_ROUNDS, Options};
 use foretune_report::stats::Estimate;
@@ -13,7 +12,6 @@ use host_sim::shapes::Room;
 
 /// What all tasks share, and the optimizer does not know.
 const LENGTHSCALE: f64 = 0.1;
-/// Points of the grid.
 const POINTS: usize = 64;
 /// What it believes at first: a median of 0.4, four times too long, and two deviations off.
 const PRIOR: LogNormal = LogNormal { mean: -0.916_290_7, deviation: 0.7 };
@@ -21,7 +19,6 @@ const PRIOR: LogNormal = LogNormal { mean: -0.916_290_7, deviation: 0.7 };
 /// Task `n` of all sequences with one share.
 #[derive(Clone, Debug)]
 pub struct PhaseRow {
-    /// Share of queries for the current task.
     pub c: f64,
     /// `⌈cT⌉`: the queries that count.
     pub queries: usize,
@@ -29,12 +26,9 @@ pub struct PhaseRow {
     pub task: usize,
     /// Cumulative expected regret of these queries.
     pub regret: Estimate,
-    /// What they lost in truth.
     pub loss: Estimate,
     /// Cumulative expected regret of the optimizer told θ.
     pub told: Estimate,
-    /// The same, for the rule of Eq. (63) told θ.
-    pub known: Estimate,
     /// What it is above the optimizer told θ, taken within each sequence.
     pub excess: Estimate,
     /// What it is above the rule of Eq. (63) told θ, taken within each sequence.
@@ -53,24 +47,19 @@ pub struct PhaseRow {
     pub constant: Option<f64>,
 }
 
-/// Who makes the queries.
 #[derive(Clone, Copy)]
 enum Player {
     /// The rule of Eq. (63), told θ.
     Known,
-    /// The optimizer, told θ.
     Told,
-    /// Two-phase with this share.
     TwoPhase(f64),
 }
 
-/// One task of one sequence.
 struct Outcome {
     rounds: Vec<Round>,
     error: f64,
 }
 
-/// The rows, by share and task.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<PhaseRow>, Error> {
     let law = Law::new(1, POINTS, LENGTHSCALE);
     let gains = greedy_gain(&law, options.noise, options.queries);
@@ -215,7 +204,6 @@ fn row(c: f64, queries: usize, task: usize, gain: f64, trios: &[Trio<'_>], optio
         regret: estimate(&|trio| regret(trio.own)),
         loss: estimate(&|trio| loss(trio.own)),
         told: estimate(&|trio| regret(trio.told)),
-        known: estimate(&|trio| regret(trio.known)),
         excess: estimate(&|trio| regret(trio.own) - regret(trio.told)),
         over_known: estimate(&|trio| regret(trio.own) - regret(trio.known)),
         delta: estimate(&|trio| delta(trio.own)),

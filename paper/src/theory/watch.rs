@@ -132,7 +132,6 @@ impl<'a> Watch<'a> {
         self.rounding = self.beliefs.iter().zip(&self.mean).map(difference).fold(self.rounding, f64::max);
     }
 
-    /// The core's posterior at all points.
     fn renew_beliefs(&mut self) {
         let d = self.law.d;
         let model = Model { map: Map::Ard, dimensions: d, offsets: MODEL_OFFSETS };

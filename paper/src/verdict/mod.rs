@@ -6,42 +6,33 @@
 //! it does not hold when the whole interval stays below it.
 
 mod pairs;
-mod ratio;
 mod sweeps;
 
 use std::ops::RangeInclusive;
 
 use crate::claims::{Tasks, Test};
-use foretune_report::Sweep;
-use foretune_report::Who;
 use foretune_report::plot::{decimals_for, fixed_number, short_number};
 use foretune_report::stats::{Estimate, mean};
-use foretune_report::{Metric, Samples, Term};
+use foretune_report::{Metric, Samples, Sweep, Term, Who};
 use host_sim::results::Manifest;
 
-/// What we make of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Our numbers bear it out.
     Holds,
-    /// Our numbers contradict it.
     Fails,
-    /// Our numbers allow both.
     Undecided,
     /// What it needs was not run.
     NoData,
 }
 
-/// A verdict with the numbers behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The verdict.
     pub verdict: Verdict,
     /// The numbers, or what is missing.
     pub figures: String,
 }
 
-/// Judges a claim on one study's values.
 pub fn judge(test: &Test, manifest: &Manifest, samples: &Samples) -> Finding {
     let court = Court { manifest, samples };
     let found = match *test {
@@ -175,9 +166,8 @@ fn signed(gain: &Estimate) -> String {
 mod tests {
     use super::*;
     use crate::claims::{CLAIMS, of_study};
-    use foretune_report::Point;
-    use foretune_report::StudyData;
     use foretune_report::fixture::study;
+    use foretune_report::{Point, StudyData};
 
     const MFT: Who = Who::any("mft-mes");
     const CONTINUAL: Who = Who::any("continual");

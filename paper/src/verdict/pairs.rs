@@ -2,12 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use super::ratio::Ratio;
+use super::sweeps::Ratio;
 use super::{Court, Finding, Judged, Verdict, all, signed, three};
 use crate::claims::Tasks;
-use foretune_report::Who;
 use foretune_report::stats::{Estimate, mean};
-use foretune_report::{Metric, Term};
+use foretune_report::{Metric, Term, Who};
 
 impl Court<'_> {
     pub(super) fn ahead(&self, pairs: &[(Who, Who)], tasks: Tasks) -> Judged {

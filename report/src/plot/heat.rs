@@ -4,20 +4,15 @@ use super::label::{decimals_for, fixed_number, short_number, text_width};
 use super::svg::{Anchor, Canvas, Font, short};
 use super::theme::{Ink, Theme, ramp, readable_on};
 
-/// A heat map as data.
 #[derive(Clone, Debug, Default)]
 pub struct HeatMap {
     /// What it shows, for those who cannot see it.
     pub name: String,
-    /// Heading, or nothing.
     pub title: String,
-    /// What the columns are.
     pub x_title: String,
-    /// What the rows are.
     pub y_title: String,
     /// What the values are, written at the colour bar.
     pub value_title: String,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// The rows from top to bottom.
     pub rows: Vec<HeatRow>,
@@ -29,10 +24,8 @@ pub struct HeatMap {
     pub log: bool,
 }
 
-/// A row of a heat map.
 #[derive(Clone, Debug, Default)]
 pub struct HeatRow {
-    /// Its name.
     pub label: String,
     /// The value in each column.
     pub cells: Vec<Option<f64>>,
@@ -43,7 +36,6 @@ pub struct HeatRow {
 const EDGE: f64 = 10.0;
 const GAP: f64 = 10.0;
 
-/// Sizes in pixels.
 struct Layout {
     left: f64,
     top: f64,

@@ -1,10 +1,8 @@
 //! Drawing a line chart: its panels side by side, a legend or names at the curves' ends.
 
-use super::chart::{Axis, LineChart, Sample};
 use super::label::text_width;
-use super::legend;
 use super::panel::{self, Frame};
-use super::scale::{Scale, domain};
+use super::scale::{Scale, ScaleKind, domain};
 use super::svg::{Canvas, Font};
 use super::theme::Theme;
 
@@ -22,11 +20,11 @@ impl LineChart {
         let y_scale = |range| Scale { kind: self.y.scale, domain: y_domain, range };
         let left = self.left_margin(&y_scale((0.0, 1.0)));
         let beside = self.side_by_side(width, left);
-        let right = legend::direct_margin(&self.panels, width);
+        let right = panel::direct_margin(&self.panels, width);
         let mut top = EDGE;
         if right.is_none() {
             let start = if width < 520.0 { EDGE } else { left };
-            top = legend::draw(&mut canvas, &self.panels, (start, width - EDGE), top);
+            top = panel::draw_legend(&mut canvas, &self.panels, (start, width - EDGE), top);
         }
         let columns = if beside { self.panels.len().max(1) } else { 1 };
         let inner = width - left - right.unwrap_or(EDGE + 6.0) - GAP * (columns - 1) as f64;
@@ -43,7 +41,7 @@ impl LineChart {
             let y = y_scale((frame.bottom, frame.top));
             panel::draw(&mut canvas, panel, &frame, (&self.x, &x), (&self.y, &y), column == 0);
             if right.is_some() {
-                legend::draw_direct(&mut canvas, panel, &frame, &x, &y);
+                panel::draw_direct(&mut canvas, panel, &frame, &x, &y);
             }
         }
         let rows = if beside { 1 } else { self.panels.len() };
@@ -87,7 +85,7 @@ impl LineChart {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::chart::{Curve, Panel, Style};
+    use super::super::line::{Curve, Panel, Style};
     use super::super::scale::ScaleKind;
     use super::*;
 
@@ -162,5 +160,96 @@ pub(super) mod tests {
         let svg = broken.svg(700.0, Theme::Page);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert_eq!(count(&svg, "circle"), 3);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct LineChart {
+    /// What the chart shows, for those who cannot see it.
+    pub name: String,
+    pub x: Axis,
+    pub y: Axis,
+    /// Panels, side by side where there is room and one below the other where not.
+    pub panels: Vec<Panel>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// What is measured, and in which unit.
+    pub title: String,
+    pub scale: ScaleKind,
+    /// The least and the greatest value that can exist, such as 0 for a regret.
+    pub limits: (Option<f64>, Option<f64>),
+    /// Where ticks belong; when empty, they are chosen.
+    pub ticks: Vec<Tick>,
+    /// Whether only whole numbers make sense, as for a count.
+    pub whole: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tick {
+    pub at: f64,
+    pub label: String,
+    /// A second, fainter line below, or nothing.
+    pub note: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// What sets the panel apart from its neighbours.
+    pub title: String,
+    /// The curves, drawn in this order.
+    pub curves: Vec<Curve>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    pub style: Style,
+    pub points: Vec<Sample>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    pub x: f64,
+    pub mean: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    pub ink: usize,
+    pub dash: Dash,
+    /// Open markers on a thinner line, for the lesser of two alike.
+    pub light: bool,
+    /// No markers, for a line of reference.
+    pub plain: bool,
+}
+
+/// Dashes, so that curves differ by more than colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dash {
+    #[default]
+    Solid,
+    Long,
+    Short,
+    /// Long and short strokes in turn.
+    DashDot,
+    Dotted,
+}
+
+impl Dash {
+    pub(super) fn pattern(self) -> Option<&'static str> {
+        match self {
+            Self::Solid => None,
+            Self::Long => Some("9 4"),
+            Self::Short => Some("4 3"),
+            Self::DashDot => Some("9 3 2 3"),
+            Self::Dotted => Some("1.5 3.5"),
+        }
     }
 }

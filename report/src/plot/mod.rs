@@ -4,18 +4,16 @@
 //! [`Theme::Page`] its colours are CSS variables ([`theme::css`]) that follow the page into dark mode; a
 //! [`Theme::Standalone`] file carries its own colours, for any viewer.
 
-mod chart;
 mod heat;
 mod label;
-mod legend;
 mod line;
 mod panel;
 mod scale;
 mod svg;
 pub mod theme;
 
-pub use chart::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Tick};
 pub use heat::{HeatMap, HeatRow};
+pub use line::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Tick};
 pub use scale::ScaleKind;
 pub use svg::escape;
 pub use theme::Theme;

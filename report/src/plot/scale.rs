@@ -1,6 +1,5 @@
 //! From values to pixels, and where to put the ticks.
 
-/// How an axis is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleKind {
     /// Equal steps are equal differences.

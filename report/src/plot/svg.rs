@@ -41,7 +41,6 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A drawing under way.
 #[derive(Debug)]
 pub(super) struct Canvas {
     body: String,
@@ -99,7 +98,6 @@ impl Canvas {
     }
 }
 
-/// Size, colour and weight of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Font {
     pub size: f64,
@@ -113,7 +111,6 @@ impl Font {
     pub const TITLE: Self = Self { size: 13.0, ink: Ink::Text, bold: true };
 }
 
-/// An element under construction.
 #[derive(Debug)]
 #[must_use = "an element is written by `end`"]
 pub(super) struct Element<'a> {

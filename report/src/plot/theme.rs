@@ -11,18 +11,13 @@ pub enum Theme {
     Standalone,
 }
 
-/// A colour by its role.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ink {
-    /// Titles and values.
     Text,
-    /// Axis labels and remarks.
     Muted,
     /// Lines that guide the eye.
     Grid,
-    /// Axes.
     Axis,
-    /// The background.
     Surface,
     /// The mark of the best.
     Star,

@@ -50,7 +50,7 @@ impl Tuning {
                 let values: Vec<f64> = self
                     .estimates()
                     .filter(|told| told.fidelity == fidelity)
-                    .filter_map(|told| told.value().map(f64::from))
+                    .filter_map(|told| told.value.map(f64::from))
                     .collect();
                 if values.len() == REPEATS {
                     self.state.noise[fidelity] = Some(variance(&values).min(LARGEST_NOISE));
@@ -102,7 +102,6 @@ fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static str> {
     }
 }
 
-/// The unbiased estimate.
 fn variance(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -15,7 +15,7 @@
 use core::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use super::super::random::Random;
-use super::{USERS_PER_STATION, path_loss};
+use super::USERS_PER_STATION;
 
 /// Distance between neighbouring stations in m.
 const STATION_SPACING: f64 = 200.0;
@@ -52,7 +52,7 @@ impl Layout {
         let nearest = (0..self.stations.len())
             .min_by(|&a, &b| distance(user, self.stations[a]).total_cmp(&distance(user, self.stations[b])))?;
         let inside = distance(user, [0.0, 0.0]) <= self.radius;
-        (inside && distance(user, self.stations[nearest]) >= path_loss::LEAST_DISTANCE).then_some(nearest)
+        (inside && distance(user, self.stations[nearest]) >= LEAST_DISTANCE).then_some(nearest)
     }
 }
 
@@ -77,7 +77,6 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    /// A fresh deployment.
     pub(super) fn draw(layout: Layout, random: &mut Random) -> Self {
         let mut cells = vec![Vec::new(); layout.stations.len()];
         while cells.iter().any(|cell| cell.len() < USERS_PER_STATION) {
@@ -119,8 +118,8 @@ impl Deployment {
         let loss = |user: &User, b: usize| {
             let ground = distance(user.place, self.layout.stations[b]);
             let Link { shadowing, obstruction } = user.links[b];
-            let sight = normal_cdf(obstruction) < path_loss::line_of_sight_probability(ground);
-            path_loss::median(ground, sight) + path_loss::shadowing_deviation(sight) * shadowing
+            let sight = normal_cdf(obstruction) < line_of_sight_probability(ground);
+            median(ground, sight) + shadowing_deviation(sight) * shadowing
         };
         self.users.iter().map(|user| (0..user.links.len()).map(|b| loss(user, b)).collect()).collect()
     }
@@ -138,6 +137,58 @@ fn distance([ax, ay]: Point, [bx, by]: Point) -> f64 {
 
 fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
+}
+
+// 3GPP TR 38.901 (section 7.4), urban micro street canyon: path loss, line of sight, shadowing. Distances in m; carrier
+// 3.5 GHz, base station 10 m high, user 1.5 m high (our choice within the model).
+
+const CARRIER_GHZ: f64 = 3.5;
+/// Height of the base station in m.
+const STATION_HEIGHT: f64 = 10.0;
+/// Height of the user in m.
+const USER_HEIGHT: f64 = 1.5;
+/// `4 (h_BS − 1)(h_UT − 1) f / c` in m, with the model's `c = 3·10⁸ m/s`: 210 m.
+const BREAK_POINT: f64 = 4.0 * (STATION_HEIGHT - 1.0) * (USER_HEIGHT - 1.0) * CARRIER_GHZ * 1e9 / 3e8;
+/// Least ground distance between user and station for which the model holds, in m.
+const LEAST_DISTANCE: f64 = 10.0;
+
+/// Probability of line of sight at this ground distance.
+pub(super) fn line_of_sight_probability(ground: f64) -> f64 {
+    if ground <= 18.0 {
+        return 1.0;
+    }
+    18.0 / ground + libm::exp(-ground / 36.0) * (1.0 - 18.0 / ground)
+}
+
+/// Path loss in dB at this ground distance, without shadowing.
+pub(super) fn median(ground: f64, line_of_sight: bool) -> f64 {
+    let direct = with_line_of_sight(ground);
+    if line_of_sight { direct } else { direct.max(obstructed(ground)) }
+}
+
+/// Standard deviation of the log-normal shadowing in dB.
+pub(super) fn shadowing_deviation(line_of_sight: bool) -> f64 {
+    if line_of_sight { 4.0 } else { 7.82 }
+}
+
+fn with_line_of_sight(ground: f64) -> f64 {
+    let rise = STATION_HEIGHT - USER_HEIGHT;
+    let carrier = 20.0 * libm::log10(CARRIER_GHZ);
+    if ground <= BREAK_POINT {
+        32.4 + 21.0 * libm::log10(slant(ground)) + carrier
+    } else {
+        let knee = 9.5 * libm::log10(BREAK_POINT * BREAK_POINT + rise * rise);
+        32.4 + 40.0 * libm::log10(slant(ground)) + carrier - knee
+    }
+}
+
+fn obstructed(ground: f64) -> f64 {
+    35.3 * libm::log10(slant(ground)) + 22.4 + 21.3 * libm::log10(CARRIER_GHZ) - 0.3 * (USER_HEIGHT - 1.5)
+}
+
+fn slant(ground: f64) -> f64 {
+    let rise = STATION_HEIGHT - USER_HEIGHT;
+    (ground * ground + rise * rise).sqrt()
 }
 
 #[cfg(test)]

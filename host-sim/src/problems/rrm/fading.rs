@@ -31,7 +31,6 @@ pub(super) struct Gains {
     interference: Vec<f64>,
 }
 
-/// A complex number.
 type Complex = (f64, f64);
 
 impl Gains {
@@ -71,7 +70,6 @@ impl Gains {
         }
     }
 
-    /// Number of users of all cells.
     pub(super) fn users(&self) -> usize {
         self.users
     }

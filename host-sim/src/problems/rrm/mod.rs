@@ -10,7 +10,7 @@
 //! | P0 ∈ {−202, −200, …, 24} dBm, α ∈ {0, .4, .5, .6, .7, .8, .9, 1} | 114 and 8 values | counts: given by the paper; grids: from a source, 3GPP |
 //! | stations, users | 2 (or 1 to 4), 10 users each; see [`deployment`] | area of 200 m: given by the paper; rest our choice |
 //! | transmit power | above; 50 resource blocks; PL with shadowing, without fast fading | from a source, 3GPP TS 38.213 7.1.1 |
-//! | path loss, line of sight, shadowing deviation | see [`path_loss`] | from a source, 3GPP TR 38.901 7.4, street canyon; carrier our choice |
+//! | path loss, line of sight, shadowing deviation | see [`deployment`] | from a source, 3GPP TR 38.901 7.4, street canyon; carrier our choice |
 //! | noise | −174 dBm/Hz over 9 MHz, noise figure 5 dB | our choice |
 //! | antennas, receiver | user 1, station 64 (or 32); Rayleigh fading, maximum-ratio combining | our choice |
 //! | objective | sum spectral efficiency, mean over channel samples | given by the paper |
@@ -25,21 +25,18 @@
 mod deployment;
 mod fading;
 mod optimum;
-mod path_loss;
 
 use std::sync::OnceLock;
 
 use super::random::{Purpose, Random};
-use super::{DimensionSpec, FidelitySpec, Measure, ProblemSpec, Task};
+use super::{DimensionSpec, FidelitySpec, ProblemSpec, Task};
 use deployment::{Deployment, Layout};
 use fading::{Gains, SAMPLES, from_decibel};
 use optimum::Search;
 
-/// Users served by each station.
 const USERS_PER_STATION: usize = 10;
 /// Highest transmit power of a user in dBm.
 const FULL_POWER: f64 = 23.0;
-/// Resource blocks of a user's transmission.
 const RESOURCE_BLOCKS: f64 = 50.0;
 /// Radius of the area in m.
 const RADIUS: f64 = 200.0;
@@ -65,7 +62,6 @@ fn powers([p0, alpha]: [f64; 2], path_losses: &[f64]) -> Vec<f64> {
     path_losses.iter().map(|&loss| from_decibel(power_dbm(p0, alpha, loss))).collect()
 }
 
-/// The family of power-control tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rrm {
     stations: usize,
@@ -88,12 +84,10 @@ impl Rrm {
         known.then_some(Self { stations, antennas })
     }
 
-    /// Number of base stations.
     pub fn stations(&self) -> usize {
         self.stations
     }
 
-    /// Number of antennas of a base station.
     pub fn antennas(&self) -> usize {
         self.antennas
     }
@@ -131,7 +125,6 @@ impl Rrm {
             initial: 4 * self.stations + 2,
             scale_mean,
             scale_deviation,
-            measure: Measure::OptimalityRatio,
             tasks: 40,
             // Full compensation of a cell edge's path loss would be α = 1; 0.8 and −80 dBm are what networks run with.
             deployed: [-80.0, 0.8].repeat(self.stations),

@@ -1,13 +1,5 @@
 //! The command line of the paper's program; failures are told as `foretune` tells them.
 
-mod bench;
-mod inspect;
-mod merge;
-mod reproduce;
-mod tables;
-mod theory;
-mod trace;
-
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -16,6 +8,7 @@ use foretune::cli::{program, report};
 use host_sim::error::Error;
 
 use crate::page::MAKER;
+use crate::{bench, inspect, merge, reproduce, tables, theory, trace};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +41,6 @@ enum Command {
     Tables(tables::TablesArguments),
 }
 
-/// Runs the program.
 pub fn main() -> ExitCode {
     program::main(dispatch)
 }

@@ -1,11 +1,11 @@
-//! Files that are replaced whole or not at all, and the optimizer's saved state among them.
+//! Files that are replaced whole or not at all, and sealed ones, whose damage shows.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::Error;
-use crate::checksum::Crc;
+use crate::error::Error;
+use crate::results::Crc;
 
 /// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -67,51 +67,40 @@ pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The optimizer's state after a task: opaque bytes behind a line that says whose they are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Snapshot {
-    /// The last task that the state has seen, from 1.
-    pub task: u32,
-    /// The optimizer's own bytes.
-    pub bytes: Vec<u8>,
+/// Replaces a file by a line that names what is in it, with a checksum, and the bytes.
+pub fn seal(path: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    write_atomically(path, &[first_line(name, bytes).as_bytes(), bytes].concat())
 }
 
-fn first_line(unit_line: &str, task: u32, bytes: &[u8]) -> String {
-    let start = format!("{} state after task {task} bytes {}", unit_line.trim_end(), bytes.len());
+fn first_line(name: &str, bytes: &[u8]) -> String {
+    let start = format!("{name} bytes {}", bytes.len());
     let mut crc = Crc::new();
     crc.update(start.as_bytes());
     crc.update(bytes);
     format!("{start} crc {:08x}\n", crc.value())
 }
 
-/// Saves the state of the unit that `unit_line` names.
-pub(super) fn save(path: &Path, unit_line: &str, task: u32, bytes: &[u8]) -> Result<(), Error> {
-    write_atomically(path, &[first_line(unit_line, task, bytes).as_bytes(), bytes].concat())
-}
-
-/// Reads a saved state; `None` when there is none.
-pub(super) fn load(path: &Path, unit_line: &str) -> Result<Option<Snapshot>, Error> {
+/// Name and bytes of a sealed file, not an altered one's; `None` when there is none.
+pub fn unseal(path: &Path) -> Result<Option<(String, Vec<u8>)>, Error> {
     let text = match fs::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(Error::io("read", path))?,
     };
-    let damaged = || Error::damaged(path, 1, "the saved state is damaged or not this unit's");
+    let damaged =
+        || Error::damaged(path, 1, "it is cut off, damaged or of another kind: its checksum is wrong");
     let length = text.iter().position(|&b| b == b'\n').ok_or_else(damaged)? + 1;
     let (line, bytes) = text.split_at(length);
     let line = std::str::from_utf8(line).map_err(|_| damaged())?;
-    let behind = line.strip_prefix(unit_line.trim_end()).and_then(|l| l.strip_prefix(" state after task "));
-    let task = behind.and_then(|l| l.split(' ').next()?.parse().ok()).ok_or_else(damaged)?;
-    if line != first_line(unit_line, task, bytes) {
+    let name = line.rsplit_once(" bytes ").ok_or_else(damaged)?.0;
+    if line != first_line(name, bytes) {
         return Err(damaged());
     }
-    Ok(Some(Snapshot { task, bytes: bytes.to_vec() }))
+    Ok(Some((name.into(), bytes.to_vec())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const OWNER: &str = "#unit a 1 settings 00c0ffee\n";
 
     #[test]
     fn leftovers_of_killed_processes_go_and_nothing_else() {
@@ -129,33 +118,24 @@ mod tests {
     }
 
     #[test]
-    fn state_round_trips_and_absence_is_no_error() {
+    fn sealed_files_round_trip_and_damage_at_any_byte_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a-1.snapshot");
-        assert_eq!(load(&path, OWNER).unwrap(), None);
-        for (task, bytes) in [(1, &b"\n\0\xff"[..]), (12, b"")] {
-            save(&path, OWNER, task, bytes).unwrap();
-            assert_eq!(load(&path, OWNER).unwrap(), Some(Snapshot { task, bytes: bytes.to_vec() }));
+        let path = folder.path().join("sealed");
+        assert_eq!(unseal(&path).unwrap(), None);
+        for (name, bytes) in [("a", &b"\n\0\xff"[..]), ("b bytes 1", b""), ("#unit a 1", b"particles")] {
+            seal(&path, name, bytes).unwrap();
+            assert_eq!(unseal(&path).unwrap(), Some((name.into(), bytes.to_vec())));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
-    }
-
-    #[test]
-    fn damage_at_any_byte_and_foreign_states_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a-1.snapshot");
-        save(&path, OWNER, 3, b"particles").unwrap();
         let good = fs::read(&path).unwrap();
         for place in 0..good.len() {
             let mut bad = good.clone();
             bad[place] ^= 1;
             fs::write(&path, &bad).unwrap();
-            assert!(load(&path, OWNER).is_err(), "byte {place}");
+            assert!(unseal(&path).is_err(), "byte {place}");
             fs::write(&path, &good[..place]).unwrap();
-            assert!(load(&path, OWNER).is_err(), "cut at {place}");
+            assert!(unseal(&path).is_err(), "cut at {place}");
         }
-        fs::write(&path, &good).unwrap();
-        assert!(load(&path, "#unit a 2 settings 00c0ffee\n").is_err());
     }
 
     #[test]
