@@ -22,7 +22,7 @@
  * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
 #define FORETUNE_SIZE(d, m, n, v, q) \
     (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 12 * (size_t)(m) + 16 \
-     + 4 * (size_t)(n) * (n) + (size_t)(n) * (16 * (size_t)(d) + 121) + 20 * ((size_t)(d) + 2) * (v) \
+     + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 122) + 20 * ((size_t)(d) + 2) * (v) \
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
      + 224 * (size_t)(d) + 128 * (size_t)(v))
 

@@ -22,7 +22,7 @@ const ENTRY: usize = 3 * size_of::<usize>();
 const _: () = assert!(size_of::<foretune_core::Dimension<'_>>() <= ENTRY && size_of::<Limit<'_>>() <= ENTRY);
 const _: () = assert!(size_of::<foretune_core::Fidelity>() <= 12);
 
-/// The macro FORETUNE_SIZE; more where the core is built with what only the paper compares.
+/// The macro FORETUNE_SIZE: enough where the core is built with what only the paper compares, too.
 #[doc(hidden)]
 pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
@@ -31,12 +31,11 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
         + 12 * m
         + 16
         + 4 * n * n
-        + n * (16 * d + 121)
+        + n * (20 * d + 122)
         + 20 * (d + 2) * v
         + q * (4 * d + 28 * m + 8)
         + 224 * d
         + 128 * v
-        + if foretune_core::PAPER { n * (4 * d + 1) + 4 } else { 0 }
 }
 
 /// Marks a memory with a tuner in it.
