@@ -172,7 +172,7 @@ pub fn picture(study: &Study) -> Result<String, Error> {
     let plain = |ink: usize, dash: Dash| Style { ink, dash, plain: true, ..Style::default() };
     let curves = vec![
         curve("best possible", plain(3, Dash::Dotted), &tuned.tasks, |task| vec![(0.0, task.terms.optimum)]),
-        curve(NAMES[1], plain(4, Dash::DashDot), &by_hand.tasks, moments),
+        curve("tuned by hand, mean", plain(4, Dash::DashDot), &by_hand.tasks, means),
         curve(NAMES[2], plain(0, Dash::Solid), &tuned.tasks, moments),
         curve(NAMES[0], plain(1, Dash::Long), &never.tasks, |task| vec![(0.0, recommended(task))]),
         curve("Foretune's floor", plain(2, Dash::Short), &tuned.tasks, |task| {
@@ -201,6 +201,21 @@ fn moments(task: &Task) -> Vec<(f64, f64)> {
     }
     moments.push((time, recommended(task)));
     moments
+}
+
+/// The same in means over twentieths of an hour: who tries something all the time is a blur otherwise.
+fn means(task: &Task) -> Vec<(f64, f64)> {
+    const STEP: f64 = HOUR / 20.0;
+    let moments = moments(task);
+    let ends = moments.iter().skip(1).map(|(time, _)| *time).chain([HOUR]);
+    let pieces: Vec<(f64, f64, f64)> =
+        moments.iter().zip(ends).map(|((begin, value), end)| (*begin, end, *value)).collect();
+    let mean = |i: u32| {
+        let (low, high) = (f64::from(i) * STEP, f64::from(i + 1) * STEP);
+        let part = |(begin, end, value): &(f64, f64, f64)| (end.min(high) - begin.max(low)).max(0.0) * value;
+        (low, pieces.iter().map(part).sum::<f64>() / STEP)
+    };
+    (0..20).map(mean).collect()
 }
 
 /// A curve of steps over all hours.
