@@ -29,12 +29,15 @@
 // What the memory must be aligned to: every tuner's, not only the compact one's.
 #define FORETUNE_COMPACT_ALIGN 8
 
+// Bytes per observation that a memory needs beyond FORETUNE_SIZE(...), if foretune_set_fleet is to be called.
+#define FORETUNE_FLEET_BYTES 32
+
 // Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
 // limits.
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 2560
+#define FORETUNE_HEAD 2816
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16
@@ -551,6 +554,14 @@ foretune_error foretune_deploy(struct foretune *tuner,
 
 // Hands in what was measured before the task; before its first slice of work. It takes a slot, but is not charged.
 foretune_error foretune_add_past(struct foretune *tuner, const float *point, uint32_t fidelity, float value);
+
+// Starts from what other sites have in common: the bytes of a file that `foretune fleet learn` wrote, which stay where they
+// are as long as the tuner is used, for instance in flash. Before the first slice of work, and before foretune_load and
+// foretune_restore. The memory needs FORETUNE_FLEET_BYTES more per observation, else FORETUNE_CAPACITY is returned. Null: no
+// fleet any more.
+foretune_error foretune_set_fleet(struct foretune *tuner,
+                                  const uint8_t *bytes,
+                                  size_t size);
 
 // Writes what the next task starts from, once this one has ended; and how many bytes that is. If they do not fit, what does
 // not is cut off, and FORETUNE_TOO_SMALL is returned.

@@ -98,6 +98,22 @@ mod in_service {
     }
 }
 
+/// `docs/guide/fleet.md`.
+mod fleet {
+    include!(concat!(env!("OUT_DIR"), "/fleet_1.rs"));
+
+    #[test]
+    fn what_is_no_fleet_is_refused() {
+        use foretune_core::{Settings, SnapshotError, memory};
+        let problem = super::in_service::CELL;
+        let mut memory = Box::new(<memory!(
+            dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 128, fleet: true
+        )>::new());
+        let mut tuner = memory.start(problem, Settings::LIVE, 1).unwrap();
+        assert_eq!(join(&mut tuner, b"FTNF"), Err(Error::Fleet(SnapshotError::Truncated)));
+    }
+}
+
 /// `docs/guide/settings.md`.
 mod settings {
     mod checked {

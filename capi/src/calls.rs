@@ -9,7 +9,7 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use foretune_core::{Activity, Ask, Error, Optimizer, Progress, Query, Settings, profile};
+use foretune_core::{Activity, Ask, Error, Fleet, Optimizer, Progress, Query, Settings, profile};
 
 use crate::convert::{self, Fault, Parts, settings_of};
 use crate::error::foretune_error::{self, *};
@@ -359,6 +359,29 @@ pub unsafe extern "C" fn foretune_add_past(
     };
     // SAFETY: the caller's promise.
     unsafe { with(tuner, add) }
+}
+
+/// Starts from what other sites have in common: the bytes of a file that `foretune fleet learn` wrote, which stay where they
+/// are as long as the tuner is used, for instance in flash. Before the first slice of work, and before foretune_load and
+/// foretune_restore. The memory needs FORETUNE_FLEET_BYTES more per observation, else FORETUNE_CAPACITY is returned. Null: no
+/// fleet any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_set_fleet(
+    tuner: *mut foretune,
+    bytes: *const u8,
+    size: usize,
+) -> foretune_error {
+    let set = |tuner: &mut Optimizer<'static>| {
+        if bytes.is_null() {
+            return Ok(tuner.set_fleet(None)?);
+        }
+        // SAFETY: the caller's promise.
+        let bytes: &'static [u8] = unsafe { array(bytes, size) }?;
+        let fleet = Fleet::read(bytes).map_err(Error::Fleet)?;
+        Ok(tuner.set_fleet(Some(fleet))?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(tuner, set) }
 }
 
 /// Writes what the next task starts from, once this one has ended; and how many bytes that is. If they do not fit, what does

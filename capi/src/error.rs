@@ -118,7 +118,7 @@ impl From<Error> for foretune_error {
             Error::Cost => FORETUNE_COST,
             Error::UnknownQuery => FORETUNE_UNKNOWN_QUERY,
             Error::OutOfTurn => FORETUNE_OUT_OF_TURN,
-            Error::Snapshot(why) => of_snapshot(why),
+            Error::Snapshot(why) | Error::Fleet(why) => of_snapshot(why),
             _ => FORETUNE_INTERNAL,
         }
     }

@@ -1,17 +1,22 @@
 //! The caller's memory: a tuner at its head, the problem's arrays and the optimizer's behind it.
 
-use foretune_core::{Block, Capacities, Limit, Optimizer, Settings};
+use foretune_core::{Block, Capacities, Limit, Map, Optimizer, Settings};
 
 use crate::convert::{Fault, Parts};
 use crate::error::foretune_error::{self, *};
 
 /// What the memory must be aligned to: every tuner's, not only the compact one's.
 pub const FORETUNE_COMPACT_ALIGN: usize = 8;
+
+/// Bytes per observation that a memory needs beyond FORETUNE_SIZE(...), if foretune_set_fleet is to be called.
+pub const FORETUNE_FLEET_BYTES: usize = 28;
+
+const _: () = assert!(size_of::<foretune_core::fleet::Terms>() == FORETUNE_FLEET_BYTES);
 /// Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
 /// limits.
 pub const FORETUNE_COMPACT_SIZE: usize = 48128;
 /// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-pub const FORETUNE_HEAD: usize = 2560;
+pub const FORETUNE_HEAD: usize = 2816;
 
 const _: () = assert!(align_of::<foretune>() <= FORETUNE_COMPACT_ALIGN);
 const _: () = assert!(size_of::<foretune>() <= FORETUNE_HEAD);
@@ -120,6 +125,10 @@ pub unsafe fn start(
     if needed > size {
         return Err(FORETUNE_TOO_SMALL.into());
     }
+    // What is left over may do for a fleet.
+    let with_fleet = Capacities { fleet: settings.map == Map::Ard, ..capacities };
+    let more = (with_fleet.words() - capacities.words()) * size_of::<u32>();
+    let capacities = if needed.saturating_add(more) <= size { with_fleet } else { capacities };
     let mut cut = Cut { next: memory, left: size };
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.

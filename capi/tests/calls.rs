@@ -8,7 +8,9 @@ use std::ptr::{null, null_mut};
 use foretune_c::foretune_error::*;
 use foretune_c::foretune_progress::*;
 use foretune_c::*;
-use foretune_core::{Ask, profile};
+use foretune_core::fleet::Header;
+use foretune_core::snapshot::ProblemSums;
+use foretune_core::{Ask, Fleet, profile};
 use support::{FIDELITIES, GRID, Tuner, objective, problem, settings};
 
 #[test]
@@ -48,6 +50,46 @@ fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
         assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
         rust.next_task().unwrap();
     }
+}
+
+#[test]
+fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
+    let header = Header {
+        dimensions: 2,
+        fidelities: 2,
+        centres: 1,
+        modes: 1,
+        sets: 1,
+        points: 0,
+        problem: ProblemSums::of(&support::RUST),
+        learnt_from: [3, 3, 30],
+        mean: 0.5,
+        deviation: 0.5,
+        spread: 0.1,
+        margin: 1.0,
+    };
+    let numbers = [-1.0, -1.0, -2.0, -4.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.2, 1.0, 0.3, -0.5, 0.1];
+    let mut bytes = Vec::new();
+    header.write(numbers.into_iter(), |piece| bytes.extend_from_slice(piece));
+    let mut memory = Box::new(<foretune_core::memory!(
+        dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true
+    )>::new());
+    let mut rust = memory.start(support::RUST, profile::COMPACT, 7).unwrap();
+    rust.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
+    let mut c = Tuner::start(&problem(), &settings(), 7).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[70] ^= 1;
+    assert_eq!(c.set_fleet(&damaged), FORETUNE_CHECKSUM);
+    assert_eq!(c.set_fleet(&bytes[..40]), FORETUNE_TRUNCATED);
+    assert_eq!(c.set_fleet(&bytes), FORETUNE_OK);
+    while let Ask::Query(expected) = rust.ask() {
+        let (_, query) = c.ask();
+        assert_eq!((&query.point[..2], query.fidelity as usize), (expected.point(), expected.fidelity()));
+        let y = objective(&query.point, query.fidelity, 0);
+        assert_eq!(c.tell(&query, y), FORETUNE_OK);
+        rust.tell(expected, y).unwrap();
+    }
+    assert_eq!(c.set_fleet(&bytes), FORETUNE_OUT_OF_TURN);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::block::{self, Cut};
 use crate::error::Error;
-use crate::gp::Observations;
+use crate::fleet::{Fleet, Terms};
+use crate::gp::{Common, Observations};
 use crate::linalg::{MatrixMut, column_mut};
 use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
@@ -175,6 +176,9 @@ pub(crate) struct Data<'a> {
     answers: &'a mut [Answer],
     fidelity: &'a mut [u8],
     z: &'a mut [f32],
+    /// What a fleet says of the first few, if there is one.
+    terms: &'a mut [Terms],
+    described: usize,
     /// How many there are.
     stored: usize,
     /// How many count; those behind them are yet to be replayed.
@@ -182,20 +186,22 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Words that `n` slots in `d` dimensions take.
-    pub const fn words(d: usize, n: usize) -> usize {
-        block::sum(&[n * (d + 1), block::words::<Answer>(n), block::words::<u8>(n)])
+    /// Words that `n` slots in `d` dimensions take, so many of which a fleet may describe.
+    pub const fn words(d: usize, n: usize, described: usize) -> usize {
+        let terms = block::words::<Terms>(described);
+        block::sum(&[n * (d + 1), block::words::<Answer>(n), block::words::<u8>(n), terms])
     }
 
     /// No observations yet, in the next so many words of a block.
-    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize) -> Self {
+    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize, described: usize) -> Self {
         let (points, answers, z) = (cut.matrix(d, n), cut.slice(n), cut.slice(n));
-        Data { dimensions: d, points, answers, fidelity: cut.slice(n), z, stored: 0, len: 0 }
+        let (fidelity, terms) = (cut.slice(n), cut.slice(described));
+        Data { dimensions: d, points, answers, fidelity, z, terms, described: 0, stored: 0, len: 0 }
     }
 
     /// Forgets all observations.
     pub fn clear(&mut self) {
-        (self.stored, self.len) = (0, 0);
+        (self.stored, self.len, self.described) = (0, 0, 0);
     }
 
     /// Appends an observation.
@@ -368,10 +374,24 @@ impl<'a> Data<'a> {
         self.asked(x, fidelity).count()
     }
 
-    /// What the model is conditioned on: the observations from slot `from` on.
-    pub fn observations(&self, from: usize) -> Observations<'_> {
+    /// Observations that a fleet can describe.
+    pub fn describable(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Notes what a fleet says of the observations that came since the last time.
+    pub fn describe(&mut self, fleet: &Fleet<'_>) {
+        for i in self.described..self.len {
+            self.terms[i] = fleet.at(self.slot(i), usize::from(self.fidelity[i]));
+        }
+        self.described = self.len;
+    }
+
+    /// What the model is conditioned on: the observations from slot `from` on, and what a fleet said of them.
+    pub fn observations<'d>(&'d self, from: usize, fleet: Option<Fleet<'d>>) -> Observations<'d> {
         let points = self.points.view((0, from), (self.dimensions, self.len - from));
-        Observations { points, fidelity: &self.fidelity()[from..], z: &self.z()[from..] }
+        let common = fleet.map(|fleet| Common { fleet, terms: &self.terms[from..self.len] });
+        Observations { points, fidelity: &self.fidelity()[from..], z: &self.z()[from..], common }
     }
 }
 
@@ -395,8 +415,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
-        let mut words = [0; Data::words(1, 2)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2);
+        let mut words = [0; Data::words(1, 2, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2, 0);
         assert_eq!(data.push(&record(0.5, 0, Some(f32::NAN))), Err(Error::NotFinite));
         assert_eq!(data.push(&record(0.5, 0, Some(f32::INFINITY))), Err(Error::NotFinite));
         assert_eq!(data.len(), 0);
@@ -411,8 +431,8 @@ mod tests {
 
     #[test]
     fn a_failure_counts_as_the_worst_that_was_told() {
-        let mut words = [0; Data::words(1, 4)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4);
+        let mut words = [0; Data::words(1, 4, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0);
         data.push(&record(0.1, 0, None)).unwrap();
         data.rescale(Scale::IDENTITY, 1.0);
         assert_eq!(data.z(), [-1.0]);

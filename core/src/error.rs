@@ -62,6 +62,8 @@ pub enum Error {
     },
     /// Saved bytes cannot be restored.
     Snapshot(SnapshotError),
+    /// A fleet's bytes cannot be used.
+    Fleet(SnapshotError),
 }
 
 /// Why saved bytes were refused.
@@ -140,6 +142,7 @@ impl fmt::Display for Error {
                 write!(f, "the covariance matrix is not positive definite at row {row}")
             }
             Error::Snapshot(why) => write!(f, "snapshot refused: {why}"),
+            Error::Fleet(why) => write!(f, "fleet file refused: {why}"),
         }
     }
 }
@@ -148,7 +151,7 @@ impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             SnapshotError::Truncated => write!(f, "truncated"),
-            SnapshotError::Foreign => write!(f, "not a foretune snapshot"),
+            SnapshotError::Foreign => write!(f, "not written by foretune"),
             SnapshotError::Newer { version } => write!(f, "written by a newer version (format {version})"),
             SnapshotError::Older { version } => {
                 write!(

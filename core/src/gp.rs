@@ -19,6 +19,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::block::{self, Cut};
 use crate::error::Error;
 use crate::features::{Backward, Forward, LAYERS, Maps};
+use crate::fleet::{self, Fleet, Terms};
 use crate::kernel::{Hyper, MAX_FIDELITIES, Model, PairSums};
 use crate::linalg::{self, LANES, Lane, Matrix, MatrixMut, Sums, column, column_mut};
 use crate::math;
@@ -59,6 +60,17 @@ pub struct Observations<'a> {
     pub fidelity: &'a [u8],
     /// Standardised observations; not needed for variances alone.
     pub z: &'a [f32],
+    /// What other sites say of them, if anything does.
+    pub common: Option<Common<'a>>,
+}
+
+/// What sites have in common: a fleet's prior, and what it says of each observation.
+#[derive(Clone, Copy)]
+pub struct Common<'a> {
+    /// The prior.
+    pub fleet: Fleet<'a>,
+    /// Mean and modes at each observation.
+    pub terms: &'a [Terms],
 }
 
 /// How often numerics had to help themselves.
@@ -177,6 +189,13 @@ impl<'a> Particle<'a> {
         Particle { model, theta, hyper, noise: floored, maps }
     }
 
+    /// Raises the noise's floor to what suits a kernel with a fleet's modes, whose sum of squares is about `spread`.
+    pub(crate) fn with_modes(mut self, spread: f32) -> Self {
+        let floor = NOISE_FLOOR * (self.hyper.signal + spread);
+        self.noise.iter_mut().for_each(|noise| *noise = noise.max(floor));
+        self
+    }
+
     /// Adds a level behind the truth's: the same function, seen with another noise variance.
     pub(crate) fn with_memory(mut self, truth: usize, noise: f32) -> Self {
         self.hyper.end_at(truth);
@@ -239,6 +258,14 @@ impl Workspace<'_> {
                 }
             }
         }
+        if let Some(Common { terms, fleet }) = data.common {
+            let of_block = fleet::lanes(&terms[first..end]);
+            let of_block = &of_block[..fleet.terms()];
+            panel
+                .iter_mut()
+                .zip(terms)
+                .for_each(|(lanes, terms)| fleet::add_products(lanes, terms, of_block));
+        }
         let floor = PIVOT_FLOOR * particle.hyper.signal;
         let raised = linalg::factor_block(&mut self.matrix, first, count, panel, floor)?;
         fallbacks.pivots = fallbacks.pivots.saturating_add(raised);
@@ -270,6 +297,9 @@ impl Workspace<'_> {
         let t = data.fidelity.len();
         let whitened = &mut self.whitened[..t];
         whitened.copy_from_slice(data.z);
+        if let Some(Common { terms, .. }) = data.common {
+            whitened.iter_mut().zip(terms).for_each(|(z, terms)| *z -= terms[0]);
+        }
         linalg::solve_lower_one(&self.matrix.as_view(), whitened);
         let mut sum = t as f32 * LN_2_PI;
         for (i, w) in whitened.iter().enumerate() {
@@ -390,6 +420,8 @@ impl Workspace<'_> {
         let factor = self.matrix.as_view();
         let [base, of_truth, work] = &mut self.panels;
         let base = &base[..t];
+        let features = data.common.map(|common| common.fleet.features(points));
+        let mut at_truth = fleet::NOTHING;
         for m in (0..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
             let (signal, mut kappas) = (particle.hyper.signal, [1.0; MAX_FIDELITIES]);
@@ -398,6 +430,15 @@ impl Workspace<'_> {
             }
             for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
                 linalg::scale_row(panel, base, kappas[usize::from(n)]);
+            }
+            let mut own = fleet::NOTHING;
+            if let (Some(common), Some(features)) = (data.common, &features) {
+                own = common.fleet.combine(features, m);
+                if m == truth {
+                    at_truth = own;
+                }
+                let (each, terms_used) = (panel.iter_mut().zip(common.terms), common.fleet.terms());
+                each.for_each(|(lanes, terms)| fleet::add_products(lanes, terms, &own[..terms_used]));
             }
             linalg::solve_lower(&factor, panel, count);
             let panel = if m == truth { &of_truth[..t] } else { &work[..t] };
@@ -408,6 +449,17 @@ impl Workspace<'_> {
                     variance: math::larger(signal - sums.square[lane], signal * VARIANCE_FLOOR),
                     covariance: signal * kappas[truth] - sums.product[lane],
                 };
+                if data.common.is_some() {
+                    let (prior, with_truth) = fleet::variance(&own, &at_truth, lane);
+                    out[m] = Posterior {
+                        mean: out[m].mean + own[0][lane],
+                        variance: math::larger(
+                            signal + prior - sums.square[lane],
+                            (signal + prior) * VARIANCE_FLOOR,
+                        ),
+                        covariance: signal * kappas[truth] + with_truth - sums.product[lane],
+                    };
+                }
             }
         }
     }

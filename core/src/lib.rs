@@ -84,9 +84,11 @@ mod linalg;
 mod block;
 mod live;
 mod space;
+mod checksum;
 mod random;
 mod features;
 mod kernel;
+pub mod fleet;
 mod gp;
 mod outlier;
 mod data;
@@ -106,14 +108,15 @@ pub use acquisition::Information;
 pub use data::{Kind, Point, Record, Scaling};
 pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
+pub use fleet::Fleet;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
 pub use live::{Floor, Level, Limit, Predicate};
 pub use math::LARGEST_VALUE;
 pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
-    Activity, Ask, Block, Capacities, LiveStatus, Memory, Optimizer, Progress, Query, Recommendation,
-    Refused, Status, Stop,
+    Activity, Ask, Block, Capacities, FleetStatus, LiveStatus, Memory, Optimizer, Progress, Query,
+    Recommendation, Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};

@@ -213,20 +213,21 @@ pub struct Kde<'a> {
     pub mix: f32,
 }
 
-/// Adds `∇ log p_n(θ)`: of the first prior, or of the density estimate if there is one.
+/// Adds `∇ log p_n(θ)`: of the first prior, or of the density estimate if there is one. The first prior comes with `θ`
+/// relative to its centre.
 pub fn add_gradient(
-    prior: &Prior,
+    (prior, relative): (&Prior, &[f32]),
     model: &Model,
     kde: Option<&Kde<'_>>,
     theta: &[f32],
     gradient: &mut [f32],
 ) {
     let Some(kde) = kde else {
-        return prior.add_gradient(model, theta, 1.0, gradient);
+        return prior.add_gradient(model, relative, 1.0, gradient);
     };
-    let (shares, of_prior) = kde.responsibilities(prior, model, theta);
+    let (shares, of_prior) = kde.responsibilities((prior, relative), model, theta);
     if of_prior > 0.0 {
-        prior.add_gradient(model, theta, of_prior, gradient);
+        prior.add_gradient(model, relative, of_prior, gradient);
     }
     let precision = 1.0 / square(kde.bandwidth);
     for (c, share) in shares[..kde.count].iter().enumerate() {
@@ -238,7 +239,12 @@ pub fn add_gradient(
 
 impl Kde<'_> {
     /// Which part of the density at `θ` comes from each centre, and which from the first prior.
-    fn responsibilities(&self, prior: &Prior, model: &Model, theta: &[f32]) -> ([f32; MAX_PARTICLES], f32) {
+    fn responsibilities(
+        &self,
+        (prior, relative): (&Prior, &[f32]),
+        model: &Model,
+        theta: &[f32],
+    ) -> ([f32; MAX_PARTICLES], f32) {
         let variance = square(self.bandwidth);
         let mut logs = [f32::NEG_INFINITY; MAX_PARTICLES];
         let constant = math::ln((1.0 - self.mix).max(f32::MIN_POSITIVE) / self.count as f32)
@@ -259,7 +265,7 @@ impl Kde<'_> {
         }
         let mut of_prior = f32::NEG_INFINITY;
         if self.mix > 0.0 {
-            of_prior = math::ln(self.mix) + prior.log_density(model, theta);
+            of_prior = math::ln(self.mix) + prior.log_density(model, relative);
         }
         let largest = logs.iter().fold(of_prior, |largest, &log| largest.max(log));
         let share = |log: f32| if log == f32::NEG_INFINITY { 0.0 } else { math::exp(log - largest) };
@@ -322,7 +328,7 @@ mod tests {
                 math::ln((1.0 - mix) * kde + mix * math::exp(PRIOR.log_density(&model, theta)))
             };
             let mut gradient = [0.0; 4];
-            add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut gradient);
+            add_gradient((&PRIOR, &theta), &model, Some(&kde), &theta, &mut gradient);
             for i in 0..4 {
                 let (mut up, mut down) = (theta, theta);
                 up[i] += 0.01;
@@ -332,11 +338,11 @@ mod tests {
             }
             let mut from_bytes = [0.0; 4];
             let kde = Kde { centres: Centres::Bytes(&bytes), ..kde };
-            add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut from_bytes);
+            add_gradient((&PRIOR, &theta), &model, Some(&kde), &theta, &mut from_bytes);
             assert_eq!(gradient, from_bytes);
         }
         let mut gradient = [0.0; 4];
-        add_gradient(&PRIOR, &model, None, &theta, &mut gradient);
+        add_gradient((&PRIOR, &theta), &model, None, &theta, &mut gradient);
         assert_eq!(gradient[0], -0.1 / square(0.8));
     }
 
@@ -352,7 +358,7 @@ mod tests {
         };
         let theta = [0.5f32; 4];
         let mut gradient = [0.0; 4];
-        add_gradient(&PRIOR, &model, Some(&kde), &theta, &mut gradient);
+        add_gradient((&PRIOR, &theta), &model, Some(&kde), &theta, &mut gradient);
         assert!((gradient[0] + 0.5 / square(0.8)).abs() < 1e-4);
     }
 

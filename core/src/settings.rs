@@ -60,6 +60,15 @@ impl Method {
         }
     }
 
+    /// Whether queries come from a design that no answer changes.
+    pub(crate) const fn asks_in_batches(self) -> bool {
+        match self {
+            #[cfg(feature = "paper")]
+            Method::Myopic { .. } | Method::TwoPhase { .. } => true,
+            _ => false,
+        }
+    }
+
     const fn is_valid(self) -> bool {
         self.share() >= 0.0 && self.share() <= 1.0
     }

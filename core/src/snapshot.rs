@@ -20,7 +20,8 @@
 //! | 44 | 4 | length of everything, checksum included |
 //! | 48 | 1 | 1 if the newest carried point comes from a task unlike those before it |
 //! | 49 | 1 | 1 if there is a point in use |
-//! | 50 | 14 | zeros |
+//! | 50 | 1 | 1 if an earlier task spoke against the fleet's prior |
+//! | 51 | 13 | zeros |
 //! | 64 | 4, 4, 4 | checksums of the problem's parameters, fidelities and goal |
 //! | 76 | 4 | zeros |
 //! | 80 | 4 each | particles, `f32` |
@@ -30,8 +31,10 @@
 //! 2 search, 3 past), failed, whether the cost is its own (else 0 is written) |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
+use crate::checksum::checksum;
+pub use crate::checksum::{Crc, ProblemSums};
 use crate::data::{Kind, Point, Record};
-use crate::error::{ProblemPart, SnapshotError};
+use crate::error::SnapshotError;
 use crate::features::Map;
 use crate::kernel::Model;
 use crate::math::LARGEST_VALUE;
@@ -47,56 +50,6 @@ pub const HEADER: usize = 80;
 const MAGIC: [u8; 8] = *b"FORETUNE";
 /// No sequence of tasks is as long.
 const LAST_TASK: u32 = u32::MAX / 2;
-
-/// CRC-32 (IEEE), four bits at a time: a table of 16 words.
-#[derive(Clone, Copy, Debug)]
-pub struct Crc(u32);
-
-impl Crc {
-    /// Of nothing yet.
-    pub const fn new() -> Self {
-        Crc(u32::MAX)
-    }
-
-    /// Adds bytes.
-    // On a device its copies in every checksum would take a kilobyte.
-    #[inline(never)]
-    pub fn update(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 ^= u32::from(*byte);
-            for _ in 0..2 {
-                self.0 = self.0 >> 4 ^ CRC_TABLE[(self.0 & 15) as usize];
-            }
-        }
-    }
-
-    /// The checksum.
-    pub const fn value(&self) -> u32 {
-        !self.0
-    }
-}
-
-impl Default for Crc {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-const CRC_TABLE: [u32; 16] = {
-    let mut table = [0; 16];
-    let mut i = 0;
-    while i < 16 {
-        let mut crc = i as u32;
-        let mut bit = 0;
-        while bit < 4 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[i] = crc;
-        i += 1;
-    }
-    table
-};
 
 /// The header's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +72,8 @@ pub struct Header {
     pub newest_is_unlike: bool,
     /// Whether there is a point in use.
     pub in_use: bool,
+    /// Whether an earlier task spoke against the fleet's prior.
+    pub fleet_refuted: bool,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -131,39 +86,6 @@ pub struct Header {
     pub settings: u32,
     /// Of the problem.
     pub problem: ProblemSums,
-}
-
-/// Checksums of what knowledge is bound to. Budget, and whatever else may change between tasks, is not in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProblemSums {
-    /// Of the parameters: ranges and levels.
-    pub parameters: u32,
-    /// Of the fidelities: number, costs, noise.
-    pub fidelities: u32,
-    /// Of the goal.
-    pub goal: u32,
-}
-
-impl ProblemSums {
-    /// Of a problem.
-    pub fn of(problem: &Problem<'_>) -> ProblemSums {
-        ProblemSums {
-            parameters: checksum(|mix| problem.fingerprint_parameters(mix)),
-            fidelities: checksum(|mix| problem.fingerprint_fidelities(mix)),
-            goal: checksum(|mix| mix(problem.goal as u32)),
-        }
-    }
-
-    /// The first part in which two problems differ.
-    fn difference(&self, other: &ProblemSums) -> Option<ProblemPart> {
-        if self.parameters != other.parameters {
-            Some(ProblemPart::Parameters)
-        } else if self.fidelities != other.fidelities {
-            Some(ProblemPart::Fidelities)
-        } else {
-            (self.goal != other.goal).then_some(ProblemPart::Goal)
-        }
-    }
 }
 
 impl Header {
@@ -222,6 +144,7 @@ impl Header {
             carried: usize::from(header[18]),
             newest_is_unlike: header[48] == 1,
             in_use: header[49] == 1,
+            fleet_refuted: header[50] == 1,
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -230,7 +153,11 @@ impl Header {
             problem: ProblemSums { parameters: word(64), fidelities: word(68), goal: word(72) },
         };
         // Bounds that keep `length` from overflowing on 32 bits.
-        let sane = header[10] <= 1 && header[49] <= 1 && read.parameters < 1 << 20 && read.records < 1 << 16;
+        let sane = header[10] <= 1
+            && header[49] <= 1
+            && header[50] <= 1
+            && read.parameters < 1 << 20
+            && read.records < 1 << 16;
         if !sane || read.length() != word(44) as usize {
             return Err(SnapshotError::Contents);
         }
@@ -267,7 +194,7 @@ impl Header {
         put(36, &self.model.to_le_bytes());
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
-        put(48, &[u8::from(self.newest_is_unlike), u8::from(self.in_use)]);
+        put(48, &[u8::from(self.newest_is_unlike), u8::from(self.in_use), u8::from(self.fleet_refuted)]);
         put(64, &self.problem.parameters.to_le_bytes());
         put(68, &self.problem.fidelities.to_le_bytes());
         put(72, &self.problem.goal.to_le_bytes());
@@ -302,12 +229,6 @@ pub(crate) fn model_checksum(model: &Model) -> u32 {
         mix(model.dimensions as u32);
         offsets.iter().for_each(|offset| mix(offset.to_bits()));
     })
-}
-
-pub(crate) fn checksum(feed: impl FnOnce(&mut dyn FnMut(u32))) -> u32 {
-    let mut crc = Crc::new();
-    feed(&mut |word| crc.update(&word.to_le_bytes()));
-    crc.value()
 }
 
 /// A sink that keeps the checksum of what went through.
@@ -366,14 +287,8 @@ pub fn check_knowledge(
         return Err(SnapshotError::Settings);
     }
     fits(&header, bytes, &settings.model(problem.dimensions.len()), settings, problem)?;
-    same_problem(&header, problem)?;
+    header.problem.agrees(&ProblemSums::of(problem))?;
     Ok(header)
-}
-
-/// Knowledge is of use to the problem that it was learnt on; to another it may do harm.
-pub(crate) fn same_problem(header: &Header, problem: &Problem<'_>) -> Result<(), SnapshotError> {
-    let difference = header.problem.difference(&ProblemSums::of(problem));
-    difference.map_or(Ok(()), |part| Err(SnapshotError::Problem(part)))
 }
 
 /// Everything that could be wrong with particles and carried points whose checksum is right.
@@ -463,6 +378,7 @@ mod tests {
             carried: 1,
             newest_is_unlike: true,
             in_use: true,
+            fleet_refuted: true,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,

@@ -6,6 +6,7 @@
 
 pub mod cli;
 mod demo;
+mod fleet;
 mod hil;
 mod own;
 pub mod processor;

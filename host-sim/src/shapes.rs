@@ -34,7 +34,7 @@ impl Room {
         seed: u64,
     ) -> Result<Optimizer<'a>, Error> {
         let capacities = Capacities::checked(&problem, &settings, self.observations)?;
-        let capacities = Capacities { keeps_factors: true, ..capacities };
+        let capacities = Capacities { keeps_factors: true, fleet: true, ..capacities };
         self.words.resize(capacities.words(), 0);
         Block::new(&mut self.words, capacities).start(problem, settings, seed)
     }

@@ -63,9 +63,10 @@ fn density_estimate_agrees_with_the_reference() {
             for centres in [in_memory, Centres::Bytes(&bytes)] {
                 let kde = Kde { centres, count, bandwidth: float(&kde["bandwidth"]), mix: 0.0 };
                 let mut got = vec![0.0; rows.len() / count];
-                add_gradient(&PRIOR, &model(&PRIOR, 1), Some(&kde), &floats(theta), &mut got);
+                let theta = floats(theta);
+                add_gradient((&PRIOR, &theta), &model(&PRIOR, 1), Some(&kde), &theta, &mut got);
                 let (error, size) = (largest_error(&got, &numbers(want)), size(&numbers(want)));
-                assert!(error <= TOLERANCE * size, "at {theta}: off by {error:.1e} of {size}");
+                assert!(error <= TOLERANCE * size, "at {theta:?}: off by {error:.1e} of {size}");
             }
         }
     }
@@ -86,7 +87,8 @@ fn gaussian_prior_agrees_with_the_reference() {
                     at.map(|i| LogNormal { mean: mean[i], deviation: deviation[i] });
                 let prior = Prior { length, signal, gamma, ..PRIOR };
                 let mut got = [0.0; 3];
-                add_gradient(&prior, &model(&prior, 1), None, &at.map(|i| point[i] - mean[i]), &mut got);
+                let relative = at.map(|i| point[i] - mean[i]);
+                add_gradient((&prior, &relative), &model(&prior, 1), None, &relative, &mut got);
                 for (got, i) in got.into_iter().zip(at) {
                     assert_near(got, want[i], TOLERANCE, TOLERANCE, &format!("coordinate {i} at {point:?}"));
                 }

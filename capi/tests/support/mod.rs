@@ -133,6 +133,11 @@ impl Tuner {
         (progress, query)
     }
 
+    pub fn set_fleet(&mut self, bytes: &[u8]) -> foretune_error {
+        // SAFETY: the memory outlives the call, and tests keep the bytes as long as the tuner.
+        unsafe { foretune_set_fleet(self.pointer, bytes.as_ptr(), bytes.len()) }
+    }
+
     pub fn tell(&mut self, query: &foretune_query, y: f32) -> foretune_error {
         // SAFETY: pointers are good.
         unsafe { foretune_tell(self.pointer, query, y) }

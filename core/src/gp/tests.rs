@@ -58,7 +58,7 @@ impl Data {
 
     fn first(&self, t: usize) -> Observations<'_> {
         let points = Matrix::from_slice(&self.points[..t * D], D, t);
-        Observations { points, fidelity: &self.fidelity[..t], z: &self.z[..t] }
+        Observations { points, fidelity: &self.fidelity[..t], z: &self.z[..t], common: None }
     }
 
     fn all(&self) -> Observations<'_> {

@@ -19,6 +19,8 @@ pub(super) enum Next {
     Hand(Query),
     #[cfg(feature = "paper")]
     Design(usize),
+    /// Whether the fleet's prior holds, then so many steps.
+    Check(u32),
     Learn(u32),
     Judge,
     Search(Objective),
@@ -136,6 +138,7 @@ impl State<'_> {
         }
         self.rescale();
         let learns = self.initial_done() && self.outlier_query().is_none();
-        Next::Learn(if learns { self.settings.steps_per_round } else { 0 })
+        let steps = if learns { self.settings.steps_per_round } else { 0 };
+        if self.checks_fleet() { Next::Check(steps) } else { Next::Learn(steps) }
     }
 }

@@ -209,7 +209,8 @@ impl Design {
         let (noise, fidelities) = (state.noise(), state.problem.fidelities.len());
         let State { memory, task, model, .. } = state;
         let points = memory.design.columns(0, self.chosen);
-        let data = Observations { points, fidelity: &memory.design_fidelity[..self.chosen], z: &[] };
+        let data =
+            Observations { points, fidelity: &memory.design_fidelity[..self.chosen], z: &[], common: None };
         let (particles, fallbacks) = (memory.particles.as_view(), &mut task.fallbacks);
         let theta = column(&particles, v);
         let particle = Particle::with(memory.maps, model, theta, &noise[..fidelities], fallbacks);

@@ -68,7 +68,7 @@ impl Learning {
     fn factor(&mut self, state: &mut State<'_>, v: usize, first: usize) -> Stage {
         let view = state.view();
         let State { memory, task, model, .. } = state;
-        let data = memory.data.observations(view.from);
+        let data = memory.data.observations(view.from, view.fleet);
         let fallbacks = &mut task.fallbacks;
         let particles = memory.particles.as_view();
         let particle = view.particle(model, column(&particles, v), fallbacks);
@@ -91,8 +91,10 @@ impl Learning {
     /// One block of the gradient; after the last, the prior's.
     fn gradient(&mut self, state: &mut State<'_>, v: usize, first: usize, centres: &[u8]) -> Stage {
         let (view, later) = (state.view(), state.learns_from_centres());
+        let common =
+            view.fleet.map(|_| state.prior_and_relative(column(&state.memory.particles.as_view(), v)));
         let State { memory, settings, model, .. } = state;
-        let data = memory.data.observations(view.from);
+        let data = memory.data.observations(view.from, view.fleet);
         let particles = memory.particles.as_view();
         let theta = column(&particles, v);
         let particle = view.particle(model, theta, &mut Default::default());
@@ -109,7 +111,11 @@ impl Learning {
             bandwidth: settings.details.kde_bandwidth,
             mix: settings.details.kde_mix,
         };
-        prior::add_gradient(&settings.details.prior, model, later.then_some(&kde), theta, gradient);
+        let (prior, relative) = match &common {
+            Some((prior, relative)) => (prior, &relative[..theta.len()]),
+            None => (&settings.details.prior, theta),
+        };
+        prior::add_gradient((prior, relative), model, later.then_some(&kde), theta, gradient);
         // The largest magnitude as bits, which sort as the numbers do: a loop without exits is vectorised.
         let largest = gradient.iter().fold(0, |largest, slope| (slope.to_bits() & 0x7fff_ffff).max(largest));
         if largest >= f32::INFINITY.to_bits() {

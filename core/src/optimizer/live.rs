@@ -71,7 +71,7 @@ impl State<'_> {
     }
 
     /// The first answer of the task that was not handed in.
-    fn first_told(&self) -> Option<f32> {
+    pub fn first_told(&self) -> Option<f32> {
         self.memory.data.told(self.task.remembered + self.task.past).next()
     }
 

@@ -44,6 +44,8 @@ pub struct Capacities {
     /// Whether the particles' factors are kept while a search refines what it found, which saves time: no unless said. Only on
     /// a host, which has the memory for it.
     pub keeps_factors: bool,
+    /// Whether there is room for what a [`Fleet`](crate::Fleet) says of the observations: 28 bytes for each. No unless said.
+    pub fleet: bool,
 }
 
 impl Capacities {
@@ -58,6 +60,7 @@ impl Capacities {
         step: Step::Adam { rate: 1.0 },
         keeps_particles: true,
         keeps_factors: false,
+        fleet: false,
     };
 
     /// What a problem and settings need, for so many observations.
@@ -73,6 +76,7 @@ impl Capacities {
             step: settings.details.step,
             keeps_particles: true,
             keeps_factors: false,
+            fleet: false,
         }
     }
 
@@ -128,6 +132,11 @@ impl Capacities {
         self.step.rows(self.particles)
     }
 
+    /// Observations that a fleet may describe.
+    const fn described(&self) -> usize {
+        if self.fleet { self.observations } else { 0 }
+    }
+
     /// Columns for the last task's particles.
     const fn centres(&self) -> usize {
         if self.keeps_particles { self.particles } else { 0 }
@@ -159,7 +168,7 @@ impl Capacities {
         let tables = v * (MAX_PARTICLES + MAX_SAMPLES);
         let design = if crate::PAPER { n * d + block::words::<u8>(n) } else { 0 };
         [
-            ("observations", Data::words(d, n)),
+            ("observations", Data::words(d, n, self.described())),
             ("Gaussian process", Workspace::words(n, self.features())),
             ("particles", columns),
             ("gradients", columns),
@@ -187,8 +196,11 @@ impl Capacities {
         assert!(width < 1 << 16, "`map` must have a width of at most 65535");
         assert!(q >= n, "`candidates` must be at least as many as `observations`");
         assert!(q < 1 << 16, "`candidates` must be at most 65535");
-        let switches = [self.moments() > 0, self.keeps_particles, self.keeps_factors];
-        let switches = switches[0] as usize | (switches[1] as usize) << 1 | (switches[2] as usize) << 2;
+        let switches = [self.moments() > 0, self.keeps_particles, self.keeps_factors, self.fleet];
+        let switches = switches[0] as usize
+            | (switches[1] as usize) << 1
+            | (switches[2] as usize) << 2
+            | (switches[3] as usize) << 3;
         let fields = [d, m, n, v, width, q, switches];
         let (mut packed, mut i) = (0, fields.len());
         while i > 0 {
@@ -213,6 +225,7 @@ impl Capacities {
             step: if switches & 1 > 0 { Step::Adam { rate: 1.0 } } else { Step::Plain { rate: 1.0 } },
             keeps_particles: switches & 2 > 0,
             keeps_factors: switches & 4 > 0,
+            fleet: switches & 8 > 0,
         }
     }
 }
@@ -289,13 +302,13 @@ impl<'a> Block<'a> {
 
     /// The arrays that a problem and settings need, cut off.
     pub(super) fn buffers(self, problem: &Problem<'_>, settings: &Settings) -> Result<Buffers<'a>, Error> {
-        let Capacities { observations, keeps_particles, keeps_factors, .. } = self.capacities;
+        let Capacities { observations, keeps_particles, keeps_factors, fleet, .. } = self.capacities;
         self.capacities.check(problem, settings)?;
         if self.maps.ard_only && settings.map != Map::Ard {
             return Err(Error::Setting { name: "map", allowed: "ARD here" });
         }
         let needed = Capacities::of(problem, settings, observations);
-        let needed = Capacities { keeps_particles, keeps_factors, ..needed };
+        let needed = Capacities { keeps_particles, keeps_factors, fleet, ..needed };
         let (available, mut cut) = (self.words.len(), Cut::new(self.words));
         let buffers = Buffers::cut(&mut cut, &needed, settings, self.maps);
         let needed = cut.asked;
@@ -336,7 +349,7 @@ impl<'a> Buffers<'a> {
             *capacities;
         let (p, samples) = (capacities.parameters(), settings.details.max_values);
         Buffers {
-            data: Data::cut(cut, d, n),
+            data: Data::cut(cut, d, n, capacities.described()),
             gp: Workspace::cut(cut, n, capacities.features()),
             particles: cut.matrix(p, v),
             gradients: cut.matrix(p, v),

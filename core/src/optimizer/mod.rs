@@ -34,11 +34,13 @@
 //! Starting a task, saving and loading are not sliced: they pass once over the particles and the answers.
 
 // In the order in which to read them, as the crate's.
+mod trust;
 mod query;
 mod trials;
 mod candidates;
 mod memory;
 mod state;
+mod fleet;
 mod budget;
 mod fill;
 mod search;
@@ -52,6 +54,8 @@ mod save;
 
 pub use memory::{Block, Capacities, Memory};
 pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
+pub use trust::FleetStatus;
+pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 
@@ -65,11 +69,13 @@ use candidates::Choice;
 use decide::Next;
 #[cfg(feature = "paper")]
 use design::Design;
+use fleet::Check;
 use learning::Learning;
 use memory::Buffers;
 use search::{Objective, Search};
 use state::{State, Task};
 use trials::Start;
+use trust::Trust;
 
 /// The optimizer: settings and state around a borrowed [`Memory`].
 ///
@@ -118,6 +124,7 @@ enum Phase {
     Deciding,
     #[cfg(feature = "paper")]
     Designing(Design),
+    Checking(Check),
     Learning(Learning),
     Searching(Search),
     /// A query was handed out.
@@ -130,7 +137,7 @@ impl<'a> Optimizer<'a> {
     fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
         let model = settings.model(problem.dimensions.len());
         let task = Task::new(seed, 1, settings.details.scaling);
-        let state = State { problem, settings, model, memory, start, task };
+        let state = State { problem, settings, model, memory, start, task, trust: Trust::NONE };
         let mut optimizer = Optimizer { state, phase: Phase::Done };
         optimizer.begin(1);
         optimizer
@@ -206,6 +213,7 @@ impl<'a> Optimizer<'a> {
             Phase::Deciding => Some(state.decide()),
             #[cfg(feature = "paper")]
             Phase::Designing(design) => design.advance(state).then_some(Next::Decide),
+            Phase::Checking(check) => check.advance(state).then(|| Next::Learn(check.steps)),
             Phase::Learning(learning) => learning.advance(state, centres).then(|| match state.task.stop {
                 Some(_) => Next::Search(Objective::Mean),
                 None => Next::Judge,
@@ -245,6 +253,7 @@ impl<'a> Optimizer<'a> {
                 Phase::Searching(Search::new(Objective::Trial, state))
             }
             Next::Judge | Next::Learn(0) => Phase::Deciding,
+            Next::Check(steps) => Phase::Checking(Check::new(steps)),
             Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
             Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
             Next::Hand(query) => {
@@ -352,7 +361,11 @@ impl<'a> Optimizer<'a> {
                 matches!(&self.phase, Phase::Searching(search) if search.objective == Objective::Trial);
             let learning = matches!(
                 self.phase,
-                Phase::Preparing { .. } | Phase::Deciding | Phase::Learning(_) | Phase::Done
+                Phase::Preparing { .. }
+                    | Phase::Deciding
+                    | Phase::Checking(_)
+                    | Phase::Learning(_)
+                    | Phase::Done
             );
             if !judging && !learning {
                 self.enter(Next::Decide);
@@ -390,6 +403,7 @@ impl<'a> Optimizer<'a> {
             return Err(Error::OutOfTurn);
         }
         self.state.start = self.state.next_start();
+        self.state.trust.before |= self.state.trust.now;
         self.begin(self.state.task.number.saturating_add(1));
         Ok(())
     }
@@ -428,7 +442,7 @@ impl<'a> Optimizer<'a> {
         let activity = match self.phase {
             Phase::Preparing { .. } => Activity::Preparing,
             _ if data.hidden() > 0 => Activity::Replaying,
-            Phase::Learning(_) => Activity::Learning,
+            Phase::Checking(_) | Phase::Learning(_) => Activity::Learning,
             Phase::Waiting => Activity::Waiting,
             Phase::Done => Activity::Done,
             _ => Activity::Searching,
@@ -447,6 +461,7 @@ impl<'a> Optimizer<'a> {
             fallbacks: state.task.fallbacks,
             best: state.expected_best(),
             live: state.live_status(),
+            fleet: state.fleet_status(),
         }
     }
 

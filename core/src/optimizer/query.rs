@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::trust::FleetStatus;
 use crate::data::{Kind, Point, Record};
 use crate::error::Error;
 use crate::gp::Fallbacks;
@@ -221,6 +222,8 @@ pub struct Status {
     pub fallbacks: Fallbacks,
     /// What became of those who were served meanwhile, if there is a point in use.
     pub live: Option<LiveStatus>,
+    /// How much the fleet's word counts, if there is a fleet.
+    pub fleet: Option<FleetStatus>,
 }
 
 /// What became of those who were served while a task went on, as the model sees it after each trial. In units of the

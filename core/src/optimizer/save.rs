@@ -2,12 +2,12 @@
 
 use super::trials::Start;
 use super::{Optimizer, check_cost};
+use crate::checksum::checksum;
 use crate::data::{Kind, Point, Record};
 use crate::error::{Error, SnapshotError};
 use crate::math::LARGEST_VALUE;
 use crate::snapshot::{
-    Header, ProblemSums, Writer, checksum, fits, model_checksum, particles_of, read_floats, read_record,
-    same_problem,
+    Header, ProblemSums, Writer, fits, model_checksum, particles_of, read_floats, read_record,
 };
 use crate::space::Problem;
 
@@ -58,6 +58,7 @@ impl Optimizer<'_> {
             carried: state.carried(),
             newest_is_unlike: state.task.newest_is_unlike,
             in_use: state.judges(),
+            fleet_refuted: state.trust.before || !mid_task && state.trust.now,
             records: if mid_task { self.records().count() } else { 0 },
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
@@ -95,6 +96,7 @@ impl Optimizer<'_> {
             self.state.settings.fingerprint(&mut mix);
             self.state.problem.fingerprint(&mut mix);
             mix(self.state.memory.data.capacity() as u32);
+            self.state.fleet_checksum().map(mix);
         })
     }
 
@@ -107,7 +109,7 @@ impl Optimizer<'_> {
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::verify(bytes)?;
         self.check(&header, bytes)?;
-        same_problem(&header, &self.state.problem)?;
+        header.problem.agrees(&ProblemSums::of(&self.state.problem))?;
         self.take_over(&header, bytes)
     }
 
@@ -133,6 +135,7 @@ impl Optimizer<'_> {
             self.state.start = start;
         }
         self.state.task.newest_is_unlike = header.newest_is_unlike;
+        self.state.trust.before = header.fleet_refuted;
         if header.mid_task {
             self.state.task.seed = header.seed;
         }

@@ -8,11 +8,12 @@ use core::ops::Range;
 
 use super::budget::Prices;
 use super::candidates::Choice;
+use super::fleet::theta_of;
 use super::state::State;
 use crate::acquisition::{SIDE, information_of_some};
 use crate::gp::{Fallbacks, NOISE_FLOOR};
 use crate::kernel::MAX_FIDELITIES;
-use crate::linalg::{LANES, column, column_mut};
+use crate::linalg::{LANES, column_mut};
 use crate::math;
 use crate::max_value::{self, Candidate, Ends, Gumbel};
 use crate::random::Purpose;
@@ -49,6 +50,8 @@ pub(super) enum Objective {
 pub(super) struct Search {
     pub objective: Objective,
     refinement: usize,
+    /// Whether the particles so far are those without a fleet, by whom candidates must be allowed, too.
+    doubting: bool,
     v: usize,
     /// Particles that took part so far.
     used: usize,
@@ -107,6 +110,7 @@ impl Search {
         Search {
             objective,
             refinement: 0,
+            doubting: doubts(objective, state),
             v: 0,
             used: 0,
             ends: Ends::default(),
@@ -123,10 +127,16 @@ impl Search {
     /// One slice; whether the search is over. The best candidates are in the memory then.
     pub fn advance(&mut self, state: &mut State<'_>) -> bool {
         let next = match self.stage {
+            Stage::Factor { first } if self.doubting => {
+                state.without_fleet(|state| self.factor(state, first))
+            }
             Stage::Factor { first: 0 } if self.refinement > 0 && state.memory.kept.of(0).is_some() => {
                 self.recall(state)
             }
             Stage::Factor { first } => self.factor(state, first),
+            Stage::Beliefs { first } if self.doubting => {
+                Some(state.without_fleet(|state| self.beliefs(state, first)))
+            }
             Stage::Beliefs { first } => Some(self.beliefs(state, first)),
             Stage::Quartile { index } => Some(self.quartile(state, index)),
             Stage::Sum { first } => self.sum(state, first),
@@ -137,7 +147,14 @@ impl Search {
         };
         self.stage = next.unwrap_or_else(|| {
             self.v += 1;
-            if self.v < state.settings.particles { START } else { Stage::Collect { first: 0 } }
+            if self.v < state.settings.particles {
+                START
+            } else if self.doubting {
+                self.keep_allowed(state);
+                if state.memory.candidates.len > 0 { START } else { Stage::Collect { first: 0 } }
+            } else {
+                Stage::Collect { first: 0 }
+            }
         });
         false
     }
@@ -149,27 +166,62 @@ impl Search {
             return true;
         }
         state.refine(self.refinement);
-        *self = Search { refinement: self.refinement + 1, v: 0, used: 0, stage: START, ..*self };
+        let doubting = doubts(self.objective, state);
+        *self = Search { refinement: self.refinement + 1, doubting, v: 0, used: 0, stage: START, ..*self };
         false
     }
 
+    /// Leaves only those candidates that are allowed without the fleet's prior; if something was observed at each of them, also
+    /// the one elsewhere that nearly is. Then all particles look at these.
+    fn keep_allowed(&mut self, state: &mut State<'_>) {
+        let truth = state.problem.truth();
+        let (mut kept, mut nearest, mut known) = (0, (f32::NEG_INFINITY, 0), true);
+        for c in 0..state.memory.candidates.len {
+            let candidates = &state.memory.candidates;
+            let sums = &candidates.sums[candidates.at(c) + truth];
+            // No particle had an opinion: nothing but the first, the point in use.
+            let (bound, allowed) = match self.used {
+                0 => (-(c as f32), false),
+                used => state.plain_bound(sums.mean, sums.variance(used)),
+            };
+            let observed = state.memory.data.has(candidates.point(c));
+            if allowed {
+                known &= observed;
+                // What is not allowed and lay there goes back.
+                nearest.1 = if nearest.1 == kept { c } else { nearest.1 };
+                state.memory.candidates.points.swap_columns(kept, c);
+                kept += 1;
+            } else if !observed && bound > nearest.0 {
+                nearest = (bound, c);
+            }
+        }
+        if known && self.refinement == 0 && nearest.0.is_finite() {
+            state.memory.candidates.points.swap_columns(kept, nearest.1);
+            kept += 1;
+        }
+        state.memory.candidates.len = kept;
+        state.memory.candidates.clear_sums();
+        (self.doubting, self.v, self.used) = (false, 0, 0);
+    }
+
     fn is_informed(&self) -> bool {
-        matches!(self.objective, Objective::Combined { .. } | Objective::Optimum)
+        !self.doubting && matches!(self.objective, Objective::Combined { .. } | Objective::Optimum)
     }
 
     fn fidelities(&self, state: &State<'_>) -> Range<usize> {
         let all = state.problem.fidelities.len();
-        if matches!(self.objective, Objective::Combined { .. }) { 0..all } else { all - 1..all }
+        let at_all = matches!(self.objective, Objective::Combined { .. }) && !self.doubting;
+        if at_all { 0..all } else { all - 1..all }
     }
 
     /// One block of the factor of particle `v`; `None` if it must be left out.
     fn factor(&self, state: &mut State<'_>, first: usize) -> Option<Stage> {
-        let view = state.view();
+        let (view, plain) = (state.view(), self.doubting.then(|| state.drawn_theta(self.v)));
         let State { memory, task, model, .. } = state;
-        let data = memory.data.observations(view.from);
+        let data = memory.data.observations(view.from, view.fleet);
         let (before, fallbacks) = (task.fallbacks, &mut task.fallbacks);
         let particles = memory.particles.as_view();
-        let particle = view.particle(model, column(&particles, self.v), fallbacks);
+        let particle = view.particle(model, theta_of(&plain, &particles, self.v), fallbacks);
         let more = first < data.fidelity.len();
         let sound = if more {
             memory.gp.factor(&particle, &data, first, fallbacks).is_ok()
@@ -180,6 +232,7 @@ impl Search {
             fallbacks.particles = fallbacks.particles.saturating_add(1);
         }
         if !self.whole
+            && !self.doubting
             && let Some((kept, factor)) = memory.kept.of(self.v)
         {
             *kept = if first == 0 { Fallbacks::default() } else { *kept }.and(&fallbacks.since(&before));
@@ -207,11 +260,11 @@ impl Search {
     }
 
     fn beliefs(&self, state: &mut State<'_>, first: usize) -> Stage {
-        let view = state.view();
+        let (view, plain) = (state.view(), self.doubting.then(|| state.drawn_theta(self.v)));
         let State { memory, model, problem, .. } = state;
-        let data = memory.data.observations(view.from);
+        let data = memory.data.observations(view.from, view.fleet);
         let particles = memory.particles.as_view();
-        let particle = view.particle(model, column(&particles, self.v), &mut Default::default());
+        let particle = view.particle(model, theta_of(&plain, &particles, self.v), &mut Default::default());
         let candidates = &mut memory.candidates;
         let end = (first + LANES).min(candidates.len);
         let (from, to) = (candidates.at(first), candidates.at(end));
@@ -388,6 +441,11 @@ impl Search {
         let x = x.iter().copied().collect();
         Some(Choice { allowed: true, score, x, fidelity: m, mean: sums.mean, variance })
     }
+}
+
+/// Whether what a search finds must be allowed without the fleet's prior, too.
+fn doubts(objective: Objective, state: &State<'_>) -> bool {
+    matches!(objective, Objective::Combined { .. } | Objective::Verify | Objective::Mean) && state.doubts()
 }
 
 /// Noise as the acquisition counts it: the same for all particles.

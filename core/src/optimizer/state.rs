@@ -4,8 +4,10 @@ use super::candidates::last_to_front;
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};
+use super::trust::Trust;
 use crate::data::{Kind, Point, Record, Scale, Scaling};
 use crate::features::Maps;
+use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::column;
@@ -29,6 +31,7 @@ pub(super) struct State<'a> {
     /// The point in use at the task's start, in the unit cube, and the margin then.
     pub start: Start,
     pub task: Task,
+    pub trust: Trust<'a>,
 }
 
 /// Where a task stands, but for the big arrays.
@@ -99,7 +102,7 @@ impl Task {
     }
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
     /// Sets up task `number`; the particles in the memory are the last task's.
     pub fn begin(&mut self, number: u32) {
         self.memory.data.clear();
@@ -110,7 +113,12 @@ impl State<'_> {
         let Task { seed, newest_is_unlike, .. } = self.task;
         self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.details.scaling) };
         self.task.trials.margin = self.start.margin;
-        self.remember();
+        self.trust.begin();
+        if number == 1 && self.fleet().is_some() {
+            self.carry_typical();
+        } else {
+            self.remember();
+        }
     }
 
     /// Puts the values remembered of carried points into the data's first slots.
@@ -141,7 +149,7 @@ impl State<'_> {
 
     /// Whether this task's prior is the density estimate on the last task's particles.
     pub fn learns_from_centres(&self) -> bool {
-        self.task.number > 1 && self.settings.carries_particles()
+        self.task.number > 1 && self.settings.carries_particles() && !self.trust.now
     }
 
     /// Queries answered so far.
@@ -153,8 +161,13 @@ impl State<'_> {
         Random::new(self.task.seed, self.task.number, self.round(), purpose, index)
     }
 
-    /// Draws particle `v` from the prior.
+    /// Draws particle `v` from the prior, or around a fleet's parameters.
     pub fn draw_particle(&mut self, v: usize) {
+        if self.fleet().is_some() {
+            let theta = self.drawn_theta(v);
+            let particle = self.memory.particles.column_mut(v).data.into_slice_mut();
+            return particle.iter_mut().zip(theta).for_each(|(particle, theta)| *particle = theta);
+        }
         let mut random = Random::new(self.task.seed, self.task.number, 0, Purpose::Prior, v as u32);
         let theta = self.memory.particles.column_mut(v).data.into_slice_mut();
         self.settings.details.prior.sample(&self.model, &mut random, theta);
@@ -185,6 +198,9 @@ impl State<'_> {
     /// from a task that was itself unlike those before it: the others may yet hold.
     pub fn is_unlike(&self) -> bool {
         let Task { remembered, newest_is_unlike, .. } = self.task;
+        if self.trust.now {
+            return true;
+        }
         if remembered == 0 {
             return false;
         }
@@ -219,6 +235,12 @@ impl State<'_> {
     ///
     /// The scale is that of the task's own answers; as long as there are none, that of the remembered values.
     pub fn rescale(&mut self) {
+        if let Some(fleet) = self.fleet() {
+            let &Header { mean, deviation, .. } = fleet.header();
+            (self.task.scale, self.task.settled) = (Scale { mean, deviation }, true);
+            self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+            return self.memory.data.describe(&fleet);
+        }
         if let Some(floor) = self.problem.floor {
             return self.rescale_around(floor);
         }
@@ -261,7 +283,7 @@ impl State<'_> {
     }
 
     /// What the model sees of the data.
-    pub fn view(&self) -> ModelView {
+    pub fn view(&self) -> ModelView<'a> {
         let (remembered, fidelities) = (self.task.remembered, self.problem.fidelities.len());
         let mut noise = self.noise();
         if remembered > 0 {
@@ -269,7 +291,14 @@ impl State<'_> {
             noise[fidelities] = (deviation * deviation).max(noise[fidelities - 1]);
         }
         let from = if remembered == 0 || self.uses_memory() { 0 } else { remembered };
-        ModelView { noise, fidelities, from, remembers: remembered > 0, maps: self.memory.maps }
+        ModelView {
+            noise,
+            fidelities,
+            from,
+            remembers: remembered > 0,
+            maps: self.memory.maps,
+            fleet: self.fleet(),
+        }
     }
 
     pub fn query(&self, unit: Point, fidelity: usize, kind: Kind) -> Query {
@@ -306,7 +335,7 @@ impl State<'_> {
 
 /// What the model sees: which of the data, and through which noise.
 #[derive(Clone, Copy)]
-pub(super) struct ModelView {
+pub(super) struct ModelView<'a> {
     /// Standardised noise variance per fidelity, and behind the last the variance of remembered values.
     noise: [f32; MAX_FIDELITIES],
     fidelities: usize,
@@ -314,16 +343,20 @@ pub(super) struct ModelView {
     pub from: usize,
     remembers: bool,
     maps: Maps,
+    pub fleet: Option<Fleet<'a>>,
 }
 
-impl ModelView {
+impl ModelView<'_> {
     pub fn particle<'p>(
         &self,
         model: &'p Model,
         theta: &'p [f32],
         fallbacks: &mut Fallbacks,
     ) -> Particle<'p> {
-        let particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
+        let mut particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
+        if let Some(fleet) = &self.fleet {
+            particle = particle.with_modes(fleet.header().spread);
+        }
         if !self.remembers {
             return particle;
         }

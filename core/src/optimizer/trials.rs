@@ -18,10 +18,7 @@ pub(super) struct Start {
 impl Start {
     /// Of the first task.
     pub fn new(problem: &Problem<'_>, method: Method) -> Result<Start, Error> {
-        #[cfg(not(feature = "paper"))]
-        let _ = method;
-        #[cfg(feature = "paper")]
-        if problem.floor.is_some() && matches!(method, Method::Myopic { .. } | Method::TwoPhase { .. }) {
+        if problem.floor.is_some() && method.asks_in_batches() {
             return Err(Error::Live("a floor needs a method that learns from every trial: no batch design"));
         }
         let deployed = problem.deployed.map(|point| deployable(problem, point)).transpose()?;

@@ -3,6 +3,7 @@
 mod block;
 mod budget;
 mod capacities;
+mod fleet;
 mod live;
 mod outliers;
 mod profiles;

@@ -7,7 +7,7 @@ use foretune_core::{
 
 /// Room for either map, 24 observations.
 pub type Toy = memory!(
-    dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32
+    dimensions: 3, fidelities: 3, observations: 24, particles: 4, map: Deep { width: 4 }, candidates: 32, fleet: true
 );
 
 /// A tuner in a memory of its own.

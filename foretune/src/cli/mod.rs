@@ -5,6 +5,7 @@
 
 pub mod arguments;
 mod demo;
+mod fleet;
 pub mod program;
 pub mod report;
 pub mod run;
@@ -55,6 +56,7 @@ enum Command {
     Tune(tune::TuneArguments),
     Serve(serve::ServeArguments),
     Run(run::RunArguments),
+    Fleet(fleet::FleetArguments),
     Report(report::ReportArguments),
     Hil(hil::HilArguments),
 }
@@ -83,6 +85,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Some(Command::Tune(arguments)) => tune::run(&arguments, out),
         Some(Command::Serve(arguments)) => serve::run(&arguments, out),
         Some(Command::Run(arguments)) => run::run(&arguments, out),
+        Some(Command::Fleet(arguments)) => fleet::run(&arguments, out),
         Some(Command::Demo(arguments)) => demo::run(&arguments, out),
         Some(Command::Report(arguments)) => report::run(&arguments, PLAIN, out),
         Some(Command::Hil(arguments)) => hil::hil(&arguments, out),

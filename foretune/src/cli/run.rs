@@ -56,6 +56,9 @@ pub(crate) struct RunArguments {
     /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
     #[arg(long, value_name = "TASK")]
     unlike_task: Option<u32>,
+    /// Start every experiment from what other sites have in common: a file that `foretune fleet learn` wrote.
+    #[arg(long, value_name = "FILE")]
+    fleet: Option<PathBuf>,
     /// Folder for the results [default: runs/PROBLEM].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -162,6 +165,9 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
         benchmark = benchmark.with_unlike(task)?;
     }
     benchmark = arguments.service.put(benchmark)?;
+    if let Some(path) = &arguments.fleet {
+        benchmark = benchmark.with_fleet(crate::fleet::read(path)?)?;
+    }
     let assignments = assignments(arguments)?;
     let variants = variants(arguments, &benchmark, &assignments)?;
     if benchmark.bench().is_some() && arguments.unlike_task.is_some() {
@@ -310,6 +316,9 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
     }
     if let Some(task) = arguments.unlike_task {
         option("--unlike-task", task.to_string());
+    }
+    if let Some(path) = &arguments.fleet {
+        option("--fleet", path.display().to_string());
     }
     if arguments.name != "run" {
         option("--name", arguments.name.clone());

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use foretune_core::{Floor, Goal, Level};
+use foretune_core::{Fleet, Floor, Goal, Level};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::target::{Limit, Rung, Target};
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
+use host_sim::runner::Space;
 use host_sim::words;
 
 /// Most parameters, as the core has it.
@@ -38,6 +39,7 @@ struct Contents {
     limit: Vec<Spanned<LimitTable>>,
     tolerance: Option<Spanned<f64>>,
     failures: Option<Spanned<i64>>,
+    fleet: Option<Spanned<PathBuf>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -98,14 +100,15 @@ pub fn read(path: &Path) -> Result<Target, Error> {
     let text = fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    parse(&name, &text).map_err(|fault| {
+    parse(&name, &text, path.parent().unwrap_or(Path::new(""))).map_err(|fault| {
         let start = fault.at.start.min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
         Error::usage(format!("{}, line {line}: {}", path.display(), fault.what))
     })
 }
 
-fn parse(name: &str, text: &str) -> Result<Target, Fault> {
+/// Reads a problem's text; names of files in it are relative to a folder.
+fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
     let contents: Contents = toml::from_str(text).map_err(|error| Fault {
         at: error.span().unwrap_or(0..0),
         what: error.message().replace('\n', " "),
@@ -125,6 +128,7 @@ fn parse(name: &str, text: &str) -> Result<Target, Fault> {
         limits: Vec::new(),
         tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
         failures: contents.failures.as_ref().map_or(Ok(FAILURES), |f| count(f, "failures"))? as usize,
+        fleet: None,
     };
     target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
     if let (Some(unknown), None) = (unknown_noise(&contents), &target.deployed) {
@@ -137,9 +141,22 @@ fn parse(name: &str, text: &str) -> Result<Target, Fault> {
             ),
         );
     }
+    target.fleet = contents.fleet.as_ref().map(|name| fleet(name, folder, &target)).transpose()?;
     target.floor = contents.floor.as_ref().map(|table| floor(table, &target)).transpose()?;
     target.limits = contents.limit.iter().map(|table| limit(table, &target)).collect::<Result<_, _>>()?;
     Ok(target)
+}
+
+/// The bytes of a fleet's file, if it is of this problem.
+fn fleet(name: &Spanned<PathBuf>, folder: &Path, target: &Target) -> Result<Vec<u8>, Fault> {
+    let wrong = |why: String| Fault { at: name.span(), what: format!("fleet: {why}") };
+    let bytes = crate::fleet::read(&folder.join(name.get_ref())).map_err(|error| wrong(error.to_string()))?;
+    let noise = vec![0.0; target.fidelities.len()];
+    let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal);
+    let parts = space.parts();
+    let fits = Fleet::read(&bytes).and_then(|fleet| fleet.fits(&space.problem(&parts, None)));
+    fits.map_err(|why| wrong(why.to_string()))?;
+    Ok(bytes)
 }
 
 fn unknown_noise(contents: &Contents) -> Option<&Fidelity> {
@@ -366,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_whole_file_is_read() {
-        let target = parse("radio", FILE).map_err(|fault| fault.what).unwrap();
+        let target = parse("radio", FILE, Path::new("")).map_err(|fault| fault.what).unwrap();
         assert_eq!(target.names().collect::<Vec<_>>(), ["p0", "alpha"]);
         let DimensionSpec::Levels { values, .. } = &target.parameters[0] else { panic!() };
         assert_eq!((values.len(), values[1], values[62]), (63, -98.0, 24.0));

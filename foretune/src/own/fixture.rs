@@ -30,6 +30,7 @@ pub(crate) fn target() -> Target {
         limits: Vec::new(),
         tolerance: 0.0,
         failures: 10,
+        fleet: None,
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Target {
     pub tolerance: f64,
     /// A task ends when so many measurements in a row have failed.
     pub failures: usize,
+    /// What other sites have in common: the bytes of a fleet's file.
+    pub fleet: Option<Vec<u8>>,
 }
 
 impl Target {

@@ -8,7 +8,7 @@
 mod page;
 mod serve;
 mod session;
-mod state;
+pub mod state;
 mod wire;
 
 pub use page::page;

@@ -8,10 +8,11 @@ mod noise;
 
 use std::collections::BTreeMap;
 
-use foretune_core::{Goal, Kind, Stop};
+use foretune_core::{Fleet, Goal, Kind, Stop};
 
 use super::state::{Begun, Ended, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use crate::own::{Ask, Target, Why};
+use host_sim::checksum::crc32;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::runner::{Next, Proposal, Space, Tuner};
@@ -151,7 +152,10 @@ impl Tuning {
             _ => filed.clone(),
         };
         let settings = self.setup.describe(Method::MftMes);
-        let (budget, service) = (self.target.budget, self.target.service().words());
+        let (budget, mut service) = (self.target.budget, self.target.service().words());
+        if let Some(fleet) = &self.target.fleet {
+            service.insert("fleet".into(), format!("{:08x}", crc32(fleet)));
+        }
         let deployed = deployed.or(self.given.clone()).or(in_use);
         Begun { budget, deployed, filed, settings, service }
     }
@@ -233,6 +237,11 @@ impl Tuning {
         let point = begun.deployed.as_deref().map(single);
         let mut room = Room::new(capacity);
         let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
+        let fleet = self.target.fleet.clone();
+        let fleet = fleet.as_deref().map(Fleet::read).transpose().map_err(foretune_core::Error::Fleet)?;
+        if fleet.is_some() {
+            optimizer.set_fleet(fleet)?;
+        }
         if !self.state.knowledge.is_empty() {
             Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;
         }

@@ -187,20 +187,7 @@ impl Store {
 
     /// The state for a target; `None` when there is none yet.
     pub fn load(&self, target: &Target) -> Result<Option<State>, Error> {
-        let sealed = unseal(&self.path).map_err(|error| Error::usage(error.to_string()))?;
-        let Some((name, body)) = sealed else { return Ok(None) };
-        let refused = |why: String| Error::usage(format!("{}: {why}", self.path.display()));
-        if name != NAME {
-            return Err(refused(format!("it is `{name}`, and `{NAME}` is what this version reads")));
-        }
-        let state: State = serde_json::from_slice(&body)
-            .map_err(|error| refused(format!("the state makes no sense: {error}")))?;
-        match state.problem.change(&Identity::of(target)) {
-            Some(change) => Err(refused(format!(
-                "what was learnt here does not hold any more: {change}; change it back, or give another --state"
-            ))),
-            None => Ok(Some(state)),
-        }
+        read(&self.path, target)
     }
 
     /// Replaces the state: after this returns, not even a power cut loses it.
@@ -209,6 +196,27 @@ impl Store {
     /// [`Error::File`] if it cannot be written; the old one is still there then.
     pub fn save(&self, state: &State) -> Result<(), Error> {
         seal(&self.path, NAME, &serde_json::to_vec(state).map_err(io::Error::from)?)
+    }
+}
+
+/// The state in a file, which nobody need be kept from changing; `None` when there is none.
+///
+/// # Errors
+/// As [`Store::load`].
+pub fn read(path: &Path, target: &Target) -> Result<Option<State>, Error> {
+    let sealed = unseal(path).map_err(|error| Error::usage(error.to_string()))?;
+    let Some((name, body)) = sealed else { return Ok(None) };
+    let refused = |why: String| Error::usage(format!("{}: {why}", path.display()));
+    if name != NAME {
+        return Err(refused(format!("it is `{name}`, and `{NAME}` is what this version reads")));
+    }
+    let state: State = serde_json::from_slice(&body)
+        .map_err(|error| refused(format!("the state makes no sense: {error}")))?;
+    match state.problem.change(&Identity::of(target)) {
+        Some(change) => Err(refused(format!(
+            "what was learnt here does not hold any more: {change}; change it back, or give another --state"
+        ))),
+        None => Ok(Some(state)),
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Purpose {
     Classic = 14,
     /// Studies: a random point in use.
     InUse = 15,
+    /// Fleets: starts of a fit, and the order of its tasks.
+    Fleet = 16,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

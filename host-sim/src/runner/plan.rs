@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foretune_core::Settings;
+use foretune_core::{Fleet, Settings};
 use serde_json::Value;
 
 use super::measured::Bench;
@@ -11,6 +11,7 @@ use super::opponent::Opponent;
 use super::session::Seeds;
 use super::space::Space;
 use super::tuner::Tuner;
+use crate::checksum::crc32;
 use crate::error::Error;
 use crate::method::Method;
 use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, level_words};
@@ -30,6 +31,8 @@ pub struct Benchmark {
     budget_set: bool,
     /// The point in use, if tasks start from one.
     deployed: Option<Deployed>,
+    /// What other sites have in common.
+    fleet: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +46,8 @@ impl Benchmark {
     pub fn measured(bench: Arc<dyn Bench>, spec: ProblemSpec, service: Service) -> Self {
         let deployed = (!spec.deployed.is_empty()).then_some(Deployed::Default);
         let space = Space::new(&spec).asking(service, deployed.is_some());
-        Self { source: Source::Measured(bench), spec, space, unlike: None, budget_set: false, deployed }
+        let source = Source::Measured(bench);
+        Self { source, spec, space, unlike: None, budget_set: false, deployed, fleet: None }
     }
 
     /// What measures, if the problem is not built in.
@@ -58,7 +62,7 @@ impl Benchmark {
         let spec = problem.spec();
         let space = Space::new(&spec);
         let source = Source::Known(problem);
-        Self { source, spec, space, unlike: None, budget_set: false, deployed: None }
+        Self { source, spec, space, unlike: None, budget_set: false, deployed: None, fleet: None }
     }
 
     pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
@@ -80,6 +84,21 @@ impl Benchmark {
             return Err(Error::usage("tasks count from 1, so the task unlike the others cannot be 0"));
         }
         self.unlike = Some(task);
+        Ok(self)
+    }
+
+    /// With what other sites have in common, for our own methods.
+    ///
+    /// # Errors
+    /// [`Error::Core`] if that is of another problem.
+    pub fn with_fleet(mut self, bytes: Vec<u8>) -> Result<Self, Error> {
+        let parts = self.space.parts();
+        let refused = foretune_core::Error::Fleet;
+        Fleet::read(&bytes)
+            .and_then(|fleet| fleet.fits(&self.space.problem(&parts, None)))
+            .map_err(refused)?;
+        drop(parts);
+        self.fleet = Some(bytes);
         Ok(self)
     }
 
@@ -173,6 +192,9 @@ impl Benchmark {
             options.insert("budget".into(), self.spec.budget.into());
         }
         self.describe_service(&mut options);
+        if let Some(fleet) = &self.fleet {
+            options.insert("fleet".into(), format!("{:08x}", crc32(fleet)).into());
+        }
         (name.to_string(), options)
     }
 }
@@ -293,6 +315,11 @@ impl Plan {
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
+        let fleet = self.benchmark.fleet.as_deref().map(Fleet::read).transpose();
+        let fleet = fleet.map_err(foretune_core::Error::Fleet)?;
+        if fleet.is_some() && method.core(setup.c).is_some() {
+            optimizer.set_fleet(fleet)?;
+        }
         let begins = if method.from_deployed() {
             let missing =
                 || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));

@@ -1,0 +1,179 @@
+//! A fleet's prior: what it gains where it holds, how it steps aside where it does not, and that all of it is replayed.
+
+use crate::support::{Event, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot};
+use foretune_core::fleet::Header;
+use foretune_core::snapshot::ProblemSums;
+use foretune_core::{
+    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Query, Scaling, Settings,
+    SnapshotError,
+};
+
+/// One bump of height `top` around a point of the unit cube and one mode that says how high.
+fn fleet(at: [f32; 3], top: f32) -> Vec<u8> {
+    let header = Header {
+        dimensions: 3,
+        fidelities: 3,
+        centres: 1,
+        modes: 1,
+        sets: 1,
+        points: 1,
+        problem: ProblemSums::of(&PROBLEM),
+        learnt_from: [12, 30, 900],
+        mean: 0.0,
+        deviation: 0.2,
+        spread: 0.1,
+        margin: 1.0,
+    };
+    let narrow = 2.0;
+    let theta = [-1.2, -1.2, -1.2, -3.0, -6.0];
+    let transform = [narrow, 0.0, 0.0, 0.0, narrow, 0.0, 0.0, 0.0, narrow];
+    let centre = at.map(|x| narrow * x);
+    let weights = [top, 0.5, 0.0, 0.1];
+    let point = [at[0], at[1], at[2], 0.2 * top];
+    let numbers = theta.into_iter().chain(transform).chain(centre).chain(weights).chain(point);
+    let mut bytes = Vec::new();
+    header.write(numbers, |piece| bytes.extend_from_slice(piece));
+    bytes
+}
+
+/// The first task's hill of [`objective`](crate::support::objective), and one far from it.
+const LIKE: [f32; 3] = [0.35, 0.45, 0.55];
+const UNLIKE: [f32; 3] = [0.95, 0.95, 0.05];
+
+const LIVE: Problem<'static> = Problem {
+    deployed: Some(&[2.0, -100.0, 0.6]),
+    floor: Some(Floor { level: Level::Share(0.7), risk: 0.1 }),
+    ..PROBLEM
+};
+
+fn start<'a>(memory: &'a mut Toy, problem: Problem<'a>, bytes: &'a [u8]) -> Optimizer<'a> {
+    let mut tuner = memory.start(problem, SETTINGS, 5).unwrap();
+    tuner.set_fleet(Some(Fleet::read(bytes).unwrap())).unwrap();
+    tuner
+}
+
+fn hill(query: &Query, at: [f32; 3]) -> f32 {
+    let apart = query.unit().iter().zip(at).fold(0.0, |sum, (x, at)| sum + (x - at) * (x - at));
+    0.9 / (1.0 + 8.0 * apart)
+}
+
+/// Value of what is recommended after one task on a hill, and whether the fleet's prior was dropped.
+fn tuned(problem: Problem<'static>, bytes: Option<&[u8]>) -> (f32, bool) {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(problem, SETTINGS, 5).unwrap();
+    tuner.set_fleet(bytes.map(|bytes| Fleet::read(bytes).unwrap())).unwrap();
+    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    let best = tuner.recommendation().unwrap();
+    let apart = best.unit().iter().zip(LIKE).fold(0.0, |sum, (x, at)| sum + (x - at) * (x - at));
+    (0.9 / (1.0 + 8.0 * apart), tuner.status().fleet.is_some_and(|fleet| fleet.refuted))
+}
+
+#[test]
+fn a_prior_that_holds_helps_and_one_that_does_not_steps_aside() {
+    let (like, unlike) = (fleet(LIKE, 4.0), fleet(UNLIKE, 6.0));
+    for problem in [PROBLEM, LIVE] {
+        let (alone, _) = tuned(problem, None);
+        let (helped, dropped) = tuned(problem, Some(&like));
+        assert!(helped > 0.85 && helped >= alone - 0.02 && !dropped, "{alone} {helped}");
+        let (misled, dropped) = tuned(problem, Some(&unlike));
+        assert!(misled >= alone - 0.15 && (dropped || misled > 0.8), "{alone} {misled} {dropped}");
+    }
+    assert!(tuned(PROBLEM, Some(&unlike)).1, "far from what was measured everywhere");
+}
+
+#[test]
+fn a_task_with_a_fleet_is_restored_bit_for_bit_whether_its_word_counts_or_not() {
+    for (bytes, problem) in [
+        (fleet(LIKE, 4.0), PROBLEM),
+        (fleet(LIKE, 4.0), LIVE),
+        (fleet(UNLIKE, 6.0), PROBLEM),
+        (fleet(UNLIKE, 6.0), LIVE),
+    ] {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = start(&mut memory, problem, &bytes);
+        for _ in 0..2 {
+            let (mut saved, mut events) = (Vec::new(), Vec::new());
+            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+                events.push(query_event(&query));
+                answer(&mut tuner, query);
+                saved.push((events.len(), snapshot(&tuner)));
+            }
+            finish_task(&mut tuner, &[], &mut events);
+            for (position, stored) in saved {
+                let mut memory = Box::new(Toy::new());
+                let mut other = start(&mut memory, problem, &bytes);
+                other.load(&stored).unwrap();
+                let mut rest: Vec<Event> = Vec::new();
+                finish_task(&mut other, &[], &mut rest);
+                assert_eq!(rest, events[position..], "at {position}");
+                assert_eq!(other.status().fleet, tuner.status().fleet);
+            }
+            tuner.next_task().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_refuted_fleet_stays_so_in_the_tasks_that_follow_and_over_a_restart() {
+    let bytes = fleet(UNLIKE, 6.0);
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = start(&mut memory, PROBLEM, &bytes);
+    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    assert!(tuner.status().fleet.unwrap().refuted);
+    let mut knowledge = Vec::new();
+    tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
+    tuner.next_task().unwrap();
+    assert!(tuner.status().fleet.unwrap().refuted);
+    let mut memory = Box::new(Toy::new());
+    let mut other = start(&mut memory, PROBLEM, &bytes);
+    assert!(!other.status().fleet.unwrap().refuted);
+    other.load(&knowledge).unwrap();
+    assert!(other.status().fleet.unwrap().refuted);
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    finish_task(&mut tuner, &[], &mut a);
+    finish_task(&mut other, &[], &mut b);
+    assert_eq!(a, b);
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_and_changes_nothing() {
+    let bytes = fleet(LIKE, 4.0);
+    let read = || Some(Fleet::read(&bytes).unwrap());
+    let mut memory = Box::new(Toy::new());
+    let other = Problem { goal: foretune_core::Goal::Minimise, ..PROBLEM };
+    let mut tuner = memory.start(other, SETTINGS, 5).unwrap();
+    assert!(matches!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Problem(_)))));
+    let deep = Settings { map: Map::Deep { width: 4 }, ..SETTINGS };
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, deep, 5).unwrap();
+    assert_eq!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Model)));
+    let batch = SETTINGS.with_method(Method::TwoPhase { c: 0.5 });
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, batch, 5).unwrap();
+    assert_eq!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Model)));
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, SETTINGS, 5).unwrap();
+    let _ = next(&mut tuner, &[]).unwrap();
+    assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn));
+    // A snapshot that was taken with a fleet is not taken over without.
+    let mut memory = Box::new(Toy::new());
+    let mut with = start(&mut memory, PROBLEM, &bytes);
+    let Ok(query) = next(&mut with, &[]).unwrap() else { panic!("there is a budget") };
+    answer(&mut with, query);
+    let stored = snapshot(&with);
+    let mut memory = Box::new(Toy::new());
+    let mut without = memory.start(PROBLEM, SETTINGS, 5).unwrap();
+    assert_eq!(without.load(&stored), Err(Error::Snapshot(SnapshotError::Settings)));
+}
+
+#[test]
+fn fixed_scaling_gives_way_to_the_fleets() {
+    let scaling = Scaling::Fixed { mean: 100.0, deviation: 7.0 };
+    let settings = Settings { details: Details { scaling, ..SETTINGS.details }, ..SETTINGS };
+    let bytes = fleet(LIKE, 4.0);
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    tuner.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
+    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    assert!(tuner.recommendation().unwrap().mean < 2.0);
+}
