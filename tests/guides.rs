@@ -104,12 +104,17 @@ mod fleet {
 
     #[test]
     fn what_is_no_fleet_is_refused() {
-        use foretune_core::{Settings, SnapshotError, memory};
-        let problem = super::in_service::CELL;
+        use foretune_core::{Dimension, Fidelity, Problem, Settings, SnapshotError, memory};
+        let problem = Problem {
+            dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }],
+            fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+            budget: 20.0,
+            ..Problem::PLAIN
+        };
         let mut memory = Box::new(<memory!(
-            dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 128, fleet: true
+            dimensions: 1, fidelities: 1, observations: 64, particles: 10, map: Ard, candidates: 128, fleet: true
         )>::new());
-        let mut tuner = memory.start(problem, Settings::LIVE, 1).unwrap();
+        let mut tuner = memory.start(problem, Settings::DEFAULT, 1).unwrap();
         assert_eq!(join(&mut tuner, b"FTNF"), Err(Error::Fleet(SnapshotError::Truncated)));
     }
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod documents;
+mod fleet;
 mod inspect;
 mod live;
 mod opponents;

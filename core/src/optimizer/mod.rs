@@ -55,7 +55,6 @@ mod save;
 pub use memory::{Block, Capacities, Memory};
 pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
 pub use trust::FleetStatus;
-pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 

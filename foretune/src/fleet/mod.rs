@@ -5,13 +5,13 @@ use std::path::Path;
 use foretune_core::Fleet;
 use host_sim::error::Error;
 
-pub mod fit;
-pub mod likelihood;
-pub mod sites;
+mod fit;
+mod likelihood;
+mod sites;
 pub mod typical;
 
 pub use fit::{Fitted, Plan, fit};
-pub use sites::{Gathered, Site, TaskData};
+pub use sites::Gathered;
 
 /// The bytes of a fleet's file.
 ///

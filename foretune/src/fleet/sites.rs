@@ -168,7 +168,7 @@ fn of_state(path: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     for task in &state.tasks {
         let mut data = TaskData::default();
         for told in &task.answers {
-            if let Some(value) = told.value() {
+            if let Some(value) = told.value {
                 data.push(&space, &told.point, told.fidelity, found.sign * f64::from(value));
             }
         }

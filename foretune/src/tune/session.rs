@@ -12,9 +12,9 @@ use foretune_core::{Fleet, Goal, Kind, Stop};
 
 use super::state::{Begun, Ended, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use crate::own::{Ask, Target, Why};
-use host_sim::checksum::crc32;
 use host_sim::error::Error;
 use host_sim::method::Method;
+use host_sim::results::crc32;
 use host_sim::runner::{Next, Proposal, Space, Tuner};
 use host_sim::settings::Setup;
 use host_sim::shapes::Room;

@@ -1,0 +1,89 @@
+//! `foretune fleet`: learnt from studies and from states, the same bytes again, taken up by studies and problem files.
+
+use super::Folder;
+
+const FIT: &str = "--centres 6 --modes 1 --passes 6 --starts 1";
+const PROBLEM: &str = "
+goal = \"minimise\"
+budget = 8
+[[parameter]]
+name = \"x\"
+low = 0.0
+high = 10.0
+[[fidelity]]
+name = \"one\"
+cost = 1
+noise = 0.01
+";
+
+/// Three sites of a problem of one's own: parabolas, the lowest point of each somewhere else.
+fn sites(folder: &Folder) {
+    folder.write("p.toml", PROBLEM);
+    for site in 1..=3 {
+        let measure = format!("awk 'BEGIN {{ print ({{x}} - 5.{site}) ^ 2 }}'");
+        let line = format!("tune p.toml --command \"{measure}\" --state {site}.state --set initial=3");
+        folder.succeed(&line);
+    }
+}
+
+#[test]
+fn what_studies_have_in_common_is_learnt_shown_checked_and_used() {
+    let folder = Folder::new();
+    let tiny = "--method mft-mes --budget 20 --set capacity=32 --set particles=2";
+    folder.succeed(&format!("run branin {tiny} --experiments 4 --tasks 2 --out sites"));
+    let learnt = folder.succeed(&format!("fleet learn sites -o a.fleet {FIT}"));
+    assert!(learnt.contains("4 sites, 8 tasks") && learnt.contains("bytes in a.fleet"), "{learnt}");
+    folder.succeed(&format!("fleet learn sites -o b.fleet {FIT} --jobs 1"));
+    assert_eq!(
+        std::fs::read(folder.path("a.fleet")).unwrap(),
+        std::fs::read(folder.path("b.fleet")).unwrap()
+    );
+    let shown = folder.succeed("fleet show a.fleet");
+    assert!(shown.contains("learnt from 4 sites") && shown.contains("mode 1"), "{shown}");
+    assert!(folder.succeed("fleet check a.fleet sites").contains("with the fleet"));
+    let line = format!("run branin {tiny} --tasks 1 --seed 9");
+    folder.succeed(&format!("{line} --out without"));
+    folder.succeed(&format!("{line} --fleet a.fleet --out with"));
+    assert!(folder.read("with/study.json").contains("\"fleet\""));
+    let rows = |of: &str| {
+        folder
+            .read(&format!("{of}/units/mft-mes-1.csv"))
+            .lines()
+            .skip(2)
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(rows("with"), rows("without"));
+}
+
+#[test]
+fn sites_of_ones_own_make_a_fleet_for_the_next_problem_file() {
+    let folder = Folder::new();
+    sites(&folder);
+    folder.succeed(&format!("fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet {FIT}"));
+    folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{PROBLEM}"));
+    let told =
+        folder.succeed("tune q.toml --command \"awk 'BEGIN { print ({x} - 5.2) ^ 2 }'\" --set initial=3");
+    assert!(told.contains("x = "), "{told}");
+}
+
+#[test]
+fn what_is_no_fleet_or_another_problems_is_one_line() {
+    let folder = Folder::new();
+    sites(&folder);
+    let learn = format!("fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet {FIT}");
+    assert!(folder.fail("fleet learn 1.state -o x.fleet", 2).contains("--problem"));
+    assert!(
+        folder.fail("fleet learn 1.state 2.state --problem p.toml -o x.fleet", 2).contains("three sites")
+    );
+    folder.succeed(&learn);
+    assert!(folder.fail("run branin --fleet own.fleet", 2).contains("fleet file refused"));
+    assert!(folder.fail("run branin --fleet none.fleet", 2).contains("cannot read none.fleet"));
+    let mut bytes = std::fs::read(folder.path("own.fleet")).unwrap();
+    bytes[70] ^= 1;
+    std::fs::write(folder.path("own.fleet"), bytes).unwrap();
+    assert!(folder.fail("fleet show own.fleet", 2).contains("damaged"));
+    folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{PROBLEM}"));
+    let error = folder.fail("tune q.toml --command true", 2);
+    assert!(error.contains("q.toml, line 1") && error.contains("damaged"), "{error}");
+}
