@@ -20,7 +20,7 @@ noise = 0.01
 fn sites(folder: &Folder) {
     folder.write("p.toml", PROBLEM);
     for site in 1..=3 {
-        let measure = format!("awk 'BEGIN {{ print ({{x}} - 5.{site}) ^ 2 }}'");
+        let measure = format!("awk 'BEGIN {{{{ print ({{x}} - 5.{site}) ^ 2 }}}}'");
         let line = format!("tune p.toml --command \"{measure}\" --state {site}.state --set initial=3");
         folder.succeed(&line);
     }
@@ -63,7 +63,7 @@ fn sites_of_ones_own_make_a_fleet_for_the_next_problem_file() {
     folder.succeed(&format!("fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet {FIT}"));
     folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{PROBLEM}"));
     let told =
-        folder.succeed("tune q.toml --command \"awk 'BEGIN { print ({x} - 5.2) ^ 2 }'\" --set initial=3");
+        folder.succeed("tune q.toml --command \"awk 'BEGIN {{ print ({x} - 5.2) ^ 2 }}'\" --set initial=3");
     assert!(told.contains("x = "), "{told}");
 }
 

@@ -90,13 +90,11 @@ impl Benchmark {
     /// With what other sites have in common, for our own methods.
     ///
     /// # Errors
-    /// [`Error::Core`] if that is of another problem.
+    /// [`Error::Usage`] if that is of another problem.
     pub fn with_fleet(mut self, bytes: Vec<u8>) -> Result<Self, Error> {
         let parts = self.space.parts();
-        let refused = foretune_core::Error::Fleet;
-        Fleet::read(&bytes)
-            .and_then(|fleet| fleet.fits(&self.space.problem(&parts, None)))
-            .map_err(refused)?;
+        let fits = Fleet::read(&bytes).and_then(|fleet| fleet.fits(&self.space.problem(&parts, None)));
+        fits.map_err(|why| Error::usage(format!("fleet file refused: {why}")))?;
         drop(parts);
         self.fleet = Some(bytes);
         Ok(self)
