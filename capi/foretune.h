@@ -30,7 +30,7 @@
 #define FORETUNE_COMPACT_ALIGN 8
 
 // Bytes per observation that a memory needs beyond FORETUNE_SIZE(...), if foretune_set_fleet is to be called.
-#define FORETUNE_FLEET_BYTES 32
+#define FORETUNE_FLEET_BYTES 28
 
 // Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
 // limits.
