@@ -217,7 +217,7 @@ impl Figure {
             key += &format!("-c{c}");
             label += &format!(", c = {c}");
         }
-        Variant { key, label, method: line.method, setup }
+        Variant { key, label, method: line.method, setup, fleet: None }
     }
 }
 

@@ -74,14 +74,23 @@ fn pages_of_studies_and_of_tuning_draw_all_their_pictures() {
 fn the_demo_tells_its_story_and_draws_a_picture() {
     let folder = Folder::new();
     let text = folder.succeed("demo --systems 1 --tasks 2 --out d.svg");
-    for words in ["Two base stations", "never tuned", "tuned by hand", "Foretune", "below the floor", "next"]
-    {
+    for words in [
+        "Two base stations",
+        "never tuned",
+        "tuned by hand",
+        "Foretune alone",
+        "in a fleet",
+        "below the floor",
+        "next",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.contains("worst trial of an hour, mean") && text.contains("All in all"), "{text}");
     let picture = folder.read("d.svg");
     assert!(picture.starts_with("<svg"));
-    for curve in ["town 1 of 1", "best possible", "floor", "never tuned", "tuned by hand", "hour"] {
+    for curve in
+        ["town 1 of 1", "best possible", "floor", "never tuned", "tuned by hand", "in a fleet", "hour"]
+    {
         assert!(picture.contains(curve), "{curve}");
     }
     assert_eq!(folder.files("").len(), 1, "nothing but the picture is left");

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -165,11 +166,12 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
         benchmark = benchmark.with_unlike(task)?;
     }
     benchmark = arguments.service.put(benchmark)?;
-    if let Some(path) = &arguments.fleet {
-        benchmark = benchmark.with_fleet(crate::fleet::read(path)?)?;
-    }
     let assignments = assignments(arguments)?;
-    let variants = variants(arguments, &benchmark, &assignments)?;
+    let mut variants = variants(arguments, &benchmark, &assignments)?;
+    if let Some(path) = &arguments.fleet {
+        let fleet: Arc<[u8]> = crate::fleet::read(path)?.into();
+        variants = variants.into_iter().map(|variant| variant.with_fleet(fleet.clone())).collect();
+    }
     if benchmark.bench().is_some() && arguments.unlike_task.is_some() {
         return Err(Error::usage("--unlike-task is for built-in problems: a command has its own tasks"));
     }

@@ -48,8 +48,7 @@ pub struct TaskData {
 }
 
 /// Options of a study that are none of its problem's.
-const OF_STUDIES: [&str; 8] =
-    ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "budget", "fleet"];
+const OF_STUDIES: [&str; 7] = ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "budget"];
 
 impl Gathered {
     /// Reads folders of studies, each experiment a site, and files of states, each a site. These, and studies of one's own

@@ -31,8 +31,6 @@ pub struct Benchmark {
     budget_set: bool,
     /// The point in use, if tasks start from one.
     deployed: Option<Deployed>,
-    /// What other sites have in common.
-    fleet: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,7 +45,7 @@ impl Benchmark {
         let deployed = (!spec.deployed.is_empty()).then_some(Deployed::Default);
         let space = Space::new(&spec).asking(service, deployed.is_some());
         let source = Source::Measured(bench);
-        Self { source, spec, space, unlike: None, budget_set: false, deployed, fleet: None }
+        Self { source, spec, space, unlike: None, budget_set: false, deployed }
     }
 
     /// What measures, if the problem is not built in.
@@ -62,7 +60,7 @@ impl Benchmark {
         let spec = problem.spec();
         let space = Space::new(&spec);
         let source = Source::Known(problem);
-        Self { source, spec, space, unlike: None, budget_set: false, deployed: None, fleet: None }
+        Self { source, spec, space, unlike: None, budget_set: false, deployed: None }
     }
 
     pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
@@ -84,19 +82,6 @@ impl Benchmark {
             return Err(Error::usage("tasks count from 1, so the task unlike the others cannot be 0"));
         }
         self.unlike = Some(task);
-        Ok(self)
-    }
-
-    /// With what other sites have in common, for our own methods.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if that is of another problem.
-    pub fn with_fleet(mut self, bytes: Vec<u8>) -> Result<Self, Error> {
-        let parts = self.space.parts();
-        let fits = Fleet::read(&bytes).and_then(|fleet| fleet.fits(&self.space.problem(&parts, None)));
-        fits.map_err(|why| Error::usage(format!("fleet file refused: {why}")))?;
-        drop(parts);
-        self.fleet = Some(bytes);
         Ok(self)
     }
 
@@ -190,9 +175,6 @@ impl Benchmark {
             options.insert("budget".into(), self.spec.budget.into());
         }
         self.describe_service(&mut options);
-        if let Some(fleet) = &self.fleet {
-            options.insert("fleet".into(), format!("{:08x}", crc32(fleet)).into());
-        }
         (name.to_string(), options)
     }
 }
@@ -204,12 +186,21 @@ pub struct Variant {
     pub label: String,
     pub method: Method,
     pub setup: Setup,
+    /// What other sites have in common: the bytes of a fleet's file.
+    pub fleet: Option<Arc<[u8]>>,
 }
 
 impl Variant {
     /// A variant that is named after its method.
     pub fn of(method: Method, setup: Setup) -> Self {
-        Self { key: method.name().into(), label: method.label().into(), method, setup }
+        Self { key: method.name().into(), label: method.label().into(), method, setup, fleet: None }
+    }
+
+    /// The same with a fleet, where the method can use one.
+    #[must_use]
+    pub fn with_fleet(self, fleet: Arc<[u8]>) -> Self {
+        let used = self.method.core(self.setup.c).is_some();
+        Self { fleet: used.then_some(fleet), ..self }
     }
 }
 
@@ -241,11 +232,13 @@ impl Plan {
             check(&benchmark, variant)?;
         }
         let (problem, options) = benchmark.describe();
-        let described = |v: &Variant| results::Variant {
-            key: v.key.clone(),
-            label: v.label.clone(),
-            method: v.method.name().into(),
-            settings: v.setup.describe(v.method),
+        let described = |v: &Variant| {
+            let mut settings = v.setup.describe(v.method);
+            if let Some(fleet) = &v.fleet {
+                settings.insert("fleet".into(), format!("{:08x}", crc32(fleet)).into());
+            }
+            let (key, label, method) = (v.key.clone(), v.label.clone(), v.method.name().into());
+            results::Variant { key, label, method, settings }
         };
         let manifest = Manifest {
             format: results::FORMAT,
@@ -313,10 +306,9 @@ impl Plan {
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
-        let fleet = self.benchmark.fleet.as_deref().map(Fleet::read).transpose();
-        let fleet = fleet.map_err(foretune_core::Error::Fleet)?;
-        if fleet.is_some() && method.core(setup.c).is_some() {
-            optimizer.set_fleet(fleet)?;
+        if let Some(fleet) = &self.variants[variant].fleet {
+            let fleet = Fleet::read(fleet).map_err(foretune_core::Error::Fleet)?;
+            optimizer.set_fleet(Some(fleet))?;
         }
         let begins = if method.from_deployed() {
             let missing =
@@ -334,6 +326,11 @@ impl Plan {
 /// What the optimizer would find out only after a while, or would not mind.
 fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     let (spec, setup) = (benchmark.spec(), &variant.setup);
+    if let Some(fleet) = &variant.fleet {
+        let parts = benchmark.space.parts();
+        let fits = Fleet::read(fleet).and_then(|fleet| fleet.fits(&benchmark.space.problem(&parts, None)));
+        fits.map_err(|why| Error::usage(format!("fleet file refused: {why}")))?;
+    }
     let settings = setup.for_method(variant.method)?;
     let remembered = if settings.details.memory_deviation > 0.0 { settings.carried } else { 0 };
     let floor = benchmark.space().service().floor.is_some();
