@@ -101,7 +101,7 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
-    /// Build the library for C: header, static library and licences in target/c/<target>.
+    /// Build the library for C: header, static library and licences in target/c/TARGET.
     C {
         /// What to build for.
         #[arg(long, value_parser = names(c::TARGETS))]
