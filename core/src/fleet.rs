@@ -201,6 +201,11 @@ impl<'a> Fleet<'a> {
         if sound { Ok(fleet) } else { Err(SnapshotError::Contents) }
     }
 
+    /// Whether bytes begin like a fleet's.
+    pub(crate) fn is_one(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
+    }
+
     /// What stands at its head.
     pub fn header(&self) -> &Header {
         &self.header

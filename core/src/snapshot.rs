@@ -36,6 +36,7 @@ pub use crate::checksum::{Crc, ProblemSums};
 use crate::data::{Kind, Point, Record};
 use crate::error::SnapshotError;
 use crate::features::Map;
+use crate::fleet::Fleet;
 use crate::kernel::Model;
 use crate::math::LARGEST_VALUE;
 use crate::prior::LARGEST_PARAMETER;
@@ -199,6 +200,15 @@ impl Header {
         put(68, &self.problem.fidelities.to_le_bytes());
         put(72, &self.problem.goal.to_le_bytes());
         bytes
+    }
+}
+
+/// Stored bytes apart: knowledge, and a fleet's file behind it or in its place. Either may be empty.
+pub fn knowledge_and_fleet(bytes: &[u8]) -> (&[u8], &[u8]) {
+    match Header::read(bytes) {
+        Ok(header) => bytes.split_at(header.length().min(bytes.len())),
+        Err(_) if Fleet::is_one(bytes) => (&[], bytes),
+        Err(_) => (bytes, &[]),
     }
 }
 

@@ -1,13 +1,24 @@
 //! Between the optimizer's words and the link's: how a task starts, what is asked, why it ended.
 
-use foretune_core::{Dimension, Error, Optimizer, Problem, Query, Stop};
+use foretune_core::{Dimension, Error, Fleet, Optimizer, Problem, Query, Stop};
 use foretune_link::{Begin, Coordinate, Point, Proposal, Reason, Recommendation};
 
-/// Loads what a task begins with: knowledge, if there is any, and the point in use, if the station names it anew.
+use crate::log::warn;
+
+/// Loads what a task begins with: a fleet's file, if there is one and it can be used, knowledge, if there is any, and the point
+/// in use, if the station names it anew.
 ///
 /// # Errors
 /// Why the knowledge cannot be used.
-pub fn take_over(optimizer: &mut Optimizer<'_>, begin: &Begin, knowledge: &[u8]) -> Result<(), Error> {
+pub fn take_over<'a>(
+    optimizer: &mut Optimizer<'a>,
+    begin: &Begin,
+    knowledge: &[u8],
+    fleet: &'a [u8],
+) -> Result<(), Error> {
+    if Fleet::read(fleet).is_ok_and(|fleet| optimizer.set_fleet(Some(fleet)).is_err()) {
+        warn!("the fleet's file is of no use here");
+    }
     match (knowledge, begin.adopt) {
         ([], _) => {}
         (_, false) => optimizer.load(knowledge)?,

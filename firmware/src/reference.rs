@@ -4,6 +4,7 @@ extern crate std;
 
 use std::vec::Vec;
 
+use foretune_core::snapshot::knowledge_and_fleet;
 use foretune_core::{Block, Error, Problem, Progress};
 use foretune_link::{Begin, Query, Recommendation, Ticket};
 
@@ -40,7 +41,7 @@ pub enum Answer {
     Stop,
 }
 
-/// Runs a task of a problem, with a profile's settings, from some knowledge.
+/// Runs a task of a problem, with a profile's settings, from some knowledge and the fleet's file behind it.
 ///
 /// # Errors
 /// What the core has against it.
@@ -52,8 +53,9 @@ pub fn run(
     knowledge: &[u8],
     answer: &mut dyn FnMut(&Query) -> Answer,
 ) -> Result<Outline, Error> {
+    let (knowledge, fleet) = knowledge_and_fleet(knowledge);
     let mut core = memory.start(problem, profile.settings_for(&problem), begin.seed)?;
-    take_over(&mut core, begin, knowledge)?;
+    take_over(&mut core, begin, knowledge, fleet)?;
     let mut trace = Trace::default();
     let stop = loop {
         match core.advance_with(knowledge)? {
@@ -78,5 +80,6 @@ pub fn run(
     trace.recommendation = recommendation(&core, begin.task, stop);
     let mut knowledge = Vec::new();
     core.knowledge(|bytes| knowledge.extend_from_slice(bytes))?;
+    knowledge.extend_from_slice(fleet);
     Ok(Outline { trace, knowledge })
 }

@@ -12,6 +12,7 @@ pub(crate) mod entry;
 use embedded_io::{Read, ReadReady, Write};
 use foretune_core::{Activity, Block, Optimizer, Problem, Progress, SnapshotError, Stop};
 use foretune_link as link;
+use heapless::Vec;
 use link::problem::Numbers;
 use link::{Begin, DropReason, Event, Phase, Tuner};
 
@@ -21,7 +22,7 @@ use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::storage::{self, Store};
 use entry::Entry;
-use recorder::{Recorder, Recording, Task};
+use recorder::{MAX_FLEET, Recorder, Recording, Task};
 
 /// Tries after which a query is given up.
 pub const TRIES: u8 = 3;
@@ -175,10 +176,12 @@ impl<B: Board> App<B> {
         let problem = self.recorder.problem(&begin, parts.as_ref());
         let Some(problem) = problem else { return self.give_up_task(damaged) };
         self.recorder.health.below = 0;
+        // A copy: the flash is written to while the task runs.
+        let fleet = Vec::<u8, MAX_FLEET>::from_slice(self.recorder.stored().1).unwrap_or_default();
         // Not moved: it would lie on the stack twice.
         let mut started = memory.start(problem, self.profile.settings_for(&problem), begin.seed);
         let taken_up = match &mut started {
-            Ok(optimizer) => self.take_up(optimizer, &begin),
+            Ok(optimizer) => self.take_up(optimizer, &begin, &fleet),
             Err(why) => Err(*why),
         };
         match (started.as_mut(), taken_up) {
@@ -203,8 +206,13 @@ impl<B: Board> App<B> {
 
     /// Loads the knowledge of the task that runs and recalls its answers so far.
     #[inline(never)]
-    fn take_up(&mut self, optimizer: &mut Optimizer<'_>, begin: &Begin) -> Result<(), foretune_core::Error> {
-        take_over(optimizer, begin, self.recorder.knowledge_bytes())?;
+    fn take_up<'a>(
+        &mut self,
+        optimizer: &mut Optimizer<'a>,
+        begin: &Begin,
+        fleet: &'a [u8],
+    ) -> Result<(), foretune_core::Error> {
+        take_over(optimizer, begin, self.recorder.stored().0, fleet)?;
         let dimensions = optimizer.problem().dimensions.len();
         for entry in self.recorder.entries() {
             if let Some(record) = entry.record(dimensions) {
@@ -232,7 +240,7 @@ impl<B: Board> App<B> {
                 return info!("task aborted");
             }
             let before = self.system.ticks();
-            let progress = match task.optimizer.advance_with(self.recorder.knowledge_bytes()) {
+            let progress = match task.optimizer.advance_with(self.recorder.stored().0) {
                 Ok(progress) => progress,
                 Err(why) => return self.give_up_task(why),
             };

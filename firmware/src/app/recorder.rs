@@ -1,8 +1,8 @@
 //! The recorder: makes what happens durable before it counts, and keeps the knowledge.
 
 use embedded_storage::nor_flash::NorFlash;
-use foretune_core::snapshot::{Header, check_knowledge};
-use foretune_core::{Error, Optimizer, Problem, ProblemPart, Query, SnapshotError};
+use foretune_core::snapshot::{Header, check_knowledge, knowledge_and_fleet};
+use foretune_core::{Error, Fleet, Optimizer, Problem, ProblemPart, Query, SnapshotError};
 use foretune_link::problem::{Numbers, Parts};
 use foretune_link::{
     Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Refusal, crc32,
@@ -28,6 +28,11 @@ pub const FAULT_RESTARTS: u16 = 102;
 /// Length of the first part of the journal's preamble: how the task began, as `postcard` writes it. A problem that came
 /// over the line follows.
 const HEAD: usize = 32;
+
+/// The longest fleet's file that is taken.
+pub const MAX_FLEET: usize = 2048;
+/// Bytes of it that are copied at once.
+const PIECE: usize = 64;
 
 /// The storage, and how the device is.
 pub struct Recorder<F> {
@@ -111,9 +116,9 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         self.store.append(&entry.encode())
     }
 
-    /// The newest knowledge where it lies in flash; nothing on a new device.
-    pub fn knowledge_bytes(&self) -> &[u8] {
-        mapped(self.store.flash_ref(), self.store.knowledge_range())
+    /// The newest knowledge where it lies in flash, and the fleet's file behind it; nothing on a new device.
+    pub fn stored(&self) -> (&[u8], &[u8]) {
+        knowledge_and_fleet(mapped(self.store.flash_ref(), self.store.knowledge_range()))
     }
 
     /// Stores the end of a task: its entry, unless a restart came between, then its knowledge.
@@ -136,8 +141,23 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         });
         stored?;
         written.map_err(|_| storage::Error::NotOpen)?;
+        self.keep_fleet()?;
         self.store.finish_knowledge()?;
         self.store.commit_knowledge(task).map(|_| ())
+    }
+
+    /// Copies the fleet's file behind the knowledge that is being written.
+    fn keep_fleet(&mut self) -> Result<(), storage::Error> {
+        let (knowledge, fleet) = self.stored();
+        let (mut from, end) = (knowledge.len(), knowledge.len() + fleet.len());
+        let mut piece = [0; PIECE];
+        while from < end {
+            let piece = piece.get_mut(..(end - from).min(PIECE)).unwrap_or_default();
+            self.store.read_knowledge(from as u32, piece)?;
+            self.store.write_knowledge(piece)?;
+            from += piece.len();
+        }
+        Ok(())
     }
 
     /// Stores how a task begins, with its problem unless that is built in.
@@ -164,7 +184,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let problem = self.problem(begin, parts.as_ref());
         let problem = problem.ok_or(Refusal::WrongProblem { ours: self.profile.number })?;
         room::check(&problem, self.profile.room).map_err(Refusal::BadProblem)?;
-        let bytes = self.knowledge_bytes();
+        let (bytes, _) = self.stored();
         if bytes.is_empty() {
             return Ok(());
         }
@@ -175,8 +195,19 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         }
     }
 
-    /// Whether this is knowledge that some problem could start from. Which one, is known when a task begins.
+    /// Whether this is knowledge, or a fleet's file, or one behind the other, that some problem could start from. Which one, is
+    /// known when a task begins.
     fn check_knowledge(&self, bytes: &[u8]) -> Result<(), Refusal> {
+        let (bytes, fleet) = knowledge_and_fleet(bytes);
+        if !fleet.is_empty() {
+            let found = Fleet::read(fleet).map_err(bad_knowledge)?;
+            if fleet.len() > MAX_FLEET || found.header().dimensions > self.profile.room.dimensions {
+                return Err(bad_knowledge(SnapshotError::Model));
+            }
+            if bytes.is_empty() {
+                return Ok(());
+            }
+        }
         let header = Header::verify(bytes).map_err(bad_knowledge)?;
         let (settings, Room { dimensions, fidelities }) = (&self.profile.settings, self.profile.room);
         let fits = header.dimensions <= dimensions

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use foretune_core::snapshot::Header;
+use foretune_core::snapshot::{Header, knowledge_and_fleet};
 use foretune_firmware::reference::{Answer, Outline, Trace};
 use foretune_link::seal::Key;
 use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
@@ -70,6 +70,9 @@ pub struct HilArguments {
     /// Knowledge to load into the device before its first task.
     #[arg(long, value_name = "FILE")]
     upload: Option<PathBuf>,
+    /// A fleet's file to load into the device before its first task, behind what it knows (`foretune fleet learn`).
+    #[arg(long, value_name = "FILE")]
+    fleet: Option<PathBuf>,
     /// Train on this host for so many tasks of another deployment, and load what was learnt into the device first.
     #[arg(long, value_name = "N", conflicts_with = "upload")]
     train: Option<usize>,
@@ -222,8 +225,13 @@ fn prepare(
         dialogue.order(&Request::Forget { knowledge: device.knowledge.sequence })?;
         writeln!(out, "the device has forgotten what it knew")?;
     }
-    if let Some(bytes) = wanted(profile, arguments, plan, device.tries)? {
-        let now = dialogue.greet()?.knowledge;
+    let now = dialogue.greet()?.knowledge;
+    let mut knowledge = wanted(profile, arguments, plan, device.tries)?;
+    if let Some(file) = &arguments.fleet {
+        let known = knowledge.map_or_else(|| read_knowledge(dialogue, &now), Ok)?;
+        knowledge = Some([knowledge_and_fleet(&known).0, &crate::fleet::read(file)?].concat());
+    }
+    if let Some(bytes) = knowledge {
         let stored = dialogue.upload(&bytes, &now)?;
         describe(&bytes, out)?;
         writeln!(out, "loaded into the device as knowledge no. {}", stored.sequence)?;
@@ -268,6 +276,13 @@ fn read_knowledge(dialogue: &mut Dialogue, knowledge: &Knowledge) -> Result<Vec<
 }
 
 fn describe(bytes: &[u8], out: &mut dyn Write) -> Result<(), Error> {
+    let (bytes, fleet) = knowledge_and_fleet(bytes);
+    if !fleet.is_empty() {
+        writeln!(out, "fleet: {} bytes", fleet.len())?;
+    }
+    if bytes.is_empty() {
+        return Ok(());
+    }
     let header = Header::verify(bytes).map_err(foretune_core::Error::from)?;
     writeln!(
         out,

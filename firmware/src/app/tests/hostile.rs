@@ -285,7 +285,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
         for _ in 0..5 {
             converse::<P>(&mut app, &outside, &mut peer, &poison, 50);
             assert_ne!(app.tuner.phase(), Phase::Fault, "out of order");
-            let before = app.recorder.knowledge_bytes().to_vec();
+            let before = app.recorder.stored().0.to_vec();
             let read = peer.read();
             listen(&ask::<P>(&mut app, &outside, &read), |response| peer.hear(response, &before));
         }

@@ -2,6 +2,8 @@
 
 use std::vec::Vec;
 
+use foretune_core::fleet::Header;
+use foretune_core::snapshot::ProblemSums;
 use foretune_link::{
     Begin, Decoder, Download, Knowledge, MAX_FRAME, Phase, Refusal, Request, Response, Upload, VERSION,
     crc32, encode,
@@ -12,6 +14,7 @@ use super::profile::{FLASH, Network, Profile, Small};
 use super::{Bench, radio, undisturbed};
 use crate::app::App;
 use crate::app::recorder::FAULT_KNOWLEDGE;
+use crate::profile::POWER_CONTROL;
 
 /// A device that is asked one request at a time.
 pub struct Talk<P> {
@@ -113,6 +116,54 @@ fn knowledge_read_from_a_device_is_what_the_core_learnt_and_another_device_goes_
     bench.flash = other.flash.take();
     bench.run();
     bench.check_from(bytes);
+}
+
+/// A fleet's file of the built-in problem: one bump, one mode.
+fn fleet() -> Vec<u8> {
+    let header = Header {
+        dimensions: 4,
+        fidelities: 4,
+        centres: 1,
+        modes: 1,
+        sets: 1,
+        points: 0,
+        problem: ProblemSums::of(&POWER_CONTROL),
+        learnt_from: [5, 5, 100],
+        mean: 18.0,
+        deviation: 11.0,
+        spread: 0.2,
+        margin: 1.0,
+    };
+    let theta = [-1.0, -1.0, -1.0, -1.0, -1.0, -4.0];
+    let transform = (0..16).map(|i| if i % 5 == 0 { 1.5 } else { 0.0 });
+    let rest = [0.8, 1.2, 0.8, 1.2, 1.5, 0.5, -0.5, 0.2];
+    let mut bytes = Vec::new();
+    header.write(theta.into_iter().chain(transform).chain(rest), |piece| bytes.extend_from_slice(piece));
+    bytes
+}
+
+/// A new device with that file.
+pub fn with_fleet() -> (Sim, Vec<u8>) {
+    let mut device = Talk::<Small>::to(Sim::new(FLASH));
+    device.upload(&fleet()).unwrap();
+    (device.flash.take().unwrap(), fleet())
+}
+
+#[test]
+fn a_fleets_file_counts_as_on_the_core_alone_and_stays_behind_the_knowledge() {
+    let (flash, file) = with_fleet();
+    let mut bench = Bench::<Small>::new(&[200.0, 150.0], radio);
+    bench.flash = Some(flash);
+    bench.run();
+    bench.check_from(file.clone());
+    assert_ne!(bench.base.notes.traces, bench.base.notes.expected::<Small>(Vec::new()), "it counted");
+    let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
+    let stored = device.download();
+    assert!(stored.ends_with(&file) && stored.len() > file.len());
+    let mut damaged = stored.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    assert_eq!(device.upload(&damaged), Err(Refusal::BadKnowledge { code: 4 }));
+    assert_eq!(device.download(), stored);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Power that fails: at every operation of the flash, in every way; and twice.
 
+use super::knowledge::with_fleet;
 use super::profile::{Network, Profile, Sent, Small};
 use super::{Bench, Measure, undisturbed};
 use crate::storage::sim::Tear;
@@ -52,6 +53,27 @@ fn nor_does_it_with_particles_in_flash() {
 #[test]
 fn nor_does_it_with_a_problem_that_was_sent() {
     cut_at_every_operation::<Sent>();
+}
+
+#[test]
+fn nor_does_it_with_a_fleet() {
+    let bench = |cut: Option<(u64, Tear)>| {
+        let mut bench = Bench::<Small>::new(BUDGETS, measure);
+        let (flash, file) = with_fleet();
+        bench.flash = Some(flash);
+        if let Some((at, tear)) = cut {
+            bench.flash().cut_after(at, tear, at);
+        }
+        bench.run();
+        (bench, file)
+    };
+    let before = with_fleet().0.operations();
+    let (mut whole, file) = bench(None);
+    whole.check_from(file);
+    for at in 0..whole.flash().operations() - before {
+        let tear = Tear::ALL[at as usize % Tear::ALL.len()];
+        assert_eq!(bench(Some((at, tear))).0.traces(), whole.traces(), "{tear:?} at operation {at}");
+    }
 }
 
 #[test]

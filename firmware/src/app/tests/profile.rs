@@ -75,7 +75,9 @@ const SMALL: Settings = Settings {
 
 profile!(
     Small,
-    foretune_core::memory!(problem: POWER_CONTROL, settings: SMALL, observations: 24),
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, fleet: true
+    ),
     profile::Profile {
         name: "small",
         settings: SMALL,
