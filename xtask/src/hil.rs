@@ -41,6 +41,9 @@ pub struct Plan {
     /// Tune the problem in `examples/`, which is sent to the device, in place of the one that it is built for.
     #[arg(long, conflicts_with = "travel")]
     pub sent: bool,
+    /// Load what forty simulated sites have in common into the device first.
+    #[arg(long)]
+    pub fleet: bool,
     /// Give both sides a key.
     #[arg(long)]
     pub key: bool,
@@ -64,6 +67,7 @@ impl Plan {
             count: false,
             travel: false,
             sent: false,
+            fleet: false,
             key: false,
         }
     }
@@ -82,6 +86,10 @@ impl Plan {
             let script = folder.join("measure.py");
             let command = format!("python3 '{}' {{power}} {{alpha}} {{tilt}} {{samples}}", script.display());
             words.extend([folder.join("problem.toml").display().to_string(), "--command".into(), command]);
+        }
+        if self.fleet {
+            let file = root().join("foretune/src/radio.fleet");
+            words.extend(["--fleet".into(), file.display().to_string()]);
         }
         words.extend(self.steps.iter().flat_map(|steps| ["--steps".into(), steps.to_string()]));
         words
@@ -102,7 +110,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
     let plans = [
         Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
         Plan::new("mps2-an500", "compact", 3, 130),
-        Plan::new("mps2-an505", "compact", 2, 130),
+        Plan { fleet: true, ..Plan::new("mps2-an505", "compact", 2, 130) },
         Plan { sent: true, ..Plan::new("mps2-an386", "compact", 2, 40) },
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
     ];
@@ -164,6 +172,7 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let what = match (plan.sent, plan.key) {
         (true, _) => ", a problem that was sent",
         (false, true) => ", with a key",
+        (false, false) if plan.fleet => ", with a fleet",
         (false, false) => "",
     };
     Ok(format!("{} on {}{what}: stack {stack} bytes{slice}", plan.profile, board.name))
