@@ -50,7 +50,7 @@ const HEADER: usize = 64;
 /// `m₀ … m_K` at a point; zeros behind.
 pub type Terms = [f32; TERMS];
 
-const TERMS: usize = MAX_MODES + 1;
+pub(crate) const TERMS: usize = MAX_MODES + 1;
 
 /// `θ` at which the fleet's residual lies, for a model.
 pub(crate) type Centre = [f32; MAX_THETA];
@@ -263,12 +263,12 @@ impl<'a> Fleet<'a> {
 
     /// `m₀ … m_K` at a point and fidelity.
     pub fn at(&self, x: &[f32], fidelity: usize) -> Terms {
-        let features = self.features(Matrix::from_slice(x, x.len(), 1));
-        self.combine(&features, fidelity).map(|lanes| lanes[0])
+        self.lanes(Matrix::from_slice(x, x.len(), 1), fidelity).map(|lanes| lanes[0])
     }
 
-    /// The features of up to [`LANES`] points, but for the constant.
-    pub(crate) fn features(&self, points: Matrix<'_>) -> [Lane; MAX_CENTRES] {
+    /// `m₀ … m_K` of up to [`LANES`] points at a fidelity; what lies behind the last fidelity is like it.
+    #[inline(never)]
+    pub(crate) fn lanes(&self, points: Matrix<'_>, fidelity: usize) -> [Lane; TERMS] {
         let (d, count) = (self.header.dimensions, points.ncols());
         let mut moved = [[0.0; LANES]; MAX_DIMENSIONS];
         for (moved, row) in moved.iter_mut().zip(self.part(1).chunks_exact(d)) {
@@ -277,48 +277,46 @@ impl<'a> Fleet<'a> {
                 *moved = x.fold(0.0, |sum, (x, a)| sum + number(a) * x);
             }
         }
-        let mut features = [[0.0; LANES]; MAX_CENTRES];
-        let features_used = &mut features[..self.header.centres];
-        for (feature, centre) in features_used.iter_mut().zip(self.part(2).chunks_exact(d)) {
+        let (all, terms) = (self.header.centres, self.header.modes + 1);
+        let (size, set) = ((all + 1) * terms, self.set(fidelity));
+        let (weights, constants) = self.part(3)[set * size..][..size].split_at(all * terms);
+        let mut sums = [[0.0; LANES]; TERMS];
+        for (sum, constant) in sums.iter_mut().zip(constants) {
+            *sum = [number(constant); LANES];
+        }
+        for (centre, weights) in self.part(2).chunks_exact(d).zip(weights.chunks_exact(terms)) {
+            let mut feature = [0.0; LANES];
             for (c, moved) in centre.iter().zip(&moved) {
                 let c = number(c);
                 feature.iter_mut().zip(moved).for_each(|(sum, u)| *sum += (u - c) * (u - c));
             }
-        }
-        math::decay_slice(features_used.as_flattened_mut(), 1.0);
-        features
-    }
-
-    /// How many terms are not always 0.
-    pub(crate) fn terms(&self) -> usize {
-        self.header.modes + 1
-    }
-
-    /// `m₀ … m_K` of points with these features at a fidelity; what lies behind the last fidelity is like it.
-    pub(crate) fn combine(&self, features: &[Lane; MAX_CENTRES], fidelity: usize) -> [Lane; TERMS] {
-        let (all, terms) = (self.header.centres, self.header.modes + 1);
-        let size = (all + 1) * terms;
-        let set = fidelity.min(self.header.sets - 1);
-        let (weights, constants) = self.part(3)[set * size..][..size].split_at(all * terms);
-        let mut sums = NOTHING;
-        for (sum, constant) in sums.iter_mut().zip(constants) {
-            *sum = [number(constant); LANES];
-        }
-        for (feature, weights) in features.iter().zip(weights.chunks_exact(terms)) {
+            math::decay_slice(&mut feature, 1.0);
             for (sum, weight) in sums.iter_mut().zip(weights) {
                 let weight = number(weight);
-                sum.iter_mut().zip(feature).for_each(|(sum, feature)| *sum += weight * feature);
+                sum.iter_mut().zip(&feature).for_each(|(sum, feature)| *sum += weight * feature);
             }
         }
         sums
     }
-}
 
-/// `Σₖ mₖ mₖ'` of a point with [`LANES`] others.
-#[inline(always)]
-pub(crate) fn add_products(sums: &mut Lane, one: &Terms, others: &[Lane]) {
-    for (m, others) in one.iter().zip(others).skip(1) {
-        sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += m * other);
+    /// The set of weights of a fidelity.
+    pub(crate) fn set(&self, fidelity: usize) -> usize {
+        fidelity.min(self.header.sets - 1)
+    }
+
+    /// How many terms are not always 0.
+    fn terms(&self) -> usize {
+        self.header.modes + 1
+    }
+
+    /// Adds `Σₖ mₖ mₖ'` of some observations with up to [`LANES`] points to what the kernel says of them.
+    #[inline(never)]
+    pub(crate) fn add_products(&self, panel: &mut [Lane], observations: &[Terms], points: &[Lane; TERMS]) {
+        for (sums, terms) in panel.iter_mut().zip(observations) {
+            for (m, others) in terms.iter().zip(&points[..self.terms()]).skip(1) {
+                sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += m * other);
+            }
+        }
     }
 }
 
@@ -326,12 +324,9 @@ fn number(bytes: &[u8; 4]) -> f32 {
     f32::from_le_bytes(*bytes)
 }
 
-/// No mean and no modes.
-pub(crate) const NOTHING: [Lane; TERMS] = [[0.0; LANES]; TERMS];
-
 /// Terms of up to [`LANES`] points side by side.
 pub(crate) fn lanes(terms: &[Terms]) -> [Lane; TERMS] {
-    let mut lanes = NOTHING;
+    let mut lanes = [[0.0; LANES]; TERMS];
     for (lane, terms) in terms.iter().enumerate() {
         lanes.iter_mut().zip(terms).for_each(|(lanes, term)| lanes[lane] = *term);
     }

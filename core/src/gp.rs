@@ -259,12 +259,7 @@ impl Workspace<'_> {
             }
         }
         if let Some(Common { terms, fleet }) = data.common {
-            let of_block = fleet::lanes(&terms[first..end]);
-            let of_block = &of_block[..fleet.terms()];
-            panel
-                .iter_mut()
-                .zip(terms)
-                .for_each(|(lanes, terms)| fleet::add_products(lanes, terms, of_block));
+            fleet.add_products(panel, terms, &fleet::lanes(&terms[first..end]));
         }
         let floor = PIVOT_FLOOR * particle.hyper.signal;
         let raised = linalg::factor_block(&mut self.matrix, first, count, panel, floor)?;
@@ -420,8 +415,7 @@ impl Workspace<'_> {
         let factor = self.matrix.as_view();
         let [base, of_truth, work] = &mut self.panels;
         let base = &base[..t];
-        let features = data.common.map(|common| common.fleet.features(points));
-        let mut at_truth = fleet::NOTHING;
+        let mut at_truth = None;
         for m in (0..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
             let (signal, mut kappas) = (particle.hyper.signal, [1.0; MAX_FIDELITIES]);
@@ -431,15 +425,13 @@ impl Workspace<'_> {
             for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
                 linalg::scale_row(panel, base, kappas[usize::from(n)]);
             }
-            let mut own = fleet::NOTHING;
-            if let (Some(common), Some(features)) = (data.common, &features) {
-                own = common.fleet.combine(features, m);
-                if m == truth {
-                    at_truth = own;
-                }
-                let (each, terms_used) = (panel.iter_mut().zip(common.terms), common.fleet.terms());
-                each.for_each(|(lanes, terms)| fleet::add_products(lanes, terms, &own[..terms_used]));
-            }
+            let own = data.common.map(|Common { fleet, terms }| {
+                let known = at_truth.filter(|_| fleet.set(m) == fleet.set(truth));
+                let own = known.unwrap_or_else(|| fleet.lanes(points, m));
+                fleet.add_products(panel, terms, &own);
+                own
+            });
+            at_truth = at_truth.or(own);
             linalg::solve_lower(&factor, panel, count);
             let panel = if m == truth { &of_truth[..t] } else { &work[..t] };
             let sums = Sums::of(panel, &of_truth[..t], self.whitened, count);
@@ -449,8 +441,8 @@ impl Workspace<'_> {
                     variance: math::larger(signal - sums.square[lane], signal * VARIANCE_FLOOR),
                     covariance: signal * kappas[truth] - sums.product[lane],
                 };
-                if data.common.is_some() {
-                    let (prior, with_truth) = fleet::variance(&own, &at_truth, lane);
+                if let (Some(own), Some(at_truth)) = (&own, &at_truth) {
+                    let (prior, with_truth) = fleet::variance(own, at_truth, lane);
                     out[m] = Posterior {
                         mean: out[m].mean + own[0][lane],
                         variance: math::larger(
