@@ -415,7 +415,7 @@ impl Workspace<'_> {
         let factor = self.matrix.as_view();
         let [base, of_truth, work] = &mut self.panels;
         let base = &base[..t];
-        let mut at_truth = None;
+        let mut of_fleet = data.common.map(|common| [common.fleet.lanes(points, truth); 2]);
         for m in (0..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
             let (signal, mut kappas) = (particle.hyper.signal, [1.0; MAX_FIDELITIES]);
@@ -425,13 +425,12 @@ impl Workspace<'_> {
             for ((panel, base), &n) in panel.iter_mut().zip(base.iter()).zip(data.fidelity) {
                 linalg::scale_row(panel, base, kappas[usize::from(n)]);
             }
-            let own = data.common.map(|Common { fleet, terms }| {
-                let known = at_truth.filter(|_| fleet.set(m) == fleet.set(truth));
-                let own = known.unwrap_or_else(|| fleet.lanes(points, m));
-                fleet.add_products(panel, terms, &own);
-                own
-            });
-            at_truth = at_truth.or(own);
+            if let (Some(Common { fleet, terms }), Some([_, own])) = (data.common, &mut of_fleet) {
+                if m < truth && fleet.set(m) != fleet.set(m + 1) {
+                    *own = fleet.lanes(points, m);
+                }
+                fleet.add_products(panel, terms, own);
+            }
             linalg::solve_lower(&factor, panel, count);
             let panel = if m == truth { &of_truth[..t] } else { &work[..t] };
             let sums = Sums::of(panel, &of_truth[..t], self.whitened, count);
@@ -441,7 +440,7 @@ impl Workspace<'_> {
                     variance: math::larger(signal - sums.square[lane], signal * VARIANCE_FLOOR),
                     covariance: signal * kappas[truth] - sums.product[lane],
                 };
-                if let (Some(own), Some(at_truth)) = (&own, &at_truth) {
+                if let Some([at_truth, own]) = &of_fleet {
                     let (prior, with_truth) = fleet::variance(own, at_truth, lane);
                     out[m] = Posterior {
                         mean: out[m].mean + own[0][lane],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{FORMAT, Kind, Manifest, Resumed, Row, Study, Terms, UnitId, UnitWriter, Variant};
 
-/// The unit that [`unit_bytes`] belongs to.
+/// The unit that `unit_bytes` belongs to.
 pub const UNIT: UnitId = UnitId { variant: 1, experiment: 2 };
 
 /// A study of two variants, two experiments and three tasks.
