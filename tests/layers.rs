@@ -8,7 +8,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Every package of the workspace with all that it may use of it, tests apart: only what stands above it.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("foretune-core", &[]),
     ("foretune-link", &["foretune-core"]),
     ("foretune-c", &["foretune-core"]),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("foretune-report", &["host-sim"]),
     ("foretune", &["foretune-core", "foretune-firmware", "foretune-link", "foretune-report", "host-sim"]),
     ("foretune-paper", &["foretune", "foretune-core", "foretune-report", "host-sim"]),
+    ("foretune-python", &["foretune"]),
     (
         "foretune-fuzz",
         &[

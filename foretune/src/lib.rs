@@ -5,6 +5,7 @@
 )]
 
 pub mod cli;
+pub mod conversation;
 mod demo;
 mod fleet;
 mod hil;

@@ -8,5 +8,5 @@ fn main() -> ExitCode {
         std::io::stderr().write_all(advice.as_bytes()).ok();
         return ExitCode::FAILURE;
     }
-    foretune::cli::main()
+    ExitCode::from(foretune::cli::run(std::env::args_os().collect()))
 }

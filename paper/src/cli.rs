@@ -42,7 +42,7 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    program::main(dispatch)
+    ExitCode::from(program::run(std::env::args_os().collect(), dispatch))
 }
 
 fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {

@@ -1,6 +1,5 @@
 //! A user's own problem: through the library, the command and the lines of JSON the same task, bit for bit.
 
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -46,19 +45,6 @@ fn folder(that: &str, this: &str) -> Folder {
     folder.write("p.toml", &PROBLEM.replace(that, this));
     folder.write("measure.sh", SCRIPT);
     folder
-}
-
-/// What a Python program prints, if there is a Python: it is given the client's folder and the program.
-fn python(folder: &Folder, script: &str) -> Option<String> {
-    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
-    let mut command = std::process::Command::new("python3");
-    command.arg(script).arg(client).arg(env!("CARGO_BIN_EXE_foretune-tested"));
-    let Ok(output) = command.current_dir(folder.path("")).output() else {
-        println!("not run: there is no python3");
-        return None;
-    };
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    Some(stdout(&output))
 }
 
 /// Lines of `tune --json` but the first.
@@ -118,73 +104,15 @@ fn through_the_library() -> Vec<String> {
     lines
 }
 
-/// What a client in Python prints of two tasks: asks and recommendations as the program sent them, tells as it sent them.
-const CLIENT: &str = "\
-import json, sys
-sys.path.insert(0, sys.argv[1])
-from foretune import Foretune
-def line(what, **fields):
-    print(json.dumps({what: fields}, separators=(',', ':')))
-with Foretune('p.toml', seed=5, program=sys.argv[2]) as tuner:
-    for task in range(2):
-        for ask in tuner:
-            x, y, s = ask.setting['x'], ask.setting['y'], ask.samples
-            line('ask', id=ask.id, setting=ask.setting, fidelity=ask.fidelity, samples=s, cost=ask.cost)
-            if ask.id == 3:
-                for value, cost in [(float('nan'), None), (float('-inf'), None), (1.0, float('nan'))]:
-                    try:
-                        tuner.tell(value, cost)
-                        print(value, cost, 'was taken')
-                    except ValueError as error:
-                        assert 'not a finite number' in str(error) and 'fail()' in str(error), error
-            tuner.tell((x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s)
-            line('tell', id=ask.id)
-        best = tuner.recommendation
-        line('recommendation', setting=best.setting, mean=best.mean, deviation=best.deviation, reason=best.reason,
-             spent=best.spent)
-        tuner.next_task()
-";
-
-/// The lines with the values of the tells left out: Python prints them as `f64`.
-fn without_values(lines: &[String]) -> Vec<String> {
-    let strip = |line: &String| match line.split_once(",\"value\"") {
-        Some((start, _)) => format!("{start}}}}}"),
-        None => line.clone(),
-    };
-    lines.iter().map(strip).collect()
-}
-
 #[test]
-fn library_command_and_client_give_the_same_two_tasks() {
+fn library_and_command_give_the_same_two_tasks() {
     let folder = folder("", "");
     let library =
         thread::Builder::new().stack_size(64 << 20).spawn(through_the_library).unwrap().join().unwrap();
     assert!(library.len() > 2 * 20);
-    folder.write("client.py", CLIENT);
-    let Some(text) = python(&folder, "client.py") else { return };
-    assert_eq!(text.lines().collect::<Vec<_>>(), without_values(&library));
-    let measure = "import sys\nx, y, s = map(float, sys.argv[1:])\n\
-        print((x - 1.5) * (x - 1.5) / 4 + (y - 1) * (y - 1) + 0.5 / s)\n";
-    folder.write("measure.py", measure);
-    let tune = "tune p.toml --seed 5 --json --command 'python3 measure.py {x} {y} {samples}'";
-    let both = [folder.succeed(tune), folder.succeed(tune)].concat();
+    let tune = format!("tune p.toml --seed 5 --json {MEASURE}");
+    let both = [folder.succeed(&tune), folder.succeed(&tune)].concat();
     assert_eq!(events(&both), library);
-}
-
-#[test]
-fn the_example_in_python_tunes_its_function_over_two_tasks() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/examples/tune_function.py");
-    let mut command = std::process::Command::new("python3");
-    let Ok(output) = command.arg(script).arg(env!("CARGO_BIN_EXE_foretune-tested")).output() else {
-        println!("not run: there is no python3");
-        return;
-    };
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
-    let truths: Vec<f64> =
-        text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
-    // Uniform points have 24 on average; the noise of one thorough measurement is 0.16.
-    assert!(truths.len() == 2 && truths.iter().all(|truth| *truth < 1.0), "{text}");
 }
 
 /// Killed at twenty random moments, the task ends with the same bytes as one that was left alone.
@@ -379,29 +307,6 @@ fn a_server_takes_an_edited_point_in_use_too() {
     let end = end.replace("\"id\":1", "\"id\":2");
     assert!(first_asked("--deployed x=1,y=0.25", &end).contains("\"x\":1.0,"));
     assert!(first_asked("--deployed x=2,y=0.25", next).contains("\"x\":2.0,"));
-}
-
-/// What the client in Python says of a task with settings and a point in use of its own.
-const WITH_SETTINGS: &str = "\
-import sys
-sys.path.insert(0, sys.argv[1])
-from foretune import Foretune, ForetuneError
-options = dict(program=sys.argv[2], deployed={'x': 2, 'y': 0.5})
-with Foretune('p.toml', settings={'initial': 2, 'carry_particles': False}, **options) as tuner:
-    assert tuner.ask().setting == {'x': 2.0, 'y': 0.5}, tuner.ask()
-try:
-    Foretune('p.toml', settings={'speed': 2}, **options)
-except ForetuneError as error:
-    print(error)
-";
-
-#[test]
-fn a_client_in_python_has_settings_and_a_point_in_use() {
-    let folder = Folder::new();
-    write_in_use(&folder, "0");
-    folder.write("client.py", WITH_SETTINGS);
-    let Some(text) = python(&folder, "client.py") else { return };
-    assert!(text.contains("`speed`"), "{text}");
 }
 
 /// Interrupted in a measurement, the program says what is kept, and keeps it.

@@ -16,6 +16,7 @@ mod keyed;
 mod map;
 mod panics;
 mod proxy;
+mod python;
 mod python_station;
 mod qemu;
 mod selftest;

@@ -9,7 +9,7 @@ use crate::error::{Error, Verdict, ensure};
 use crate::selftest::selftest;
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, examples, hil, keyed, map, panics, python_station, size};
+use crate::{c, count, disturbed, examples, hil, keyed, map, panics, python, python_station, size};
 
 /// One thing that `cargo xtask test` does.
 pub struct Step {
@@ -31,6 +31,7 @@ pub const STEPS: &[Step] = &[
     step("lint", "clippy has nothing to say", lint),
     step("unsafe", "no `unsafe` but in the boards' files, the library for C and what tries it", no_unsafe),
     step("host", "tests of core, link, simulator and programs", host),
+    step("python", "the wheel, installed: the queries of the program, one call, Optuna", python::check),
     step("bench", "the benchmarks run, each once: no time is judged", bench),
     step("firmware", "the firmware's own tests, on mock hardware", firmware),
     step("fuzz", "every fuzz target on a fixed number of inputs", fuzz),

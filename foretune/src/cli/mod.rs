@@ -12,8 +12,8 @@ pub mod run;
 mod serve;
 mod tune;
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use foretune_report::PLAIN;
@@ -22,6 +22,7 @@ use host_sim::error::Error;
 
 use crate::hil;
 use arguments::shell_word;
+pub(crate) use tune::KeepArguments;
 
 pub use arguments::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, shown};
 pub use program::stop_flag;
@@ -64,16 +65,16 @@ enum Command {
 /// Commands of the paper's program.
 const MOVED: [&str; 6] = ["reproduce", "merge", "trace", "inspect", "theory", "bench"];
 
-pub fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.first().filter(|first| MOVED.contains(&first.as_str())) {
-        Some(first) => program::failed::<Arguments>(&Error::usage(moved(first, &words))),
-        None => program::main(dispatch),
+/// Runs the program with the words of a command line, the first of which is its name; what it ends with.
+pub fn run(words: Vec<OsString>) -> u8 {
+    match words.get(1).and_then(|word| word.to_str()).filter(|word| MOVED.contains(word)) {
+        Some(command) => program::failed::<Arguments>(&Error::usage(moved(command, &words[1..]))),
+        None => program::run(words, dispatch),
     }
 }
 
-fn moved(command: &str, words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+fn moved(command: &str, words: &[OsString]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_word(&word.to_string_lossy())).collect();
     let words = words.join(" ");
     format!(
         "`{command}` is in the paper's program: foretune-paper {words}, or cargo run --release -p foretune-paper -- {words}"

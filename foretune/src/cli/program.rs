@@ -1,7 +1,7 @@
 //! What programs have in common: a command line that is read, and failures that are told in one line.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,31 +12,35 @@ use host_sim::words::say;
 
 pub type Dispatch<A> = fn(A, &mut dyn Write) -> Result<(), Error>;
 
-pub fn main<A: CommandFactory + FromArgMatches + 'static>(dispatch: Dispatch<A>) -> ExitCode {
+/// Runs a program with the words of its command line, the first of which is its name; what it ends with.
+pub fn run<A: CommandFactory + FromArgMatches + 'static>(words: Vec<OsString>, dispatch: Dispatch<A>) -> u8 {
     // A panic is told like any other error.
-    let thread = thread::Builder::new().spawn(move || work(dispatch));
+    let thread = thread::Builder::new().spawn(move || work(words, dispatch));
     let result = match thread.map(thread::JoinHandle::join) {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(Error::Defect),
         Err(error) => Err(Error::Output(error)),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         // Whoever reads our output has seen enough: `foretune … | head`.
-        Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => failed::<A>(&error),
     }
 }
 
 /// Tells why a program ends, and with what.
-pub fn failed<A: CommandFactory>(error: &Error) -> ExitCode {
+pub fn failed<A: CommandFactory>(error: &Error) -> u8 {
     say(&format!("{}: {error}", A::command().get_name()));
-    ExitCode::from(error.exit_code())
+    error.exit_code()
 }
 
-fn work<A: CommandFactory + FromArgMatches>(dispatch: Dispatch<A>) -> Result<(), Error> {
+fn work<A: CommandFactory + FromArgMatches>(
+    words: Vec<OsString>,
+    dispatch: Dispatch<A>,
+) -> Result<(), Error> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    if let Some(arguments) = parse()? {
+    if let Some(arguments) = parse(words)? {
         dispatch(arguments, &mut out)?;
     }
     Ok(out.flush()?)
@@ -62,8 +66,8 @@ pub fn check<'a, A: CommandFactory + FromArgMatches>(
 }
 
 /// Reads the command line; `None` when it asked for help or the version, which has been printed.
-fn parse<A: CommandFactory + FromArgMatches>() -> Result<Option<A>, Error> {
-    match command::<A>().try_get_matches().and_then(|found| A::from_arg_matches(&found)) {
+fn parse<A: CommandFactory + FromArgMatches>(words: Vec<OsString>) -> Result<Option<A>, Error> {
+    match command::<A>().try_get_matches_from(words).and_then(|found| A::from_arg_matches(&found)) {
         Ok(arguments) => Ok(Some(arguments)),
         Err(error) if !error.use_stderr() => {
             error.print()?;

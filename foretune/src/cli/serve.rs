@@ -11,7 +11,7 @@ use host_sim::error::Error;
 
 /// Ask and tell for any language: one JSON object a line on standard input and output.
 ///
-/// The lines are described in docs/serve.md; python/foretune.py is a client. Without --state nothing is kept.
+/// The lines are described in docs/serve.md; in Python, `import foretune` does without. Without --state nothing is kept.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// The problem: parameters, fidelities, budget (docs/guide/tune.md).

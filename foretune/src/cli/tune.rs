@@ -66,9 +66,13 @@ pub(crate) struct KeepArguments {
 impl KeepArguments {
     /// Opens the tuning of a target, kept in `state`.
     pub fn open(&self, target: Target, state: Option<&Path>) -> Result<Tuning, Error> {
+        let store = state.map(Store::open).transpose()?;
+        self.open_in(target, store)
+    }
+
+    pub fn open_in(&self, target: Target, store: Option<Store>) -> Result<Tuning, Error> {
         let setup = self.setup(&target)?;
         let deployed = self.deployed.as_deref().map(|text| own::point(&target, text)).transpose()?;
-        let store = state.map(Store::open).transpose()?;
         Tuning::open(target, setup, (self.seed, deployed), store)
     }
 

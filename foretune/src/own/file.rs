@@ -99,8 +99,13 @@ fn fault<T>(at: Range<usize>, what: impl Into<String>) -> Result<T, Fault> {
 pub fn read(path: &Path) -> Result<Target, Error> {
     let text = fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    read_text(path, &text)
+}
+
+/// Reads a problem's text as if it lay there: files that it names are looked for beside it.
+pub fn read_text(path: &Path, text: &str) -> Result<Target, Error> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    parse(&name, &text, path.parent().unwrap_or(Path::new(""))).map_err(|fault| {
+    parse(&name, text, path.parent().unwrap_or(Path::new(""))).map_err(|fault| {
         let start = fault.at.start.min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
         Error::usage(format!("{}, line {line}: {}", path.display(), fault.what))

@@ -11,7 +11,7 @@ pub(crate) mod target;
 
 pub use command::Bench;
 pub use command::{Command, Measured};
-pub use file::read;
+pub use file::{read, read_text};
 pub(crate) use target::Identity;
 pub use target::{Ask, Why};
 pub use target::{Rung, Target, point};

@@ -17,9 +17,8 @@ const NO_NUMBER: &str = "NaN and Infinity are no numbers of JSON: tell a finite 
 
 pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
     let target = tuning.target().clone();
-    let answered = tuning.state().current().map_or(0, |task| task.answers.len());
-    let mut lines = Lines { target: &target, input, output, closed: false };
-    lines.write(&Wire(&target).hello(tuning.state().task(), answered))?;
+    let mut lines = Lines { target: &target, input, output, closed: false, place: place(tuning)? };
+    lines.write(&Wire(&target).hello(lines.place.task, lines.place.answered))?;
     loop {
         match tuning.play(&mut lines) {
             Err(Error::Interrupted) if lines.closed => return Ok(()),
@@ -36,7 +35,22 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
                 other => break other?,
             }
         }
+        lines.place = place(tuning)?;
     }
+}
+
+/// How far it is.
+struct Place {
+    task: u32,
+    /// Queries of this task that have been answered.
+    answered: usize,
+    standing: Standing,
+}
+
+fn place(tuning: &Tuning) -> Result<Place, Error> {
+    let state = tuning.state();
+    let answered = state.current().map_or(0, |task| task.answers.len());
+    Ok(Place { task: state.task(), answered, standing: tuning.standing()? })
 }
 
 struct Lines<'a> {
@@ -44,6 +58,7 @@ struct Lines<'a> {
     input: &'a mut dyn BufRead,
     output: &'a mut dyn Write,
     closed: bool,
+    place: Place,
 }
 
 impl Lines<'_> {
@@ -68,6 +83,11 @@ impl Lines<'_> {
                 continue;
             }
             match serde_json::from_str(&line) {
+                Ok(Request::Status(_)) => {
+                    let Place { task, answered, standing } = &self.place;
+                    let line = Wire(self.target).status(*task, *answered, standing);
+                    self.write(&line)?;
+                }
                 Ok(request) => return Ok(Some(request)),
                 Err(_) if ["NaN", "Infinity"].iter().any(|word| line.contains(word)) => {
                     self.error(NO_NUMBER)?
@@ -113,7 +133,9 @@ impl Lines<'_> {
                 Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
                     format!("query {} is outstanding, not {id}", ask.id)
                 }
-                Request::NextTask(_) => format!("query {} is outstanding: the task has not ended", ask.id),
+                Request::NextTask(_) | Request::Status(_) => {
+                    format!("query {} is outstanding: the task has not ended", ask.id)
+                }
             };
             self.error(&wrong)?;
         }
@@ -151,7 +173,8 @@ impl Source for Lines<'_> {
         self.read_answer(ask)
     }
 
-    fn told(&mut self, _: &Ask, _: &Told, _: &Standing) -> Result<(), Error> {
+    fn told(&mut self, _: &Ask, _: &Told, standing: &Standing) -> Result<(), Error> {
+        (self.place.answered, self.place.standing) = (self.place.answered + 1, *standing);
         Ok(())
     }
 }

@@ -132,6 +132,19 @@ impl Tuning {
         self.begin(deployed)
     }
 
+    /// Has the first task start from what another one left, and from what was measured before it at the fidelity that counts.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has had answers.
+    pub fn start_from(&mut self, knowledge: &[u8], past: Vec<(Vec<f64>, f32)>) -> Result<(), Error> {
+        match &mut self.state.tasks[..] {
+            [task] if task.answers.is_empty() => task.begun.past = past,
+            _ => return Err(Error::usage("knowledge and past are for the start of the first task")),
+        }
+        self.state.knowledge = to_hex(knowledge);
+        self.save()
+    }
+
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
         self.check(&begun)?;
@@ -157,7 +170,7 @@ impl Tuning {
             service.insert("fleet".into(), format!("{:08x}", crc32(fleet)));
         }
         let deployed = deployed.or(self.given.clone()).or(in_use);
-        Begun { budget, deployed, filed, settings, service }
+        Begun { budget, deployed, filed, settings, service, past: Vec::new() }
     }
 
     /// Refuses a point in use that the optimizer would not take: what has begun is changed no more.
@@ -248,6 +261,9 @@ impl Tuning {
         if let Some(point) = &point {
             optimizer.deploy(point)?;
         }
+        for (point, y) in &begun.past {
+            optimizer.add_past(&single(point), self.target.truth(), *y)?;
+        }
         self.run(&space, &mut optimizer, source)
     }
 
@@ -284,7 +300,7 @@ impl Tuning {
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
     }
 
-    fn standing(&self) -> Result<Standing, Error> {
+    pub(super) fn standing(&self) -> Result<Standing, Error> {
         let (task, truth) = (self.task()?, self.target.truth());
         let better = |a: f32, b: f32| match self.target.goal {
             Goal::Maximise => a.max(b),

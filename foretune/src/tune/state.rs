@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use crate::own::{Identity, Target, Why};
 use host_sim::error::Error;
-use host_sim::results::{seal, unseal};
+use host_sim::results::{seal, sealed, unseal, unsealed};
 
 /// What is in the file, and the version of its format.
 const NAME: &str = "foretune-state 1";
@@ -84,6 +85,9 @@ pub struct Begun {
     /// Floor, tolerance and limits, in words.
     #[serde(default)]
     pub service: BTreeMap<String, String>,
+    /// What was measured before the task at the fidelity that counts, not charged: points and values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<(Vec<f64>, f32)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,10 +165,12 @@ impl State {
     }
 }
 
-/// Where a state is kept, locked as long as this lives.
-pub struct Store {
-    path: PathBuf,
-    _lock: File,
+/// Where a state is kept.
+pub enum Store {
+    /// In a file, locked as long as this lives.
+    File { path: PathBuf, _lock: File },
+    /// Where the same process finds it: the bytes that the file would have.
+    Memory(Arc<Mutex<Vec<u8>>>),
 }
 
 impl Store {
@@ -176,7 +182,7 @@ impl Store {
         let opened = File::options().create(true).truncate(false).write(true).open(&lock);
         let file = opened.map_err(|error| unwritable(&lock, &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
+            Ok(()) => Ok(Self::File { path: path.to_owned(), _lock: file }),
             Err(TryLockError::WouldBlock) => Err(Error::usage(format!(
                 "{} is in use by another foretune: wait for it, or give this one another --state",
                 path.display()
@@ -187,7 +193,15 @@ impl Store {
 
     /// The state for a target; `None` when there is none yet.
     pub fn load(&self, target: &Target) -> Result<Option<State>, Error> {
-        read(&self.path, target)
+        match self {
+            Self::File { path, .. } => read(path, target),
+            Self::Memory(bytes) => {
+                let bytes = bytes.lock().map_err(|_| Error::Defect)?;
+                let here = Path::new("the state");
+                let body = (!bytes.is_empty()).then(|| unsealed(here, &bytes)).transpose();
+                known(here, body, target)
+            }
+        }
     }
 
     /// Replaces the state: after this returns, not even a power cut loses it.
@@ -195,7 +209,14 @@ impl Store {
     /// # Errors
     /// [`Error::File`] if it cannot be written; the old one is still there then.
     pub fn save(&self, state: &State) -> Result<(), Error> {
-        seal(&self.path, NAME, &serde_json::to_vec(state).map_err(io::Error::from)?)
+        let body = serde_json::to_vec(state).map_err(io::Error::from)?;
+        match self {
+            Self::File { path, .. } => seal(path, NAME, &body),
+            Self::Memory(bytes) => {
+                *bytes.lock().map_err(|_| Error::Defect)? = sealed(NAME, &body);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -204,8 +225,17 @@ impl Store {
 /// # Errors
 /// As [`Store::load`].
 pub fn read(path: &Path, target: &Target) -> Result<Option<State>, Error> {
-    let sealed = unseal(path).map_err(|error| Error::usage(error.to_string()))?;
-    let Some((name, body)) = sealed else { return Ok(None) };
+    known(path, unseal(path), target)
+}
+
+/// The state in these bytes, if it is one of this target.
+fn known(
+    path: &Path,
+    found: Result<Option<(String, Vec<u8>)>, Error>,
+    target: &Target,
+) -> Result<Option<State>, Error> {
+    let found = found.map_err(|error| Error::usage(error.to_string()))?;
+    let Some((name, body)) = found else { return Ok(None) };
     let refused = |why: String| Error::usage(format!("{}: {why}", path.display()));
     if name != NAME {
         return Err(refused(format!("it is `{name}`, and `{NAME}` is what this version reads")));
@@ -242,8 +272,9 @@ mod tests {
         let told =
             Told { point: vec![0.1, -3.0], fidelity: 1, why: Why::Search, value: Some(0.1 + 0.2), cost: 5.0 };
         let failed = Told { value: None, why: Why::Initial, ..told.clone() };
-        let (settings, service) = Default::default();
-        let begun = Begun { budget: 60.0, deployed: None, filed: Some(vec![0.1, 1.0]), settings, service };
+        let (settings, service, past) = Default::default();
+        let filed = Some(vec![0.1, 1.0]);
+        let begun = Begun { budget: 60.0, deployed: None, filed, settings, service, past };
         let task = TaskState { begun, answers: vec![told, failed], ended: None };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }

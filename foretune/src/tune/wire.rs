@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::session::Standing;
 use super::state::{Ended, Reason, Told};
 use crate::own::{Ask, Rung, Target};
 
@@ -17,6 +18,7 @@ pub(super) enum Request {
     Fail(Fail),
     Stop(Nothing),
     NextTask(NextTask),
+    Status(Nothing),
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -80,6 +82,15 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         outliers: Option<usize>,
     },
+    Status {
+        task: u32,
+        answered: usize,
+        spent: f64,
+        budget: f64,
+        best: Option<f32>,
+        expected: Option<f32>,
+        outliers: usize,
+    },
     Error(&'a str),
 }
 
@@ -138,6 +149,11 @@ impl Wire<'_> {
         .text()
     }
 
+    pub fn status(self, task: u32, answered: usize, standing: &Standing) -> String {
+        let Standing { spent, budget, best, expected, outliers } = *standing;
+        Line::Status { task, answered, spent, budget, best, expected, outliers }.text()
+    }
+
     /// What was wrong with a line of the client's.
     pub fn error(self, text: &str) -> String {
         Line::Error(text).text()
@@ -182,6 +198,11 @@ mod tests {
             wire.recommendation(&nothing),
             "{\"recommendation\":{\"setting\":null,\"reason\":\"budget\",\"spent\":60.0,\"outliers\":2}}"
         );
+        let standing = Standing { spent: 7.0, budget: 100.0, best: Some(3.2), expected: None, outliers: 0 };
+        assert_eq!(
+            wire.status(1, 7, &standing),
+            "{\"status\":{\"task\":1,\"answered\":7,\"spent\":7.0,\"budget\":100.0,\"best\":3.2,\"expected\":null,\"outliers\":0}}"
+        );
         assert_eq!(wire.error("a \"b\"\n"), "{\"error\":\"a \\\"b\\\"\\n\"}");
     }
 
@@ -194,6 +215,7 @@ mod tests {
         );
         assert_eq!(read("{\"fail\":{\"id\":7}}"), Some(Request::Fail(Fail { id: 7 })));
         assert_eq!(read("{\"stop\":{}}"), Some(Request::Stop(Nothing {})));
+        assert_eq!(read("{\"status\":{}}"), Some(Request::Status(Nothing {})));
         assert_eq!(read("{\"next_task\":{}}"), Some(Request::NextTask(NextTask { deployed: None })));
         for bad in
             ["", "{}", "7", "{\"tell\":{}}", "{\"tell\":{\"id\":7,\"value\":1,\"x\":2}}", "{\"go\":{}}"]

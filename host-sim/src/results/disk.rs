@@ -69,7 +69,12 @@ pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {
 
 /// Replaces a file by a line that names what is in it, with a checksum, and the bytes.
 pub fn seal(path: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-    write_atomically(path, &[first_line(name, bytes).as_bytes(), bytes].concat())
+    write_atomically(path, &sealed(name, bytes))
+}
+
+/// What [`seal`] writes.
+pub fn sealed(name: &str, bytes: &[u8]) -> Vec<u8> {
+    [first_line(name, bytes).as_bytes(), bytes].concat()
 }
 
 fn first_line(name: &str, bytes: &[u8]) -> String {
@@ -86,6 +91,11 @@ pub fn unseal(path: &Path) -> Result<Option<(String, Vec<u8>)>, Error> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(Error::io("read", path))?,
     };
+    unsealed(path, &text).map(Some)
+}
+
+/// Name and bytes of what [`sealed`] made; the path is for errors.
+pub fn unsealed(path: &Path, text: &[u8]) -> Result<(String, Vec<u8>), Error> {
     let damaged =
         || Error::damaged(path, 1, "it is cut off, damaged or of another kind: its checksum is wrong");
     let length = text.iter().position(|&b| b == b'\n').ok_or_else(damaged)? + 1;
@@ -95,7 +105,7 @@ pub fn unseal(path: &Path) -> Result<Option<(String, Vec<u8>)>, Error> {
     if line != first_line(name, bytes) {
         return Err(damaged());
     }
-    Ok(Some((name.into(), bytes.to_vec())))
+    Ok((name.into(), bytes.to_vec()))
 }
 
 #[cfg(test)]

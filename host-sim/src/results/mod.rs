@@ -21,7 +21,7 @@ mod summary;
 mod unit;
 mod writer;
 
-pub use disk::{check_writable, seal, unseal, write_atomically};
+pub use disk::{check_writable, seal, sealed, unseal, unsealed, write_atomically};
 pub use manifest::Shard;
 pub use manifest::Timing;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};

@@ -1,0 +1,125 @@
+"""One call for those who have a function: `minimise` and `maximise`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional
+
+from ._problem import ForetuneError, axis
+from ._tuner import Trial, Tuner, _Setting
+
+
+@dataclass(frozen=True)
+class Result(_Setting):
+    """What a call came to."""
+
+    setting: dict[str, Any]
+    """The best setting."""
+    value: float
+    """What was measured there; where there is noise, what is expected there."""
+    history: list[Trial] = field(repr=False)
+    """All measurements in their order; `value` is None where one failed."""
+    reason: str
+    """Why it ended: `budget`, `exhausted`, `tolerance`, `capacity`, `failures` or `stopped`."""
+    knowledge: bytes = field(repr=False, default=b"")
+    """What was learnt, for a later call with the same parameters: `minimise(…, knowledge=result.knowledge)`."""
+
+
+def minimise(
+    f: Callable[..., Optional[float]],
+    parameters: Mapping[str, Any],
+    budget: int = 30,
+    *,
+    noise: float = 0.0,
+    start: Optional[Mapping[str, Any]] = None,
+    seed: Optional[int] = None,
+    settings: Optional[Mapping[str, Any]] = None,
+    knowledge: Optional[bytes] = None,
+    goal: str = "minimise",
+    **more: Any,
+) -> Result:
+    """Finds where `f`, which takes the parameters by name, is least, with `budget` calls.
+
+    >>> result = minimise(lambda x, n: (x - 1) ** 2 + abs(n - 3), {"x": (-4, 4), "n": range(1, 9)}, budget=40)
+    >>> result.setting["n"], result.value < 0.1, len(result.history)
+    (3, True, 40)
+
+    A parameter is a range `(low, high)`, a range on a logarithmic scale `Log(low, high)`, a list of numbers, or a table of a
+    problem file. `noise` is the variance of what `f` returns; `start` a setting to begin with. What `more` says is said of the
+    problem as in its file: `limit`, `tolerance`, `failures`, `floor`, `fleet`.
+
+    A call that raises, or returns None or no finite number, has failed; the search keeps away from there. After ten in a row
+    (`failures`) the error is raised, with what was found until then in its `result`. Ctrl-C ends the search: what was found until
+    then is returned.
+    """
+    axes = {name: axis(name, spec) for name, spec in parameters.items()}
+    if isinstance(budget, bool) or not hasattr(budget, "__index__") or budget < 2:
+        raise ValueError(f"budget takes a whole number of calls of at least 2, not {budget!r}")
+    # A few settings are tried before the model has a say; the budget of a problem is without them, unless it has a point in use.
+    initial = min(2 * len(axes) + 2, max(budget // 2, 1))
+    deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
+    if start and (unknown := set(start) - set(axes)):
+        raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
+    tuner = Tuner(
+        {
+            "goal": goal, "budget": budget if start else budget - initial,
+            "parameter": [one.table for one in axes.values()],
+            "fidelity": [{"name": "call", "cost": 1, "noise": noise}], "deployed": deployed, **more,
+        },
+        seed=seed, settings={"initial": initial, **(settings or {})}, knowledge=knowledge,
+    )
+    with tuner:
+        return _play(tuner, f, axes, lambda trial: trial.value if goal == "minimise" else -trial.value, noise)
+
+
+def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], budget: int = 30, **options: Any) -> Result:
+    """Finds where `f` is greatest; otherwise as `minimise`.
+
+    >>> maximise(lambda x: 5 - (x - 1) ** 2, {"x": (-4, 4)}, budget=20).value > 4.9
+    True
+    """
+    return minimise(f, parameters, budget, goal="maximise", **options)
+
+
+def _play(tuner: Tuner, f: Any, axes: Mapping[str, Any], loss: Callable[[Trial], float], noise: float) -> Result:
+    history: list[Trial] = []
+    failure: Optional[Exception] = None
+    decode = lambda setting: {name: axes[name].decode(x) for name, x in setting.items()}  # noqa: E731
+    try:
+        for query in tuner:
+            setting = decode(query.setting)
+            try:
+                value = f(**setting)
+                value = None if value is None else float(value)
+                if value is None or not math.isfinite(value):
+                    failure, value = ValueError(f"{value} is not a finite number"), None
+            except Exception as error:
+                failure, value = error, None
+            try:
+                tuner.tell(query, value)
+            except ForetuneError as error:
+                failure, value = error, None
+                tuner.tell(query, None)
+            history.append(Trial(setting, value, query.fidelity, query.cost))
+    except KeyboardInterrupt:
+        if all(trial.value is None for trial in history):
+            raise
+        warnings.warn(f"interrupted: this is what {len(history)} measurements give", stacklevel=3)
+        if tuner.ask():
+            tuner.stop()
+    advice = tuner.recommendation
+    measured = [trial for trial in history if trial.value is not None]
+    result = None
+    if measured and advice:
+        best = min(measured, key=loss)
+        known = noise == 0 or advice.setting is None
+        setting, value = (best.setting, best.value) if known else (decode(advice.setting), advice.mean)
+        result = Result(setting, value, history, advice.reason, tuner.knowledge)
+    if result is None or result.reason == "failures":
+        last = f"{type(failure).__name__}: {failure}"
+        error = ForetuneError(f"{len(history) - len(measured)} of {len(history)} calls failed, the last: {last}")
+        error.result = result  # type: ignore[attr-defined]
+        raise error from failure
+    return result

@@ -1,0 +1,225 @@
+"""Ask what to measure, tell what came out: `foretune serve` inside this process, with its lines (docs/serve.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator, Mapping, Optional
+
+from . import _foretune
+from ._problem import ForetuneError, Text, text_of
+
+
+class _Setting:
+    setting: Any
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy
+
+        return numpy.array(list(self.setting.values()), dtype=dtype)
+
+
+@dataclass(frozen=True)
+class Query(_Setting):
+    """What to measure: a value for every parameter. `numpy.asarray(query)` has them in their order."""
+
+    id: int
+    setting: dict[str, float]
+    fidelity: str
+    cost: float
+    samples: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Trial(_Setting):
+    """A measurement; `value` is None if it failed."""
+
+    setting: dict[str, Any]
+    value: Optional[float]
+    fidelity: str
+    cost: float
+
+
+@dataclass(frozen=True)
+class Recommendation(_Setting):
+    """What a task came to: `mean` and `deviation` are what is expected at the fidelity that counts.
+
+    `setting` is None if nothing was measured; `outliers` are answers too far from all others, and not confirmed by a second.
+    """
+
+    setting: Optional[dict[str, float]]
+    reason: str
+    spent: float
+    mean: Optional[float] = None
+    deviation: Optional[float] = None
+    outliers: int = 0
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far the task is: `best` is its best answer, `expected` what the model expects of the best setting it knows."""
+
+    task: int
+    answered: int
+    spent: float
+    budget: float
+    best: Optional[float]
+    expected: Optional[float]
+    outliers: int
+
+
+class Tuner:
+    """A tuner of a problem: a dict, a dataclass such as `Problem`, or the path of a TOML file.
+
+    >>> tuner = Tuner({"goal": "minimise", "budget": 20, "parameter": {"x": (-4, 4)},
+    ...                "fidelity": [{"name": "run", "cost": 1, "noise": 1e-4}]})
+    >>> for query in tuner:
+    ...     tuner.tell(query, (query.setting["x"] - 1) ** 2)
+    >>> abs(tuner.recommendation.setting["x"] - 1) < 0.2
+    True
+    >>> tuner.next_task()              # knows what the first task learnt
+    >>> tuner.status.task
+    2
+
+    `state` is a file that keeps every answer: a program that is started again goes on where it was. `seed` is the root of all
+    randomness, `deployed` the setting in use, if it is not the problem's, `settings` are those of `foretune tune --set`. The first
+    task starts from the `knowledge` of another tuner, if given, and from `past` measurements, pairs of a setting and a value.
+
+    A tuner can be pickled: its copy goes on bit for bit, but without the file.
+    """
+
+    recommendation: Optional[Recommendation]
+    """What the task came to; None before its end."""
+
+    def __init__(
+        self,
+        problem: Any,
+        *,
+        state: Any = None,
+        seed: Optional[int] = None,
+        deployed: Optional[Mapping[str, float]] = None,
+        settings: Optional[Mapping[str, Any]] = None,
+        knowledge: Optional[bytes] = None,
+        past: Iterable[tuple[Mapping[str, float], float]] = (),
+    ):
+        in_use = deployed and ",".join(f"{name}={float(value)!r}" for name, value in deployed.items())
+        words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
+        self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=[
+            ([float(x) for x in setting.values()], float(value)) for setting, value in past
+        ])
+
+    def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,
+              deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
+        self._text, self._settings, self._awaited = text, settings, 2
+        self._query: Optional[Query] = None
+        self.recommendation = None
+        try:
+            self._session = _foretune.Session(
+                text.place, text.text, file=file, state=state, seed=seed, deployed=deployed, settings=settings,
+                knowledge=knowledge, past=list(past))
+        except RuntimeError as error:
+            raise text.error(str(error)) from None
+        self._settle()
+
+    def ask(self) -> Optional[Query]:
+        """What to measure next, the same until it is answered; None when the task has ended."""
+        self._settle()
+        return self._query
+
+    def tell(self, query: Query, value: Optional[float], cost: Optional[float] = None) -> None:
+        """Answers a query; with None if the measurement failed. `cost` is what it cost, if not what the fidelity says."""
+        if value is None:
+            return self._send("fail", id=query.id)
+        for what, number in (("value", float(value)), ("cost", 0.0 if cost is None else float(cost))):
+            if not math.isfinite(number):
+                raise ValueError(f"the {what} is {number}, not a finite number; tell None for a failed measurement")
+        self._send("tell", id=query.id, value=float(value), cost=None if cost is None else float(cost))
+
+    def stop(self) -> None:
+        """Ends the task now, with what is known."""
+        self._send("stop")
+
+    def next_task(self, deployed: Optional[Mapping[str, float]] = None) -> None:
+        """Begins another task, after the end of this one, with what was learnt."""
+        values = deployed and {name: float(value) for name, value in deployed.items()}
+        self._send("next_task", deployed=values)
+
+    @property
+    def status(self) -> Status:
+        """How far the task is."""
+        self._send("status")
+        return self._status
+
+    @property
+    def knowledge(self) -> bytes:
+        """What the next task would start from, here or in another tuner of this problem; empty before the first has ended."""
+        state = self._state()
+        return bytes.fromhex(state["learnt"] or state["knowledge"])
+
+    @property
+    def history(self) -> list[Trial]:
+        """The measurements of this task; values have single precision."""
+        state = self._state()
+        names = [parameter["name"] for parameter in state["problem"]["parameters"]]
+        fidelities = [fidelity["name"] for fidelity in state["problem"]["fidelities"]]
+        return [Trial(dict(zip(names, told["point"])), told["value"], fidelities[told["fidelity"]], told["cost"])
+                for told in state["tasks"][-1]["answers"]]
+
+    @property
+    def state(self) -> bytes:
+        """What the file of `state` has, or would have."""
+        self._settle()
+        return self._session.state()
+
+    def close(self) -> None:
+        """Gives the file of `state` free."""
+        self._session.close()
+
+    def __enter__(self) -> Tuner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Query]:
+        while (query := self.ask()) is not None:
+            yield query
+            if self._query is query:
+                raise ForetuneError(f"query {query.id} got no answer: call tell or stop")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return tuple(self._text), self._settings, self.state
+
+    def __setstate__(self, pickled: tuple[Any, ...]) -> None:
+        text, settings, state = pickled
+        self._open(Text(*text), settings, state=state)
+
+    def _state(self) -> dict[str, Any]:
+        return json.loads(self.state.split(b"\n", 1)[1])
+
+    def _send(self, what: str, **fields: Any) -> None:
+        self._settle()
+        self._awaited = 1
+        self._session.say(json.dumps({what: {name: value for name, value in fields.items() if value is not None}}))
+        self._settle()
+
+    def _settle(self) -> None:
+        """Hears what is still to come: also after an interrupt."""
+        while self._awaited:
+            line = self._hear()
+            self._awaited -= 1
+            if "error" in line:
+                raise ForetuneError(line["error"])
+            if "ask" in line:
+                self._query, self.recommendation = Query(**line["ask"]), None
+            elif "recommendation" in line:
+                self._query, self.recommendation = None, Recommendation(**line["recommendation"])
+            elif "status" in line:
+                self._status = Status(**line["status"])
+
+    def _hear(self) -> dict[str, Any]:
+        try:
+            return json.loads(self._session.hear())
+        except RuntimeError as error:
+            raise self._text.error(str(error)) from None

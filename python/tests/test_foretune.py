@@ -1,0 +1,373 @@
+"""Tests of the package as it is installed: `cargo xtask test python` runs them."""
+
+import dataclasses
+import doctest
+import importlib
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import foretune
+from foretune import ForetuneError, Log, Problem, ProblemError, Tuner, maximise, minimise
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.executable).with_name("foretune")
+PROBLEM = {
+    "goal": "minimise",
+    "budget": 40.0,
+    "parameter": [{"name": "x", "low": -2.0, "high": 6.0}, {"name": "y", "values": [0.0, 0.25, 0.5, 1.0, 3.0]}],
+    "fidelity": [
+        {"name": "short", "cost": 1.0, "noise": 0.01, "samples": 4},
+        {"name": "long", "cost": 4.0, "noise": 0.001, "samples": 64},
+    ],
+}
+FILE = """
+goal = "minimise"
+budget = 40.0
+parameter = [{ name = "x", low = -2.0, high = 6.0 }, { name = "y", values = [0.0, 0.25, 0.5, 1.0, 3.0] }]
+fidelity = [{ name = "short", cost = 1.0, noise = 0.01, samples = 4 }, { name = "long", cost = 4.0, noise = 0.001, samples = 64 }]
+"""
+IN_USE = {**PROBLEM, "budget": 12, "deployed": {"x": 0, "y": 0.25}}
+
+
+def bowl(query):
+    """None now and then: the measurement failed."""
+    x, y = query.setting["x"], query.setting["y"]
+    return None if query.id % 7 == 0 else (x - 1.5) ** 2 / 4 + (y - 1) ** 2 + 0.5 / query.samples
+
+
+def play(tuner, rounds=10**9):
+    """What is asked, and the recommendation at the end."""
+    asked = []
+    for query in tuner:
+        if len(asked) == rounds:
+            return asked
+        asked.append((query.setting, query.fidelity))
+        tuner.tell(query, bowl(query), cost=2.5 if query.id == 3 else None)
+    return [*asked, tuner.recommendation]
+
+
+def serve(folder, tasks):
+    """The same from the program `foretune serve`, by its lines."""
+    Path(folder, "p.toml").write_text(FILE)
+    command = [PROGRAM, "serve", "p.toml", "--seed", "5"]
+    said, pipes = [], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=folder, text=True, **pipes) as server:
+        for line in map(json.loads, server.stdout):
+            if ask := line.get("ask"):
+                value, which = bowl(SimpleNamespace(**ask)), {"id": ask["id"]}
+                reply = {"fail": which} if value is None else {"tell": {**which, "value": value}}
+                if ask["id"] == 3:
+                    reply["tell"]["cost"] = 2.5
+                said.append((ask["setting"], ask["fidelity"]))
+            elif "recommendation" in line:
+                said.append(foretune.Recommendation(**line["recommendation"]))
+                tasks, reply = tasks - 1, {"next_task": {}}
+            else:
+                continue
+            if tasks == 0:
+                server.stdin.close()
+                break
+            print(json.dumps(reply), file=server.stdin, flush=True)
+    return said
+
+
+class Tuning(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_two_tasks_are_those_of_the_program(self):
+        tuner = Tuner(PROBLEM, seed=5)
+        first = play(tuner)
+        self.assertEqual(tuner.recommendation.reason, "budget")
+        tuner.next_task()
+        self.assertEqual(first + play(tuner), serve(self.folder, tasks=2))
+
+    def test_a_problem_is_a_dict_a_dataclass_or_a_file(self):
+        path = self.folder / "p.toml"
+        path.write_text(FILE)
+        short = {**PROBLEM, "parameter": {"x": (-2, 6), "y": [0, 0.25, 0.5, 1, 3]}}
+        forms = [short, Problem(**PROBLEM), Problem(**short), path, str(path)]
+        if numpy:
+            forms.append({**short, "budget": numpy.float32(40), "parameter": {
+                "x": (numpy.int64(-2), 6), "y": numpy.array([0, 0.25, 0.5, 1, 3])}})
+        expected = play(Tuner(PROBLEM))
+        for form in forms:
+            self.assertEqual(play(Tuner(form)), expected, form)
+
+    def test_mistakes_name_the_field(self):
+        def wrong(change, **options):
+            problem = json.loads(json.dumps(IN_USE))
+            change(problem)
+            with self.assertRaises(ForetuneError) as caught:
+                Tuner(problem, **options)
+            return caught.exception
+        for change, field, words in [
+            (lambda p: p.update(budget=-1), "budget", "from 0"),
+            (lambda p: p.update(budget="much"), "budget", "f64"),
+            (lambda p: p.update(budget=object()), "budget", "neither"),
+            (lambda p: p.pop("goal"), "goal", "missing field"),
+            (lambda p: p.update(speed=1), "speed", "unknown field"),
+            (lambda p: p["parameter"][0].update(high=-3), "parameter[0].high", "above low"),
+            (lambda p: p["parameter"][1].update(values=[1]), "parameter[1].values", "two finite numbers"),
+            (lambda p: p["fidelity"][1].pop("cost"), "fidelity[1].cost", "missing field"),
+            (lambda p: p["deployed"].update(y=0.3), "deployed.y", "nearest"),
+            (lambda p: p.update(limit=[{"sum": {"z": 1}, "at_most": 1}]), "limit[0].sum", "x, y"),
+            (lambda p: p.update(fleet="nowhere.fleet"), "fleet", "nowhere.fleet"),
+            (lambda p: p.update(parameter={"x": 3}), "x", "(low, high)"),
+            (lambda p: p.update(parameter=[]), "", "[[parameter]]"),
+        ]:
+            error = wrong(change)
+            self.assertIsInstance(error, ProblemError)
+            self.assertEqual(error.field, field, error)
+            self.assertIn(words, str(error))
+        for options, words in [
+            ({"settings": {"speed": 2}}, "`speed`"),
+            ({"deployed": {"x": 9, "y": 1}}, "`deployed`: "),
+            ({"knowledge": b"nonsense"}, "snapshot"),
+            ({"past": [({"x": 0, "y": 0.3}, 1.0)]}, "past: "),
+        ]:
+            self.assertIn(words, str(wrong(lambda p: None, **options)))
+        (self.folder / "p.toml").write_text(FILE.replace("40.0", "-1"))
+        with self.assertRaisesRegex(ProblemError, r"p\.toml, line 3: budget takes"):
+            Tuner(self.folder / "p.toml")
+        with self.assertRaises(FileNotFoundError):
+            Tuner(self.folder / "none.toml")
+
+    def test_what_is_refused_changes_nothing(self):
+        tuner = Tuner(PROBLEM)
+        query = tuner.ask()
+        tuner.tell(query, 1.0)
+        with self.assertRaisesRegex(ForetuneError, "query 2 is outstanding, not 1"):
+            tuner.tell(query, 1.0)
+        second = tuner.ask()
+        for value, cost in [(float("nan"), None), (float("-inf"), None), (1.0, float("nan"))]:
+            with self.assertRaisesRegex(ValueError, "not a finite number; tell None"):
+                tuner.tell(second, value, cost)
+        for value, cost, words in [(1e60, None, "finite"), (1.0, -1.0, "cost of -1")]:
+            with self.assertRaisesRegex(ForetuneError, words):
+                tuner.tell(second, value, cost)
+        with self.assertRaisesRegex(ForetuneError, "has not ended"):
+            tuner.next_task()
+        with self.assertRaisesRegex(ForetuneError, "got no answer"):
+            list(tuner)
+        self.assertIs(tuner.ask(), second)
+        tuner.close()
+        with self.assertRaisesRegex(ForetuneError, "closed"):
+            tuner.tell(second, 1.0)
+
+    def test_a_pickled_tuner_goes_on_bit_for_bit(self):
+        whole = play(Tuner(PROBLEM, seed=3, settings={"initial": 4, "carry_particles": False}))
+        for rounds in (0, 3, 9, len(whole) - 1):
+            tuner = Tuner(PROBLEM, seed=3, settings={"initial": 4, "carry_particles": False})
+            begun = play(tuner, rounds)
+            copy = pickle.loads(pickle.dumps(tuner))
+            self.assertEqual(begun[:rounds] + play(copy), whole)
+            self.assertEqual(copy.history[:rounds], tuner.history[:rounds])
+
+    def test_a_file_keeps_every_answer_and_one_tuner_has_it(self):
+        path = self.folder / "s.state"
+        with Tuner(PROBLEM, state=path) as tuner:
+            begun = play(tuner, 5)
+            with self.assertRaisesRegex(ForetuneError, "in use.*another `state`"):
+                Tuner(PROBLEM, state=path)
+            self.assertEqual(tuner.state, path.read_bytes())
+        with Tuner(PROBLEM, state=path) as tuner:
+            self.assertEqual(begun + play(tuner), play(Tuner(PROBLEM)))
+        with self.assertRaisesRegex(ForetuneError, "the goal was minimise"):
+            Tuner({**PROBLEM, "goal": "maximise"}, state=path)
+
+    def test_knowledge_starts_another_tuner_as_the_next_task(self):
+        tuner = Tuner(PROBLEM)
+        self.assertEqual(tuner.knowledge, b"")
+        play(tuner)
+        other = Tuner(PROBLEM, knowledge=tuner.knowledge)
+        tuner.next_task()
+        settings = [[query.setting for query in [one.ask()]] for one in (tuner, other)]
+        self.assertEqual(*settings)
+
+    def test_past_measurements_are_known_and_kept(self):
+        past = [({"x": x, "y": 1.0}, (x - 1.5) ** 2) for x in (-2, 0, 1, 2, 4, 6)]
+        tuner = Tuner(PROBLEM, past=past, settings={"initial": 1})
+        begun = play(tuner, 3)
+        self.assertEqual(begun + play(pickle.loads(pickle.dumps(tuner))), begun + play(tuner))
+        nearest = min(abs(setting["x"] - 1.5) for setting, _ in begun[1:])
+        self.assertLess(nearest, 1.0, begun)
+
+    def test_status_history_and_the_point_in_use(self):
+        tuner = Tuner(IN_USE, deployed={"x": 2, "y": 0.5})
+        first = tuner.ask()
+        self.assertEqual((first.setting, first.fidelity), ({"x": 2.0, "y": 0.5}, "long"))
+        tuner.tell(first, 0.5)
+        tuner.tell(tuner.ask(), None)
+        status = tuner.status
+        self.assertEqual((status.task, status.answered, status.best, status.budget), (1, 2, 0.5, 12.0))
+        self.assertEqual([trial.value for trial in tuner.history], [0.5, None])
+        self.assertEqual(status.spent, sum(trial.cost for trial in tuner.history))
+        tuner.stop()
+        self.assertEqual((tuner.recommendation.reason, tuner.ask()), ("stopped", None))
+        tuner.next_task(deployed={"x": 1, "y": 0.25})
+        self.assertEqual(tuner.ask().setting, {"x": 1.0, "y": 0.25})
+        self.assertEqual(tuner.status.answered, 0)
+
+    @unittest.skipUnless(numpy, "numpy is not there")
+    def test_numpy_comes_in_and_goes_out(self):
+        tuner = Tuner(PROBLEM)
+        query = tuner.ask()
+        numpy.testing.assert_array_equal(numpy.asarray(query), list(query.setting.values()))
+        tuner.tell(query, numpy.float32(0.25), cost=numpy.int64(2))
+        self.assertEqual(tuner.history[0].value, 0.25)
+        result = minimise(lambda x, y: numpy.array(x * x + y * y), {"x": (-1, 1), "y": numpy.linspace(0, 1, 5)}, 12)
+        self.assertEqual(numpy.array(result.history).shape, (12, 2))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
+    def test_a_tuner_of_another_process_says_so(self):
+        tuner, context = Tuner(PROBLEM), multiprocessing.get_context("fork")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = context.Process(target=in_another_process, args=(tuner,))
+            child.start()
+        child.join(60)
+        self.assertEqual(child.exitcode, 0)
+        self.assertTrue(tuner.ask())
+
+
+def in_another_process(tuner):
+    try:
+        tuner.tell(tuner.ask(), 1.0)
+    except ForetuneError as error:
+        del tuner
+        sys.exit(0 if "another process" in str(error) else 2)
+    sys.exit(3)
+
+
+class OneCall(unittest.TestCase):
+    def test_the_budget_is_what_is_called(self):
+        for budget, parameters in [(2, {"x": (0, 1)}), (7, {"x": (0, 1), "y": (0, 1)}), (25, {"x": (0, 1)})]:
+            for options in ({}, {"start": {name: 0.5 for name in parameters}}):
+                calls = []
+                result = minimise(lambda **setting: calls.append(setting) or sum(setting.values()), parameters, budget, **options)
+                self.assertEqual([trial.setting for trial in result.history], calls)
+                self.assertEqual(len(calls), budget, (parameters, options))
+                self.assertEqual(result.value, min(trial.value for trial in result.history))
+
+    def test_parameters_come_as_they_were_given(self):
+        def f(rate, units, size, gain):
+            self.assertIsInstance(units, int)
+            self.assertTrue(1e-5 <= rate <= 0.123456789 and size in (0.1, 0.3) and -1 <= gain <= 1)
+            return (rate - 1e-3) ** 2 + units + size + gain
+        spec = {"rate": Log(1e-5, 0.123456789), "units": range(8, 65, 8), "size": [0.3, 0.1],
+                "gain": {"low": -1, "high": 1, "levels": 5}}
+        result = minimise(f, spec, budget=30, start={"rate": 1e-3, "units": 32, "size": 0.3, "gain": 0})
+        self.assertAlmostEqual(result.history[0].setting["rate"], 1e-3, places=9)
+        self.assertEqual(result.history[0].setting["units"], 32)
+        self.assertEqual(result.reason, "budget")
+
+    def test_noise_is_averaged_and_knowledge_carried(self):
+        draw = __import__("random").Random(1).gauss
+        f = lambda x: (x - 0.3) ** 2 + draw(0, 0.05)  # noqa: E731
+        first = minimise(f, {"x": (-1, 1)}, budget=30, noise=0.0025)
+        self.assertLess(abs(first.setting["x"] - 0.3), 0.3)
+        self.assertNotIn(first.value, [trial.value for trial in first.history])
+        again = minimise(f, {"x": (-1, 1)}, budget=10, noise=0.0025, knowledge=first.knowledge)
+        tried = [trial.setting["x"] for trial in again.history]
+        self.assertLess(min(abs(x - first.setting["x"]) for x in tried), 0.01)
+
+    def test_calls_that_fail_are_kept_away_from(self):
+        def f(x, y):
+            if x < 0:
+                raise ArithmeticError("the left side")
+            return None if y < -0.9 else float("nan") if y > 0.9 else (x - 0.5) ** 2 + y**2
+        result = maximise(lambda **setting: -(v if (v := f(**setting)) is not None else float("nan")), {"x": (-1, 1), "y": (-1, 1)}, 40)
+        failed = [trial.value is None for trial in result.history]
+        self.assertTrue(any(failed) and sum(failed[20:]) < 10, failed)
+        self.assertGreater(result.value, -0.1)
+
+    def test_failures_in_a_row_end_it_and_nothing_is_lost(self):
+        for works, options, count in [(0, {}, 10), (6, {}, 10), (6, {"failures": 3}, 3)]:
+            calls = []
+            def f(x):
+                calls.append(x)
+                return x if len(calls) <= works else 1 / 0
+            with self.assertRaisesRegex(ForetuneError, f"{count} of {works + count} calls failed, the last: ZeroDivisionError") as caught:
+                minimise(f, {"x": (0, 1)}, budget=60, **options)
+            self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
+            result = caught.exception.result
+            self.assertEqual(result and result.value, min(calls[:works]) if works else None)
+
+    def test_ctrl_c_returns_what_was_found(self):
+        calls = []
+        def f(x):
+            calls.append(x)
+            if len(calls) == 9:
+                raise KeyboardInterrupt
+            return x
+        with self.assertWarnsRegex(UserWarning, "8 measurements"):
+            result = minimise(f, {"x": (0, 1)}, budget=60)
+        self.assertEqual((len(result.history), result.reason, result.value), (8, "stopped", min(calls[:8])))
+        self.assertTrue(result.knowledge)
+        calls[:] = range(8)
+        with self.assertRaises(KeyboardInterrupt):
+            minimise(f, {"x": (0, 1)}, budget=60)
+
+    def test_mistakes_are_told_before_the_first_call(self):
+        for parameters, options, words in [
+            ({"x": (1, 0)}, {}, "above low"), ({}, {}, "parameter"), ({"x": Log(0, 1)}, {}, "0 < low"),
+            ({"x": (0, 1)}, {"budget": 1}, "whole number"), ({"x": (0, 1)}, {"budget": 2.5}, "whole number"),
+            ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
+        ]:
+            with self.assertRaisesRegex(ValueError, words):
+                minimise(self.fail, parameters, **options)
+
+
+class Program(unittest.TestCase):
+    def test_the_command_is_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "p.toml").write_text(FILE)
+            def run(*words):
+                return subprocess.run([PROGRAM, *words], cwd=folder, text=True, capture_output=True, check=False)
+            measure = f"{sys.executable} -c 'print({{x}} ** 2 + {{y}})'"
+            done = run("tune", "p.toml", "--command", measure)
+            self.assertIn("Recommended: x = ", done.stdout, done.stderr)
+            with Tuner(Path(folder, "p.toml"), state=Path(folder, "p.state")) as tuner:
+                self.assertEqual(tuner.recommendation.reason, "budget")
+            self.assertEqual([run(*words).returncode for words in (["--help"], ["tune", "none.toml", "-c", "x"])], [0, 2])
+
+
+class Documents(unittest.TestCase):
+    def test_examples_in_the_documentation(self):
+        for name in ("", "._problem", "._tuner", "._minimise"):
+            self.assertEqual(doctest.testmod(importlib.import_module("foretune" + name)).failed, 0, name)
+        guide = doctest.testfile(str(ROOT / "docs/guide/python.md"), module_relative=False)
+        self.assertTrue(guide.attempted > 5 and guide.failed == 0, guide)
+
+    def test_the_example_tunes_its_function_over_two_tasks(self):
+        said = subprocess.run([sys.executable, ROOT / "python/examples/two_tasks.py"], text=True, capture_output=True, check=True).stdout
+        truths = [float(line.rsplit(" ", 1)[1]) for line in said.splitlines()]
+        # Uniform points have 24 on average; the noise of one thorough measurement is 0.16.
+        self.assertTrue(len(truths) == 2 and max(truths) < 1.0, said)
+
+    def test_everything_public_is_documented_and_typed(self):
+        for name in foretune.__all__:
+            self.assertTrue(getattr(foretune, name).__doc__, name)
+        self.assertTrue(Path(foretune.__file__).with_name("py.typed").exists())
+        self.assertEqual([field.name for field in dataclasses.fields(Problem)][:3], ["goal", "budget", "parameter"])
+
+
+if __name__ == "__main__":
+    unittest.main()
