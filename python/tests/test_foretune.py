@@ -2,7 +2,7 @@
 
 import dataclasses
 import doctest
-import importlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -335,6 +335,112 @@ class OneCall(unittest.TestCase):
                 minimise(self.fail, parameters, **options)
 
 
+@unittest.skipUnless(importlib.util.find_spec("optuna"), "Optuna is not there")
+class Optuna(unittest.TestCase):
+    def setUp(self):
+        import optuna
+        from foretune.optuna import Sampler
+        self.optuna, self.sampler = optuna, Sampler
+        optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+
+    def study(self, **options):
+        return self.optuna.create_study(sampler=self.sampler(budget=25, seed=2), **options)
+
+    def bowl(self, trial):
+        return (trial.suggest_float("x", -4, 4) - 1) ** 2 + (trial.suggest_int("n", 0, 8) - 3) ** 2 / 9
+
+    def test_it_finds_what_random_search_does_not(self):
+        ends = {}
+        for direction, sign in (("minimize", 1), ("maximize", -1)):
+            study = self.study(direction=direction)
+            study.optimize(lambda trial: sign * self.bowl(trial), n_trials=25)
+            ends[direction] = sign * study.best_value
+        random = self.optuna.create_study(sampler=self.optuna.samplers.RandomSampler(2))
+        random.optimize(self.bowl, n_trials=25)
+        self.assertLess(max(ends.values()), min(0.02, random.best_value), ends)
+
+    def test_parameters_of_every_kind_are_in_their_ranges(self):
+        def f(trial):
+            values = [
+                trial.suggest_float("a", 1e9, 1e9 + 1), trial.suggest_float("b", 1e-6, 1, log=True),
+                trial.suggest_float("c", 0, 1, step=0.1), trial.suggest_int("d", 1, 10**6),
+                trial.suggest_int("e", 1, 1000, log=True), trial.suggest_int("f", -7, 8, step=3),
+                trial.suggest_categorical("g", [64, 16, 32]), trial.suggest_categorical("h", [True, False]),
+                trial.suggest_float("i", 2, 2), trial.suggest_float("j", 0, 1e7, step=0.5),
+            ]
+            trial.suggest_categorical("k", ["red", "green", "blue"])
+            return sum(map(float, values)) / 1e6
+        study = self.study()
+        study.optimize(f, n_trials=15)
+        self.assertEqual({trial.state.name for trial in study.trials}, {"COMPLETE"})
+        space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+        self.assertEqual("".join(sorted(space)), "abcdefghj")
+        self.assertTrue(all(isinstance(trial.params["d"], int) for trial in study.trials))
+
+    def test_failed_pruned_and_endless_trials_do_not_stop_it(self):
+        def f(trial):
+            value = self.bowl(trial)
+            if trial.params["n"] > 5:
+                raise self.optuna.TrialPruned
+            if trial.params["x"] < -1:
+                raise ArithmeticError
+            return float("inf") if trial.params["x"] > 3 else value
+        study = self.study()
+        study.optimize(f, n_trials=40, catch=(ArithmeticError,))
+        states = [trial.state.name for trial in study.trials]
+        self.assertEqual((len(states), set(states)), (40, {"COMPLETE", "PRUNED", "FAIL"}))
+        self.assertGreater(states[20:].count("COMPLETE"), 10)
+        self.assertLess(study.best_value, 0.1)
+
+    def test_trials_of_others_are_learnt_from(self):
+        study = self.study()
+        study.add_trials(self.optuna.trial.create_trial(
+            params={"x": x, "n": 3}, value=(x - 1) ** 2, distributions={
+                "x": self.optuna.distributions.FloatDistribution(-4, 4), "n": self.optuna.distributions.IntDistribution(0, 8)})
+            for x in (-4, -3, -2, -1, 0, 0.5, 2, 3, 4))
+        study.enqueue_trial({"x": 3.5, "n": 8})
+        study.optimize(self.bowl, n_trials=6)
+        self.assertEqual(study.trials[9].params, {"x": 3.5, "n": 8})
+        self.assertLess(min(trial.value for trial in study.trials[10:]), 0.25)
+
+    def test_several_at_once_and_a_pickled_sampler(self):
+        study = self.study()
+        for _ in range(4):
+            trials = [study.ask() for _ in range(4)]
+            points = {(trial.suggest_float("x", -4, 4), trial.suggest_int("n", 0, 8)) for trial in trials}
+            self.assertEqual(len(points), 4)
+            for trial in trials:
+                study.tell(trial, self.bowl(trial))
+        study.sampler = pickle.loads(pickle.dumps(study.sampler))
+        study.optimize(self.bowl, n_trials=12, n_jobs=2)
+        self.assertLess(study.best_value, 0.2)
+        study = self.optuna.create_study(sampler=self.sampler(), directions=["minimize", "minimize"])
+        with self.assertRaisesRegex(ValueError, "multi-objective"):
+            study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0), n_trials=2)
+
+    def test_a_grid_that_is_exhausted_goes_on_at_random(self):
+        study = self.study()
+        study.optimize(lambda trial: trial.suggest_int("n", 0, 2), n_trials=12)
+        self.assertEqual((len(study.trials), study.best_value), (12, 0))
+
+
+class Comparing(unittest.TestCase):
+    def test_a_table_of_all_methods_from_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "mine.py").write_text("def f(x, r, n):\n    return -(x - 1) ** 2 - abs(r - 0.01) - abs(n - 4)\n")
+            words = ["x=-4:4", "r=1e-4:1:log", "n=2,4,8", "--budget", "12", "--seeds", "2", "--maximise"]
+            for place in ("mine:f", "mine.py:f"):
+                command = [sys.executable, "-m", "foretune.compare", place, *words]
+                said = subprocess.run(command, cwd=folder, text=True, capture_output=True, check=True).stdout
+                rows = {line.split("  ")[0]: line.split() for line in said.splitlines()}
+                self.assertTrue({"Foretune", "random"} <= set(rows), said)
+                self.assertEqual(rows["random"][-2], "12", said)
+                self.assertGreater(float(rows["Foretune"][1]), float(rows["random"][1]), said)
+            for words in (["mine:g", "x=0:1"], ["mine:f", "x=0"], ["mine:f", "x=0:1:lin"]):
+                wrong = subprocess.run([sys.executable, "-m", "foretune.compare", *words], cwd=folder, text=True, capture_output=True)
+                self.assertTrue(wrong.returncode == 2 and f"`{words[-1] if words[0] == 'mine:f' else words[0]}`" in wrong.stderr, wrong)
+
+
 class Program(unittest.TestCase):
     def test_the_command_is_the_program(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -351,7 +457,9 @@ class Program(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_examples_in_the_documentation(self):
-        for name in ("", "._problem", "._tuner", "._minimise"):
+        for name in ("", "._problem", "._tuner", "._minimise", ".compare", ".optuna"):
+            if name == ".optuna" and not importlib.util.find_spec("optuna"):
+                continue
             self.assertEqual(doctest.testmod(importlib.import_module("foretune" + name)).failed, 0, name)
         guide = doctest.testfile(str(ROOT / "docs/guide/python.md"), module_relative=False)
         self.assertTrue(guide.attempted > 5 and guide.failed == 0, guide)
@@ -361,6 +469,13 @@ class Documents(unittest.TestCase):
         truths = [float(line.rsplit(" ", 1)[1]) for line in said.splitlines()]
         # Uniform points have 24 on average; the noise of one thorough measurement is 0.16.
         self.assertTrue(len(truths) == 2 and max(truths) < 1.0, said)
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not there")
+    def test_the_example_with_pictures_draws(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder, "picture.png")
+            subprocess.run([sys.executable, ROOT / "python/examples/plots.py", picture], capture_output=True, check=True)
+            self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
 
     def test_everything_public_is_documented_and_typed(self):
         for name in foretune.__all__:
