@@ -9,13 +9,13 @@ True
 for Optuna, and `python -m foretune.compare` compares on a function of your own.
 """
 
-from ._minimise import Result, maximise, minimise
+from ._minimise import CallsFailed, Result, maximise, minimise
 from ._problem import ForetuneError, Log, Problem, ProblemError
 from ._tuner import Query, Recommendation, Status, Trial, Tuner
 
 __all__ = [
-    "ForetuneError", "Log", "Problem", "ProblemError", "Query", "Recommendation", "Result", "Status", "Trial", "Tuner",
-    "maximise", "minimise",
+    "CallsFailed", "ForetuneError", "Log", "Problem", "ProblemError", "Query", "Recommendation", "Result", "Status", "Trial",
+    "Tuner", "maximise", "minimise",
 ]
 
 

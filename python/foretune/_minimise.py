@@ -7,8 +7,11 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Optional
 
-from ._problem import ForetuneError, axis
+from ._problem import Axis, ForetuneError, axis
 from ._tuner import Trial, Tuner, _Setting
+
+# Room for answers in one task.
+MOST_CALLS = 256
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,14 @@ class Result(_Setting):
     """What was learnt, for a later call with the same parameters: `minimise(…, knowledge=result.knowledge)`."""
 
 
+class CallsFailed(ForetuneError):
+    """Too many calls in a row failed, the last with the cause of this; `result` is what was found until then, if anything was."""
+
+    def __init__(self, message: str, result: Optional[Result] = None):
+        super().__init__(message)
+        self.result = result
+
+
 def minimise(
     f: Callable[..., Optional[float]],
     parameters: Mapping[str, Any],
@@ -40,7 +51,7 @@ def minimise(
     goal: str = "minimise",
     **more: Any,
 ) -> Result:
-    """Finds where `f`, which takes the parameters by name, is least, with `budget` calls.
+    """Finds where `f`, which takes the parameters by name, is least, with `budget` calls, 256 at most.
 
     >>> result = minimise(lambda x, n: (x - 1) ** 2 + abs(n - 3), {"x": (-4, 4), "n": range(1, 9)}, budget=40)
     >>> result.setting["n"], result.value < 0.1, len(result.history)
@@ -51,14 +62,14 @@ def minimise(
     problem as in its file: `limit`, `tolerance`, `failures`, `floor`, `fleet`.
 
     A call that raises, or returns None or no finite number, has failed; the search keeps away from there. After ten in a row
-    (`failures`) the error is raised, with what was found until then in its `result`. Ctrl-C ends the search: what was found until
+    (`failures`) `CallsFailed` is raised, with what was found until then in its `result`. Ctrl-C ends the search: what was found until
     then is returned.
     """
     axes = {name: axis(name, spec) for name, spec in parameters.items()}
-    if isinstance(budget, bool) or not hasattr(budget, "__index__") or budget < 2:
-        raise ValueError(f"budget takes a whole number of calls of at least 2, not {budget!r}")
+    if isinstance(budget, bool) or not hasattr(budget, "__index__") or not 2 <= budget <= MOST_CALLS:
+        raise ValueError(f"budget takes a whole number of calls from 2 to {MOST_CALLS}, not {budget!r}")
     # A few settings are tried before the model has a say; the budget of a problem is without them, unless it has a point in use.
-    initial = min(2 * len(axes) + 2, max(budget // 2, 1))
+    initial = (settings or {}).get("initial", min(2 * len(axes) + 2, max(budget // 2, 1)))
     deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
     if start and (unknown := set(start) - set(axes)):
         raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
@@ -71,7 +82,7 @@ def minimise(
         seed=seed, settings={"initial": initial, **(settings or {})}, knowledge=knowledge,
     )
     with tuner:
-        return _play(tuner, f, axes, lambda trial: trial.value if goal == "minimise" else -trial.value, noise)
+        return _play(tuner, f, axes, -1 if goal == "maximise" else 1, noise)
 
 
 def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], budget: int = 30, **options: Any) -> Result:
@@ -83,7 +94,7 @@ def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], b
     return minimise(f, parameters, budget, goal="maximise", **options)
 
 
-def _play(tuner: Tuner, f: Any, axes: Mapping[str, Any], loss: Callable[[Trial], float], noise: float) -> Result:
+def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: float) -> Result:
     history: list[Trial] = []
     failure: Optional[Exception] = None
     decode = lambda setting: {name: axes[name].decode(x) for name, x in setting.items()}  # noqa: E731
@@ -110,16 +121,14 @@ def _play(tuner: Tuner, f: Any, axes: Mapping[str, Any], loss: Callable[[Trial],
         if tuner.ask():
             tuner.stop()
     advice = tuner.recommendation
-    measured = [trial for trial in history if trial.value is not None]
+    measured = [(trial.value, trial.setting) for trial in history if trial.value is not None]
     result = None
     if measured and advice:
-        best = min(measured, key=loss)
-        known = noise == 0 or advice.setting is None
-        setting, value = (best.setting, best.value) if known else (decode(advice.setting), advice.mean)
+        value, setting = min(measured, key=lambda pair: sign * pair[0])
+        if noise > 0 and advice.setting and advice.mean is not None:
+            value, setting = advice.mean, decode(advice.setting)
         result = Result(setting, value, history, advice.reason, tuner.knowledge)
     if result is None or result.reason == "failures":
         last = f"{type(failure).__name__}: {failure}"
-        error = ForetuneError(f"{len(history) - len(measured)} of {len(history)} calls failed, the last: {last}")
-        error.result = result  # type: ignore[attr-defined]
-        raise error from failure
+        raise CallsFailed(f"{len(history) - len(measured)} of {len(history)} calls failed, the last: {last}", result) from failure
     return result

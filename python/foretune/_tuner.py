@@ -103,7 +103,7 @@ class Tuner:
         knowledge: Optional[bytes] = None,
         past: Iterable[tuple[Mapping[str, float], float]] = (),
     ):
-        in_use = deployed and ",".join(f"{name}={float(value)!r}" for name, value in deployed.items())
+        in_use = ",".join(f"{name}={float(value)!r}" for name, value in deployed.items()) if deployed else None
         words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
         self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=[
             ([float(x) for x in setting.values()], float(value)) for setting, value in past

@@ -36,8 +36,9 @@ def _random(f: Callable[..., float], parameters: Mapping[str, Any], budget: int,
         setting = {}
         for name, spec in parameters.items():
             one = axis(name, spec)
-            low, high, values = (one.table.get(key) for key in ("low", "high", "values"))
-            setting[name] = one.decode(draw.choice(values) if values else draw.uniform(low, high))
+            values = one.table.get("values")
+            drawn = draw.choice(values) if values else draw.uniform(one.table["low"], one.table["high"])
+            setting[name] = one.decode(drawn)
         f(**setting)
 
 
@@ -61,7 +62,7 @@ def _of_optuna(name: str) -> Optional[Method]:
                 return trial.suggest_float(name, spec[0], spec[1], log=isinstance(spec, Log))
             return spec[trial.suggest_int(name, 0, len(spec) - 1)]
 
-        study = optuna.create_study(sampler=make(seed=seed), direction=goal[:-3] + "ize")
+        study = optuna.create_study(sampler=make(seed=seed), direction="maximize" if goal == "maximise" else "minimize")
         study.optimize(lambda trial: f(**{name: suggest(trial, name, spec) for name, spec in parameters.items()}),
                        n_trials=budget, catch=(Exception,))
 
@@ -84,7 +85,7 @@ def compare(f: Callable[..., float], parameters: Mapping[str, Any], budget: int 
     >>> print(compare(lambda x: x * x, {"x": (-1, 1)}, budget=8, seeds=2).splitlines()[0])
     8 calls, 2 seeds, minimise: best value found
     """
-    rows = [("", "mean", "± 90 %", "best", "worst", "calls", "ms a call")]
+    rows: list[tuple[str, ...]] = [("", "mean", "± 90 %", "best", "worst", "calls", "ms a call")]
     sign = 1 if goal == "minimise" else -1
     known = {name: method for name, find in _ALL.items() if (method := find())}
     for name, method in known.items():

@@ -82,8 +82,8 @@ class Sampler(BaseSampler):
             query = self._tuner and self._tuner.ask()
             if not query:
                 return {}
-            axes = [_axis(one) for one in search_space.values()]
-            values = {name: one.decode(x) for name, one, x in zip(search_space, axes, query.setting.values())}
+            given = zip(search_space, _axes(search_space), query.setting.values())
+            values = {name: one.decode(x) for name, one, x in given}
             self._asked = (trial.number, query, values)
             return values
 
@@ -107,11 +107,11 @@ class Sampler(BaseSampler):
 
     def _begin(self, study: Study, trials: list[FrozenTrial], space: dict[str, BaseDistribution]) -> None:
         """Another tuner, which knows what the study has."""
-        axes = [_axis(one) for one in space.values()]
+        axes = _axes(space)
         sign = 1 if study.direction == StudyDirection.MINIMIZE else -1
         within = [one for one in trials if space.items() <= one.distributions.items()]
         done = {one.number: sign * one.value for one in within
-                if one.state == TrialState.COMPLETE and math.isfinite(one.value)}
+                if one.state == TrialState.COMPLETE and one.value is not None and math.isfinite(one.value)}
         if done:
             worst, average = max(done.values()), sum(done.values()) / len(done)
             for one in within:
@@ -138,6 +138,10 @@ class Sampler(BaseSampler):
 
 
 _NAMES = [f"p{i}" for i in range(_MOST_PARAMETERS)]
+
+
+def _axes(space: dict[str, BaseDistribution]) -> list[Axis]:
+    return [known for one in space.values() if (known := _axis(one)) is not None]
 
 
 def _axis(one: BaseDistribution) -> Optional[Axis]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import foretune
-from foretune import ForetuneError, Log, Problem, ProblemError, Tuner, maximise, minimise
+from foretune import CallsFailed, ForetuneError, Log, Problem, ProblemError, Tuner, maximise, minimise
+from foretune._problem import text_of
 
 try:
     import numpy
@@ -209,6 +210,25 @@ class Tuning(unittest.TestCase):
         nearest = min(abs(setting["x"] - 1.5) for setting, _ in begun[1:])
         self.assertLess(nearest, 1.0, begun)
 
+    def test_a_fleet_is_learnt_from_states_and_taken_up(self):
+        problem = {"goal": "minimise", "budget": 20, "parameter": [{"name": "x", "low": -2, "high": 6}],
+                   "fidelity": [{"name": "run", "cost": 1, "noise": 1e-3}]}
+        def tune(at, **more):
+            tuner = Tuner({**problem, **more})
+            for query in tuner:
+                tuner.tell(query, (query.setting["x"] - at) ** 2)
+            return tuner
+        (self.folder / "p.toml").write_text(text_of(problem).text)
+        states = [self.folder / f"{i}.state" for i in range(3)]
+        for i, state in enumerate(states):
+            state.write_bytes(tune(1.5 + i / 10).state)
+        fleet = self.folder / "mine.fleet"
+        subprocess.run([PROGRAM, "fleet", "learn", *states, "--problem", self.folder / "p.toml", "-o", fleet],
+                       capture_output=True, check=True)
+        alone, joined = tune(1.7), tune(1.7, fleet=fleet)
+        self.assertNotEqual(alone.history, joined.history)
+        self.assertLess(abs(joined.recommendation.setting["x"] - 1.7), 0.1)
+
     def test_status_history_and_the_point_in_use(self):
         tuner = Tuner(IN_USE, deployed={"x": 2, "y": 0.5})
         first = tuner.ask()
@@ -304,7 +324,7 @@ class OneCall(unittest.TestCase):
             def f(x):
                 calls.append(x)
                 return x if len(calls) <= works else 1 / 0
-            with self.assertRaisesRegex(ForetuneError, f"{count} of {works + count} calls failed, the last: ZeroDivisionError") as caught:
+            with self.assertRaisesRegex(CallsFailed, f"{count} of {works + count} calls failed, the last: ZeroDivisionError") as caught:
                 minimise(f, {"x": (0, 1)}, budget=60, **options)
             self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
             result = caught.exception.result
@@ -328,7 +348,7 @@ class OneCall(unittest.TestCase):
     def test_mistakes_are_told_before_the_first_call(self):
         for parameters, options, words in [
             ({"x": (1, 0)}, {}, "above low"), ({}, {}, "parameter"), ({"x": Log(0, 1)}, {}, "0 < low"),
-            ({"x": (0, 1)}, {"budget": 1}, "whole number"), ({"x": (0, 1)}, {"budget": 2.5}, "whole number"),
+            ({"x": (0, 1)}, {"budget": 1}, "whole number"), ({"x": (0, 1)}, {"budget": 2.5}, "whole number"), ({"x": (0, 1)}, {"budget": 257}, "256"),
             ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
         ]:
             with self.assertRaisesRegex(ValueError, words):
@@ -476,6 +496,11 @@ class Documents(unittest.TestCase):
             picture = Path(folder, "picture.png")
             subprocess.run([sys.executable, ROOT / "python/examples/plots.py", picture], capture_output=True, check=True)
             self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
+    def test_types_hold(self):
+        said = subprocess.run([sys.executable, "-m", "mypy", ROOT / "python/foretune"], text=True, capture_output=True)
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
 
     def test_everything_public_is_documented_and_typed(self):
         for name in foretune.__all__:

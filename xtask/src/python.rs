@@ -10,7 +10,7 @@ use crate::shell::{read, root, run, run_within, target_dir};
 use crate::tools::Tools;
 
 /// What builds the package, and what it works with where that is there.
-const PACKAGES: [&str; 4] = ["maturin>=1.9,<2", "matplotlib", "numpy", "optuna"];
+const PACKAGES: [&str; 5] = ["maturin>=1.9,<2", "matplotlib", "mypy", "numpy", "optuna"];
 /// The minor versions of Python 3 that are looked for beside `python3`; the package asks for 9 or more.
 const MINORS: std::ops::RangeInclusive<u32> = 9..=16;
 
