@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use host_sim::error::Error;
+pub use host_sim::error::Error;
 
 use crate::cli::{KeepArguments, SettingArguments};
 use crate::own::{self, Target};

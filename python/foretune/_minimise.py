@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Mapping, Optional
 
 from ._problem import Axis, ForetuneError, axis
@@ -108,12 +108,12 @@ def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: floa
                     failure, value = ValueError(f"{value} is not a finite number"), None
             except Exception as error:
                 failure, value = error, None
+            history.append(Trial(setting, value, query.fidelity, query.cost))
             try:
                 tuner.tell(query, value)
             except ForetuneError as error:
-                failure, value = error, None
+                failure, history[-1] = error, replace(history[-1], value=None)
                 tuner.tell(query, None)
-            history.append(Trial(setting, value, query.fidelity, query.cost))
     except KeyboardInterrupt:
         if all(trial.value is None for trial in history):
             raise

@@ -111,7 +111,7 @@ class Tuner:
 
     def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,
               deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
-        self._text, self._settings, self._awaited = text, settings, 2
+        self._text, self._settings = text, settings
         self._query: Optional[Query] = None
         self.recommendation = None
         try:
@@ -200,26 +200,25 @@ class Tuner:
 
     def _send(self, what: str, **fields: Any) -> None:
         self._settle()
-        self._awaited = 1
         self._session.say(json.dumps({what: {name: value for name, value in fields.items() if value is not None}}))
         self._settle()
 
     def _settle(self) -> None:
         """Hears what is still to come: also after an interrupt."""
-        while self._awaited:
-            line = self._hear()
-            self._awaited -= 1
-            if "error" in line:
-                raise ForetuneError(line["error"])
+        while (line := self._hear()) is not None:
             if "ask" in line:
                 self._query, self.recommendation = Query(**line["ask"]), None
             elif "recommendation" in line:
                 self._query, self.recommendation = None, Recommendation(**line["recommendation"])
             elif "status" in line:
                 self._status = Status(**line["status"])
+            self._session.done()
+            if "error" in line:
+                raise ForetuneError(line["error"])
 
-    def _hear(self) -> dict[str, Any]:
+    def _hear(self) -> Optional[dict[str, Any]]:
         try:
-            return json.loads(self._session.hear())
+            line = self._session.hear()
+            return None if line is None else json.loads(line)
         except RuntimeError as error:
             raise self._text.error(str(error)) from None

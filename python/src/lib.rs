@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use foretune::conversation::{Conversation, Start};
+use foretune::conversation::{Conversation, Error, Start};
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,9 +13,25 @@ use pyo3::types::PyBytes;
 /// How long Python waits before it looks for Ctrl-C again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Lines of `foretune serve`, without a process; see `docs/serve.md`.
+/// Lines of `foretune serve`, without a process; see `docs/serve.md`. Ctrl-C may come between any two calls: what is to be heard
+/// is counted here, and a line stands until it is done with.
 #[pyclass(frozen)]
-struct Session(Mutex<Conversation>);
+struct Session(Mutex<Line>);
+
+struct Line {
+    conversation: Conversation,
+    awaited: usize,
+    heard: Option<String>,
+}
+
+impl Line {
+    fn hear(&mut self) -> Result<bool, Error> {
+        if self.awaited > 0 && self.heard.is_none() {
+            self.heard = self.conversation.hear(PATIENCE)?;
+        }
+        Ok(self.awaited == 0 || self.heard.is_some())
+    }
+}
 
 #[pymethods]
 impl Session {
@@ -34,38 +50,50 @@ impl Session {
         past: Vec<(Vec<f64>, f64)>,
     ) -> PyResult<Self> {
         let start = Start { file, state, seed, deployed, settings, knowledge, past };
-        Ok(Self(Mutex::new(Conversation::open(&place, text, start).map_err(refused)?)))
+        let conversation = Conversation::open(&place, text, start).map_err(refused)?;
+        // It greets, and asks or recommends.
+        Ok(Self(Mutex::new(Line { conversation, awaited: 2, heard: None })))
     }
 
-    /// Sends a line.
-    fn say(&self, py: Python<'_>, line: &str) {
-        py.detach(|| self.with(|conversation| conversation.say(line)));
+    /// Sends a line, which is answered by one.
+    fn say(&self, py: Python<'_>, text: &str) {
+        py.detach(|| {
+            self.with(|line| {
+                line.conversation.say(text);
+                line.awaited += 1;
+            })
+        });
     }
 
-    /// Waits for a line; Ctrl-C ends the waiting, and the line can be heard later.
-    fn hear(&self, py: Python<'_>) -> PyResult<String> {
-        loop {
-            let heard = py.detach(|| self.with(|conversation| conversation.hear(PATIENCE)));
-            if let Some(line) = heard.map_err(refused)? {
-                return Ok(line);
-            }
+    /// Waits for the next line, the same until it is done with; none if none is to come.
+    fn hear(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        while !py.detach(|| self.with(Line::hear)).map_err(refused)? {
             py.check_signals()?;
         }
+        Ok(self.with(|line| line.heard.clone()))
+    }
+
+    /// The line is done with.
+    fn done(&self) {
+        self.with(|line| {
+            line.heard = None;
+            line.awaited = line.awaited.saturating_sub(1);
+        });
     }
 
     /// What a file with the state has, or would have.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.with(|conversation| conversation.state()).map_err(refused)?;
+        let state = self.with(|line| line.conversation.state()).map_err(refused)?;
         Ok(PyBytes::new(py, &state))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.with(Conversation::close)).map_err(refused)
+        py.detach(|| self.with(|line| line.conversation.close())).map_err(refused)
     }
 }
 
 impl Session {
-    fn with<R>(&self, act: impl FnOnce(&mut Conversation) -> R) -> R {
+    fn with<R>(&self, act: impl FnOnce(&mut Line) -> R) -> R {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,23 @@ class Tuning(unittest.TestCase):
         tuner.close()
         with self.assertRaisesRegex(ForetuneError, "closed"):
             tuner.tell(second, 1.0)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "no alarms here")
+    def test_interrupted_at_any_moment_it_goes_on_bit_for_bit(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+        tuner, whole, interrupts = Tuner(PROBLEM), Tuner(PROBLEM), 0
+        play(whole)
+        while tuner.recommendation is None:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 * (1 + interrupts % 30))
+                play(tuner)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupts += 1
+        self.assertGreater(interrupts, 20)
+        self.assertEqual((tuner.history, tuner.recommendation), (whole.history, whole.recommendation))
 
     def test_a_pickled_tuner_goes_on_bit_for_bit(self):
         whole = play(Tuner(PROBLEM, seed=3, settings={"initial": 4, "carry_particles": False}))
