@@ -29,8 +29,8 @@ pub struct Start {
     pub settings: Vec<String>,
     /// What a task of another conversation left, for the first one here.
     pub knowledge: Vec<u8>,
-    /// Measured before the first task at the fidelity that counts: points and values.
-    pub past: Vec<(Vec<f64>, f64)>,
+    /// Measured before the first task at the fidelity that counts: parameters by name, and values.
+    pub past: Vec<(Vec<(String, f64)>, f64)>,
 }
 
 /// A thread that serves; it ends with this value.
@@ -129,8 +129,8 @@ impl Drop for Conversation {
     }
 }
 
-fn admissible(target: &Target, point: &[f64], y: f64) -> Result<(Vec<f64>, f32), Error> {
-    let named = target.names().zip(point.iter().copied());
+fn admissible(target: &Target, point: &[(String, f64)], y: f64) -> Result<(Vec<f64>, f32), Error> {
+    let named = point.iter().map(|(name, value)| (name.as_str(), *value));
     let point = target.point(named).map_err(|(_, why)| Error::usage(format!("past: {why}")))?;
     Ok((point, y as f32))
 }

@@ -106,7 +106,7 @@ class Tuner:
         in_use = ",".join(f"{name}={float(value)!r}" for name, value in deployed.items()) if deployed else None
         words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
         self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=[
-            ([float(x) for x in setting.values()], float(value)) for setting, value in past
+            ([(name, float(x)) for name, x in setting.items()], float(value)) for setting, value in past
         ])
 
     def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,

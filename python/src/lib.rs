@@ -47,7 +47,7 @@ impl Session {
         deployed: Option<String>,
         settings: Vec<String>,
         knowledge: Vec<u8>,
-        past: Vec<(Vec<f64>, f64)>,
+        past: Vec<(Vec<(String, f64)>, f64)>,
     ) -> PyResult<Self> {
         let start = Start { file, state, seed, deployed, settings, knowledge, past };
         let conversation = Conversation::open(&place, text, start).map_err(refused)?;

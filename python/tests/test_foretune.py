@@ -143,6 +143,8 @@ class Tuning(unittest.TestCase):
             ({"deployed": {"x": 9, "y": 1}}, "`deployed`: "),
             ({"knowledge": b"nonsense"}, "snapshot"),
             ({"past": [({"x": 0, "y": 0.3}, 1.0)]}, "past: "),
+            ({"past": [({"x": 0}, 1.0)]}, "past: parameter `y` has no value"),
+            ({"past": [({"x": 0, "y": 1}, float("nan"))]}, "finite"),
         ]:
             self.assertIn(words, str(wrong(lambda p: None, **options)))
         (self.folder / "p.toml").write_text(FILE.replace("40.0", "-1"))
@@ -224,6 +226,8 @@ class Tuning(unittest.TestCase):
         past = [({"x": x, "y": 1.0}, (x - 1.5) ** 2) for x in (-2, 0, 1, 2, 4, 6)]
         tuner = Tuner(PROBLEM, past=past, settings={"initial": 1})
         begun = play(tuner, 3)
+        turned = [({"y": setting["y"], "x": setting["x"]}, value) for setting, value in past]
+        self.assertEqual(play(Tuner(PROBLEM, past=turned, settings={"initial": 1}), 3), begun)
         self.assertEqual(begun + play(pickle.loads(pickle.dumps(tuner))), begun + play(tuner))
         nearest = min(abs(setting["x"] - 1.5) for setting, _ in begun[1:])
         self.assertLess(nearest, 1.0, begun)

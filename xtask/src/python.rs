@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Verdict};
-use crate::install::PATIENCE;
+use crate::install::{PATIENCE, install};
 use crate::shell::{read, root, run, run_within, target_dir};
 use crate::tools::Tools;
 
@@ -17,10 +17,11 @@ const MINORS: std::ops::RangeInclusive<u32> = 9..=16;
 /// The step: all tests with everything installed, then with nothing else on every other Python that is there.
 pub fn check(_: &Tools) -> Verdict {
     let folder = target_dir().join("python");
+    if read(Command::new("python3").args(["-c", "import ensurepip"])).is_none() {
+        install(&["python3-venv"])?;
+    }
     let version = version("python3").ok_or_else(|| Error::missing("there is no python3"))?;
-    let first = environment(&folder, "python3", &version).map_err(|error| {
-        Error::missing(format!("no environment: sudo apt-get install python3-venv ({})", error.why()))
-    })?;
+    let first = environment(&folder, "python3", &version)?;
     pip(&first, &PACKAGES).map_err(|error| {
         Error::missing(format!("pip cannot install {} ({})", PACKAGES.join(", "), error.why()))
     })?;
