@@ -9,9 +9,31 @@ True
 for Optuna, and `python -m foretune.compare` compares on a function of your own.
 """
 
-from ._minimise import CallsFailed, Result, maximise, minimise
-from ._problem import ForetuneError, Log, Problem, ProblemError
-from ._tuner import Query, Recommendation, Status, Trial, Tuner
+from pathlib import Path
+
+
+def _check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
+    """A build takes eight floats at a time unless it was told otherwise: where the processor cannot, it would end with nothing said."""
+    try:
+        told = cpuinfo.read_text()
+    except OSError:
+        return
+    if "flags" not in told or "avx2" in told:
+        return
+    import subprocess
+    import sys
+
+    tried = subprocess.run([sys.executable, "-c", "import _foretune"], cwd=Path(__file__).parent, capture_output=True, check=False)
+    if tried.returncode < 0:
+        raise ImportError('this processor lacks AVX2, which this build of foretune uses; build it on this machine with '
+                          'RUSTFLAGS="-C target-cpu=native" pip install ./python (same results, slower)')
+
+
+_check_processor()
+
+from ._minimise import CallsFailed, Result, maximise, minimise  # noqa: E402
+from ._problem import ForetuneError, Log, Problem, ProblemError  # noqa: E402
+from ._tuner import Query, Recommendation, Status, Trial, Tuner  # noqa: E402
 
 __all__ = [
     "CallsFailed", "ForetuneError", "Log", "Problem", "ProblemError", "Query", "Recommendation", "Result", "Status", "Trial",

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use foretune::conversation::{Conversation, Error, Start};
-use pyo3::exceptions::{PyImportError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -110,9 +110,6 @@ fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
 
 #[pymodule]
 fn _foretune(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    if let Some(advice) = foretune::processor::missing() {
-        return Err(PyImportError::new_err(advice.trim_end()));
-    }
     module.add_class::<Session>()?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }

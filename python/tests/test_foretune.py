@@ -15,6 +15,7 @@ import unittest
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import foretune
 from foretune import CallsFailed, ForetuneError, Log, Problem, ProblemError, Tuner, maximise, minimise
@@ -495,6 +496,18 @@ class Program(unittest.TestCase):
             with Tuner(Path(folder, "p.toml"), state=Path(folder, "p.state")) as tuner:
                 self.assertEqual(tuner.recommendation.reason, "budget")
             self.assertEqual([run(*words).returncode for words in (["--help"], ["tune", "none.toml", "-c", "x"])], [0, 2])
+
+
+    @unittest.skipIf(os.name == "nt", "no signals here")
+    def test_an_older_processor_is_told_what_to_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, ends = Path(folder, "cpuinfo"), Path(folder, "ends")
+            old.write_text("flags : sse4_2\n")
+            ends.write_text("#!/bin/sh\nkill -ILL $$\n")
+            ends.chmod(0o755)
+            foretune._check_processor(old)
+            with mock.patch.object(sys, "executable", str(ends)), self.assertRaisesRegex(ImportError, "AVX2.*target-cpu=native"):
+                foretune._check_processor(old)
 
 
 class Documents(unittest.TestCase):
