@@ -186,11 +186,12 @@ impl<'a> State<'a> {
     }
 
     /// Whether carried points and values play a part: the budget's share without them is spent, and the task did not
-    /// turn out to be unlike the earlier ones.
+    /// turn out to be unlike the earlier ones. A fleet's typical points need not wait: they are of many sites.
     pub fn uses_memory(&self) -> bool {
         // Asked in every slice: no counting where there is nothing to wait for.
         let after = self.settings.memory_after;
-        (after == 0.0 || self.spent() >= after * self.problem.budget) && !self.is_unlike()
+        let typical = self.task.number == 1 && self.fleet().is_some();
+        (after == 0.0 || typical || self.spent() >= after * self.problem.budget) && !self.is_unlike()
     }
 
     /// Whether carried points, measured again, are all worth far less than is remembered. Then the task is not like the

@@ -13,7 +13,7 @@ use host_sim::results::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
-use crate::fleet::{Fitted, Gathered, Plan, fit, read, typical};
+use crate::fleet::{Fitted, Gathered, Plan, Shape, fit, read, typical};
 
 /// Learn what many sites have in common, so that a new one starts where they are.
 #[derive(Debug, Args)]
@@ -50,12 +50,12 @@ struct LearnArguments {
     /// The file to write.
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
-    /// Bumps that mean and modes are made of.
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u8).range(1..=MAX_CENTRES as i64))]
-    centres: u8,
-    /// Ways in which sites differ.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=MAX_MODES as i64))]
-    modes: u8,
+    /// Bumps that mean and modes are made of [default: what predicts sites held back best].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=MAX_CENTRES as i64))]
+    centres: Option<u8>,
+    /// Ways in which sites differ [default: what predicts sites held back best].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=MAX_MODES as i64))]
+    modes: Option<u8>,
     /// Typical points to carry, at most; each stands for three sites or more.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=MAX_POINTS as i64))]
     points: u8,
@@ -117,28 +117,32 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
     out.flush()?;
     let jobs = arguments.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let plan = Plan {
-        centres: arguments.centres.into(),
-        modes: arguments.modes.into(),
+        centres: arguments.centres.map(usize::from),
+        modes: arguments.modes.map(usize::from),
         per_fidelity: arguments.per_fidelity,
         passes: arguments.passes.max(1),
         starts: arguments.starts.max(1),
         seed: arguments.seed,
         jobs,
     };
-    let bar = ProgressBar::new(u64::from(plan.starts * plan.passes));
+    let bar = ProgressBar::new(u64::from(plan.all_passes(&gathered)));
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} passes, {msg}, about {eta} left")
     {
         bar.set_style(style);
     }
-    let fitted = fit(&gathered, &plan, stop_flag("nothing is kept"), &mut |start, pass, value| {
+    let kept = PathBuf::from(format!("{}.part", arguments.out.display()));
+    let stop = stop_flag("the same command goes on from the last start that was finished");
+    let fitted = fit(&gathered, &plan, &kept, stop, &mut |passes, value| {
         bar.set_message(format!("log likelihood per answer {value:.3}"));
-        bar.set_position(u64::from(start * plan.passes + pass + 1));
+        bar.inc(passes.into());
     })?;
     bar.finish_and_clear();
-    let points = typical::typical(&gathered, arguments.points.into(), arguments.seed);
+    let points = typical(&gathered, &fitted, arguments.points.into(), arguments.seed);
     let bytes = fitted.bytes(&gathered, &points, arguments.margin);
     Fleet::read(&bytes).map_err(|why| Error::usage(refused(why)))?;
     write_atomically(&arguments.out, &bytes)?;
+    let Shape { centres, modes, .. } = fitted.shape;
+    writeln!(out, "{centres} centres, {modes} modes, {} typical points", points.len())?;
     writeln!(out, "log likelihood per answer of sites held back: {:.3}", fitted.held_back)?;
     writeln!(out, "{} bytes in {}", bytes.len(), shown(&arguments.out))?;
     Ok(())

@@ -1,8 +1,11 @@
 //! Fitting a fleet's prior by maximum marginal likelihood over all sites' tasks.
 //!
-//! Adam over batches of tasks, a task at most [`MOST`] of its answers at a time; several starts, and the one that predicts sites
-//! which were held back best.
+//! Adam over batches of tasks, a task at most [`MOST`] of its answers at a time. Some sites are held back: first sizes are chosen by
+//! how well these are predicted, then one of several starts; then that one learns from all sites, those held back too.
 
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -10,10 +13,11 @@ use foretune_core::Fleet;
 use foretune_core::fleet::Header;
 use host_sim::error::Error;
 use host_sim::problems::random::{Purpose, Random};
+use host_sim::results::write_atomically;
 
-use super::likelihood::{Answers, Shape, negative, terms};
+use super::likelihood::{Answers, Shape, expected, negative, terms};
 use super::sites::{Gathered, TaskData};
-use super::typical::nearest as nearest_centre;
+use super::typical::Typical;
 
 /// Answers of a task that are looked at together.
 const MOST: usize = 70;
@@ -25,21 +29,27 @@ const RATE: f64 = 0.02;
 const DECAY: f64 = 1e-3;
 /// Where a site without a fleet expects `ln ℓ`, `ln s`, `ln γ`.
 const ALONE: [f64; 3] = [-1.2, 1.5, -4.0];
-/// Of every so many sites one is held back, to choose among starts.
+/// Of every so many sites one is held back, to choose among sizes and starts.
 const HELD_BACK: usize = 8;
+/// Centres and modes to choose from.
+const CENTRES: [usize; 2] = [16, 32];
+const MODES: [usize; 3] = [2, 4, 6];
+
+/// Bytes of parameters that are chosen at most; twice as many if fidelities have their own.
+const LARGEST: usize = 1900;
 
 /// How to fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Centres.
-    pub centres: usize,
-    /// Modes.
-    pub modes: usize,
+    /// Centres, if they are not to be chosen.
+    pub centres: Option<usize>,
+    /// Modes, the same.
+    pub modes: Option<usize>,
     /// Whether every fidelity has weights of its own.
     pub per_fidelity: bool,
     /// Passes over all tasks.
     pub passes: u32,
-    /// Starts, of which the best counts.
+    /// Starts with the chosen sizes, of which the best counts.
     pub starts: u32,
     /// Seed.
     pub seed: u64,
@@ -92,70 +102,179 @@ impl Fitted {
     }
 
     fn standardised(&self, task: &TaskData) -> Answers {
-        let z = task.y.iter().map(|y| (y - self.scale.0) / self.scale.1).collect();
-        Answers { x: task.x.clone(), fidelity: task.fidelity.clone(), z }
+        standardised(task, self.scale)
     }
 
-    /// Mean and modes at a point, standardised.
-    pub fn terms(&self, x: &[f64], fidelity: usize) -> Vec<f64> {
-        terms(&self.shape, &self.parameters, x, fidelity, &mut Vec::new())
+    /// What a task's answers, some of them, say of points at the target fidelity, in units of the answers.
+    pub fn expected(&self, task: &TaskData, points: &[Vec<f64>], random: &mut Random) -> Option<Vec<f64>> {
+        let answers = some(&self.standardised(task), self.shape.dimensions, random);
+        let truth = self.noise.len() - 1;
+        let found = expected(&self.shape, &self.parameters, &self.noise, &answers, points, truth)?;
+        Some(found.into_iter().map(|z| self.scale.0 + self.scale.1 * z).collect())
     }
 }
 
-/// Fits.
+/// Fits. What every start came to is kept in a file until all is done, so that an interrupted fit goes on where it was.
 ///
 /// # Errors
 /// [`Error::Interrupted`]; [`Error::Usage`] where there is too little to learn from.
 pub fn fit(
     gathered: &Gathered,
     plan: &Plan,
+    kept: &Path,
     stop: &AtomicBool,
-    say: &mut dyn FnMut(u32, u32, f64),
+    say: &mut dyn FnMut(u32, f64),
 ) -> Result<Fitted, Error> {
     if gathered.sites.len() < 3 {
         return Err(Error::usage("a fleet needs at least three sites"));
     }
-    let scale = scale(gathered);
-    let noise: Vec<f64> = gathered.noise().map(|noise| noise / scale.1 / scale.1).collect();
-    let (mut train, mut held) = (Vec::new(), Vec::new());
-    for (i, site) in gathered.sites.iter().enumerate() {
-        let back = gathered.sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
-        let tasks = site.tasks.iter().filter(|task| task.y.len() > 1).map(|task| Answers {
-            x: task.x.clone(),
-            fidelity: task.fidelity.clone(),
-            z: task.y.iter().map(|y| (y - scale.0) / scale.1).collect(),
-        });
-        if back { held.extend(tasks) } else { train.extend(tasks) }
+    let work = Work::new(gathered, *plan, kept, stop);
+    let choose = |tried: Vec<Result<Fitted, Error>>| -> Result<Fitted, Error> {
+        let tried = tried.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let best = tried.into_iter().max_by(|a, b| a.held_back.total_cmp(&b.held_back));
+        best.ok_or_else(|| Error::usage("no start of the fit came to anything"))
+    };
+    let first = choose(plan.sizes(gathered).into_iter().map(|shape| work.start(shape, 0, say)).collect())?;
+    let again = (1..plan.starts).map(|start| work.start(first.shape, start, say));
+    let best = choose(std::iter::once(Ok(first.clone())).chain(again).collect())?;
+    let done = if work.held.is_empty() { best } else { work.all(best, say)? };
+    let _ = std::fs::remove_file(kept);
+    Ok(done)
+}
+
+impl Plan {
+    fn sizes(&self, gathered: &Gathered) -> Vec<Shape> {
+        let sets = if self.per_fidelity { gathered.spec.fidelities.len() } else { 1 };
+        let dimensions = gathered.spec.dimensions.len();
+        let centres = self.centres.map_or(CENTRES.to_vec(), |centres| vec![centres]);
+        let modes = self.modes.map_or(MODES.to_vec(), |modes| vec![modes]);
+        let with = |centres| modes.iter().map(move |&modes| Shape { dimensions, centres, modes, sets });
+        let all: Vec<Shape> = centres.into_iter().flat_map(with).collect();
+        let fits = |shape: &&Shape| 4 * shape.parameters() <= LARGEST * sets.min(2);
+        let some: Vec<Shape> = all.iter().filter(fits).copied().collect();
+        if some.is_empty() { all } else { some }
     }
-    let sets = if plan.per_fidelity { noise.len() } else { 1 };
-    let shape =
-        Shape { dimensions: gathered.spec.dimensions.len(), centres: plan.centres, modes: plan.modes, sets };
-    let mut best: Option<Fitted> = None;
-    for start in 0..plan.starts.max(1) {
-        let mut random = Random::new(plan.seed, Purpose::Fleet, start as usize);
-        let mut parameters = first(&shape, &train, &mut random);
-        let mut adam = Adam::new(shape.parameters());
-        for pass in 0..plan.passes {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            let turn = std::f64::consts::PI * f64::from(pass) / f64::from(plan.passes);
-            let rate = RATE * (0.5 * (1.0 + turn.cos()) + 0.02);
-            let value =
-                pass_over(&shape, &mut parameters, &noise, &train, &mut adam, rate, plan.jobs, &mut random);
-            say(start, pass, value);
+
+    /// Passes over all tasks, in all.
+    pub fn all_passes(&self, gathered: &Gathered) -> u32 {
+        (self.sizes(gathered).len() as u32 + self.starts - 1) * self.passes + self.passes / 2
+    }
+}
+
+/// What there is to learn from, and how.
+struct Work<'a> {
+    plan: Plan,
+    kept: &'a Path,
+    stop: &'a AtomicBool,
+    scale: (f64, f64),
+    noise: Vec<f64>,
+    train: Vec<Answers>,
+    held: Vec<Answers>,
+    /// Of all of these.
+    fingerprint: u64,
+}
+
+impl<'a> Work<'a> {
+    fn new(gathered: &Gathered, plan: Plan, kept: &'a Path, stop: &'a AtomicBool) -> Self {
+        let scale = scale(gathered);
+        let noise: Vec<f64> = gathered.noise().map(|noise| noise / scale.1 / scale.1).collect();
+        let (mut train, mut held) = (Vec::new(), Vec::new());
+        let mut hasher = DefaultHasher::new();
+        (plan.passes, plan.seed, plan.per_fidelity).hash(&mut hasher);
+        for (i, site) in gathered.sites.iter().enumerate() {
+            let back = gathered.sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
+            let tasks = site.tasks.iter().filter(|task| task.y.len() > 1).map(|task| {
+                let words = task.x.iter().chain(&task.y).map(|number| number.to_bits());
+                words.for_each(|word| word.hash(&mut hasher));
+                standardised(task, scale)
+            });
+            if back { held.extend(tasks) } else { train.extend(tasks) }
         }
-        let judged = if held.is_empty() { &train } else { &held };
+        Self { plan, kept, stop, scale, noise, train, held, fingerprint: hasher.finish() }
+    }
+
+    /// One start with the sites that are not held back, or what it came to before.
+    fn start(&self, shape: Shape, start: u32, say: &mut dyn FnMut(u32, f64)) -> Result<Fitted, Error> {
+        let name = format!("{:016x}/{}/{}/{start}", self.fingerprint, shape.centres, shape.modes);
+        let mut random = Random::new(self.plan.seed, Purpose::Fleet, start as usize);
+        let mut known = known(self.kept);
+        if let Some(parameters) = known.get(&name).filter(|known| known.len() == shape.parameters()) {
+            say(self.plan.passes, f64::NAN);
+            return Ok(self.fitted(shape, parameters.clone()));
+        }
+        let mut parameters = first(&shape, &self.train, &mut random);
+        self.passes(&shape, &mut parameters, &self.train, self.plan.passes, RATE, &mut random, say)?;
+        known.insert(name, parameters.clone());
+        let lines = known.iter().map(|(name, numbers)| {
+            let numbers: Vec<String> = numbers.iter().map(|n| format!("{:x}", n.to_bits())).collect();
+            format!("{name} {}\n", numbers.join(" "))
+        });
+        write_atomically(self.kept, lines.collect::<String>().as_bytes())?;
+        Ok(self.fitted(shape, parameters))
+    }
+
+    /// Some more passes, over all sites.
+    fn all(&self, mut best: Fitted, say: &mut dyn FnMut(u32, f64)) -> Result<Fitted, Error> {
+        let tasks: Vec<Answers> = self.train.iter().chain(&self.held).cloned().collect();
+        let mut random = Random::new(self.plan.seed, Purpose::Fleet, usize::MAX);
+        let passes = self.plan.passes / 2;
+        self.passes(&best.shape, &mut best.parameters, &tasks, passes, RATE / 4.0, &mut random, say)?;
+        best.spread = spread(&best.shape, &best.parameters, &tasks);
+        Ok(best)
+    }
+
+    fn fitted(&self, shape: Shape, parameters: Vec<f64>) -> Fitted {
+        let mut random = Random::new(self.plan.seed, Purpose::Fleet, usize::MAX);
+        let judged = if self.held.is_empty() { &self.train } else { &self.held };
         let judged: Vec<Answers> =
             judged.iter().map(|task| some(task, shape.dimensions, &mut random)).collect();
-        let (value, count, _) = sum(&shape, &parameters, &noise, &judged, plan.jobs, false);
+        let (value, count, _) = sum(&shape, &parameters, &self.noise, &judged, self.plan.jobs, false);
         let held_back = -value / count.max(1) as f64;
-        if best.as_ref().is_none_or(|best| held_back > best.held_back) {
-            let spread = spread(&shape, &parameters, &train);
-            best = Some(Fitted { shape, parameters, scale, noise: noise.clone(), spread, held_back });
-        }
+        let spread = spread(&shape, &parameters, &self.train);
+        Fitted { shape, parameters, scale: self.scale, noise: self.noise.clone(), spread, held_back }
     }
-    best.ok_or_else(|| Error::usage("no start of the fit came to anything"))
+
+    #[allow(clippy::too_many_arguments, reason = "called twice")]
+    fn passes(
+        &self,
+        shape: &Shape,
+        parameters: &mut [f64],
+        tasks: &[Answers],
+        passes: u32,
+        rate: f64,
+        random: &mut Random,
+        say: &mut dyn FnMut(u32, f64),
+    ) -> Result<(), Error> {
+        let mut adam = Adam::new(shape.parameters());
+        for pass in 0..passes {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let turn = std::f64::consts::PI * f64::from(pass) / f64::from(passes);
+            let rate = rate * (0.5 * (1.0 + turn.cos()) + 0.02);
+            let value =
+                pass_over(shape, parameters, &self.noise, tasks, &mut adam, rate, self.plan.jobs, random);
+            say(1, value);
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of earlier starts, by their names.
+fn known(kept: &Path) -> BTreeMap<String, Vec<f64>> {
+    let text = std::fs::read_to_string(kept).unwrap_or_default();
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        let name = words.next()?.to_string();
+        let numbers = words.map(|word| u64::from_str_radix(word, 16).map(f64::from_bits));
+        Some((name, numbers.collect::<Result<Vec<f64>, _>>().ok()?))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn standardised(task: &TaskData, scale: (f64, f64)) -> Answers {
+    let z = task.y.iter().map(|y| (y - scale.0) / scale.1).collect();
+    Answers { x: task.x.clone(), fidelity: task.fidelity.clone(), z }
 }
 
 /// Mean and deviation of everything that was measured.
@@ -204,7 +323,7 @@ fn first(shape: &Shape, tasks: &[Answers], random: &mut Random) -> Vec<f64> {
 }
 
 /// Centres by k-means, begun far apart.
-pub(super) fn spread_out(points: &[Vec<f64>], count: usize, random: &mut Random) -> Vec<Vec<f64>> {
+fn spread_out(points: &[Vec<f64>], count: usize, random: &mut Random) -> Vec<Vec<f64>> {
     let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     let mut centres = vec![points[random.below(points.len())].clone()];
     let mut nearest: Vec<f64> = points.iter().map(|x| apart(x, &centres[0])).collect();
@@ -221,7 +340,7 @@ pub(super) fn spread_out(points: &[Vec<f64>], count: usize, random: &mut Random)
     for _ in 0..10 {
         let mut sums = vec![(vec![0.0; points[0].len()], 0.0); count];
         for x in points {
-            let (sum, n) = &mut sums[nearest_centre(&centres, x)];
+            let (sum, n) = &mut sums[nearest_of(&centres, x)];
             sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
             *n += 1.0;
         }
@@ -230,6 +349,12 @@ pub(super) fn spread_out(points: &[Vec<f64>], count: usize, random: &mut Random)
         }
     }
     centres
+}
+
+/// The centre that a point lies nearest to.
+fn nearest_of(centres: &[Vec<f64>], x: &[f64]) -> usize {
+    let apart = |c: &[f64]| c.iter().zip(x).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    (0..centres.len()).min_by(|a, b| apart(&centres[*a]).total_cmp(&apart(&centres[*b]))).unwrap_or(0)
 }
 
 #[allow(clippy::too_many_arguments, reason = "one pass is called from one place")]
@@ -353,8 +478,8 @@ impl Adam {
 }
 
 impl Fitted {
-    /// The bytes that a device reads. Typical points are in the unit cube; the margin is that of a site's first task.
-    pub fn bytes(&self, gathered: &Gathered, typical: &[Vec<f64>], margin: f32) -> Vec<u8> {
+    /// The bytes that a device reads; the margin is that of a site's first task.
+    pub fn bytes(&self, gathered: &Gathered, typical: &[Typical], margin: f32) -> Vec<u8> {
         let Shape { dimensions, centres, modes, sets } = self.shape;
         let truth = gathered.spec.fidelities.len() - 1;
         let header = Header {
@@ -372,8 +497,8 @@ impl Fitted {
             margin,
         };
         let p = &self.parameters;
-        let value = |x: &Vec<f64>| gathered.sign * (self.scale.0 + self.scale.1 * self.terms(x, truth)[0]);
-        let points = typical.iter().flat_map(|x| x.iter().copied().chain([value(x)]));
+        let points =
+            typical.iter().flat_map(|point| point.x.iter().copied().chain([gathered.sign * point.value]));
         let numbers = p[self.shape.theta_at()..].iter().chain(&p[..self.shape.theta_at()]).copied();
         let mut bytes = Vec::new();
         header.write(numbers.chain(points).map(|n| n as f32), |piece| bytes.extend_from_slice(piece));

@@ -75,6 +75,88 @@ pub fn terms(shape: &Shape, p: &[f64], x: &[f64], fidelity: usize, features: &mu
     terms
 }
 
+/// The residual's kernel.
+struct Kernel {
+    lengths: Vec<f64>,
+    signal: f64,
+    gamma: f64,
+}
+
+impl Kernel {
+    fn new(shape: &Shape, p: &[f64]) -> Self {
+        let (d, theta) = (shape.dimensions, &p[shape.theta_at()..]);
+        let lengths = theta[..d].iter().map(|length| length.exp()).collect();
+        Self { lengths, signal: theta[d].exp(), gamma: theta[d + 1].exp() }
+    }
+
+    fn at(&self, x: &[f64], other: &[f64], gap: usize) -> f64 {
+        let apart: f64 =
+            x.iter().zip(other).zip(&self.lengths).map(|((x, y), l)| ((x - y) / l).powi(2)).sum();
+        let gap = gap as f64;
+        self.signal * (-0.5 * apart - self.gamma * gap * gap).exp()
+    }
+}
+
+/// The prior, conditioned on a task's answers.
+struct Conditioned {
+    kernel: Kernel,
+    features: Vec<Vec<f64>>,
+    /// Mean and modes at every answer.
+    all: Vec<Vec<f64>>,
+    residual: Vec<f64>,
+    log_determinant: f64,
+    inverse: Vec<f64>,
+    r: Vec<f64>,
+    alpha: Vec<f64>,
+}
+
+impl Conditioned {
+    fn new(shape: &Shape, p: &[f64], noise: &[f64], answers: &Answers) -> Option<Self> {
+        let Answers { x, fidelity, z } = answers;
+        let (n, d, kernel) = (z.len(), shape.dimensions, Kernel::new(shape, p));
+        let mut features = vec![Vec::new(); n];
+        let all: Vec<Vec<f64>> =
+            (0..n).map(|i| terms(shape, p, &x[i * d..][..d], fidelity[i], &mut features[i])).collect();
+        let mut residual = vec![0.0; n * n];
+        let mut factor = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let gap = fidelity[i].abs_diff(fidelity[j]);
+                let value = kernel.at(&x[i * d..][..d], &x[j * d..][..d], gap);
+                residual[i * n + j] = value;
+                factor[i * n + j] = value + dot(&all[i][1..], &all[j][1..]);
+            }
+            factor[i * n + i] += noise[fidelity[i]] + 1e-6 + NOISE_FLOOR * kernel.signal;
+        }
+        let log_determinant = cholesky(&mut factor, n)?;
+        let inverse = inverse(&factor, n);
+        let r: Vec<f64> = (0..n).map(|i| z[i] - all[i][0]).collect();
+        let alpha = (0..n).map(|i| dot(&inverse[i * n..][..n], &r)).collect();
+        Some(Self { kernel, features, all, residual, log_determinant, inverse, r, alpha })
+    }
+}
+
+/// What a task's answers say of some points at a fidelity: posterior means, standardised.
+pub fn expected(
+    shape: &Shape,
+    p: &[f64],
+    noise: &[f64],
+    answers: &Answers,
+    points: &[Vec<f64>],
+    fidelity: usize,
+) -> Option<Vec<f64>> {
+    let Conditioned { kernel, all, alpha, .. } = Conditioned::new(shape, p, noise, answers)?;
+    let at = |point: &Vec<f64>| {
+        let own = terms(shape, p, point, fidelity, &mut Vec::new());
+        let told =
+            answers.x.chunks_exact(shape.dimensions).zip(&answers.fidelity).zip(all.iter().zip(&alpha));
+        told.fold(own[0], |sum, ((x, m), (terms, alpha))| {
+            sum + alpha * (kernel.at(point, x, fidelity.abs_diff(*m)) + dot(&own[1..], &terms[1..]))
+        })
+    };
+    Some(points.iter().map(at).collect())
+}
+
 /// `−log p` of the answers; adds its gradient, if wanted. `None` where the kernel is not positive definite.
 pub fn negative(
     shape: &Shape,
@@ -85,34 +167,9 @@ pub fn negative(
 ) -> Option<f64> {
     let Answers { x, fidelity, z } = answers;
     let (n, d, width) = (z.len(), shape.dimensions, shape.modes + 1);
-    let theta = &p[shape.theta_at()..];
-    let lengths: Vec<f64> = theta[..d].iter().map(|length| length.exp()).collect();
-    let (signal, gamma) = (theta[d].exp(), theta[d + 1].exp());
-    let mut features = Vec::with_capacity(n);
-    let all: Vec<Vec<f64>> = (0..n)
-        .map(|i| {
-            let mut own = Vec::new();
-            let found = terms(shape, p, &x[i * d..][..d], fidelity[i], &mut own);
-            features.push(own);
-            found
-        })
-        .collect();
-    let mut residual = vec![0.0; n * n];
-    let mut kernel = vec![0.0; n * n];
-    for i in 0..n {
-        for j in 0..=i {
-            let apart: f64 = (0..d).map(|k| ((x[i * d + k] - x[j * d + k]) / lengths[k]).powi(2)).sum();
-            let gap = fidelity[i].abs_diff(fidelity[j]) as f64;
-            let value = signal * (-0.5 * apart - gamma * gap * gap).exp();
-            residual[i * n + j] = value;
-            kernel[i * n + j] = value + dot(&all[i][1..], &all[j][1..]);
-        }
-        kernel[i * n + i] += noise[fidelity[i]] + 1e-6 + NOISE_FLOOR * signal;
-    }
-    let log_determinant = cholesky(&mut kernel, n)?;
-    let inverse = inverse(&kernel, n);
-    let r: Vec<f64> = (0..n).map(|i| z[i] - all[i][0]).collect();
-    let alpha: Vec<f64> = (0..n).map(|i| dot(&inverse[i * n..][..n], &r)).collect();
+    let Conditioned { kernel, features, all, residual, log_determinant, inverse, r, alpha } =
+        Conditioned::new(shape, p, noise, answers)?;
+    let Kernel { lengths, signal, gamma } = kernel;
     let value =
         0.5 * dot(&r, &alpha) + 0.5 * log_determinant + 0.5 * n as f64 * (2.0 * std::f64::consts::PI).ln();
     let Some(gradient) = gradient else { return Some(value) };

@@ -8,10 +8,12 @@ use host_sim::error::Error;
 mod fit;
 mod likelihood;
 mod sites;
-pub mod typical;
+mod typical;
 
 pub use fit::{Fitted, Plan, fit};
+pub use likelihood::Shape;
 pub use sites::Gathered;
+pub use typical::typical;
 
 /// The bytes of a fleet's file.
 ///
