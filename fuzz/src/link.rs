@@ -8,9 +8,9 @@ use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
 use foretune_firmware::room::{self, Room};
 use foretune_link::problem::{Bytes, Numbers, Parts};
 use foretune_link::{
-    Application, Begin, Blob, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge, MAX_FRAME,
-    Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request, Response,
-    Station, Ticket, Tuner, Upload, crc32, encode,
+    Answer, Application, Begin, Blob, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge,
+    MAX_FRAME, Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request,
+    Response, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
 use crate::case::number;
@@ -121,7 +121,7 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
     let Ticket { task, step } = device.tuner.ticket();
     let App { sequence, ref knowledge, ref incoming, .. } = device.app;
     let crc = crc32(data);
-    Ok(match u.int_in_range(0..=14)? {
+    Ok(match u.int_in_range(0..=15)? {
         0 => Request::Hello { version: u.arbitrary()? },
         1 | 2 => Request::Begin(Begin {
             task: near(u, task.wrapping_add(1))?,
@@ -147,6 +147,7 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
         10 => Request::Write { crc, offset: near(u, incoming.len() as u32)?, data },
         11 => Request::Commit { crc },
         12 => Request::Read { knowledge: near(u, sequence)?, offset: near(u, knowledge.len() as u32)? },
+        15 => Request::Recall { ticket: Ticket { task: near(u, task)?, step: near(u, step)? } },
         _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
         _ => Request::Status,
     })
@@ -274,6 +275,14 @@ impl Application for App {
         // Panics when asked for anything beyond.
         data.copy_from_slice(&self.knowledge[offset as usize..offset as usize + data.len()]);
         Ok(())
+    }
+
+    fn recall(&mut self, step: u32) -> std::result::Result<Answer, Refusal> {
+        let begun = self.events.iter().rposition(|event| matches!(event, Event::Begun(_)));
+        let task = &self.events[begun.expect("a task was begun")..];
+        let settled = |event: &&Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
+        assert!((step as usize) < task.iter().filter(settled).count(), "asked for more than there was");
+        Ok(Answer { fidelity: 0, value: None, unit: [0.5].into_iter().collect() })
     }
 
     fn open(&mut self, what: Blob, total: u32) -> std::result::Result<(), Refusal> {

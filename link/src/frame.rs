@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(frame[10..], [0]);
     }
 
-    fn largest_responses<'a>(text: &'a str, data: &'a [u8], point: &Point) -> [Response<'a>; 5] {
+    fn largest_responses<'a>(text: &'a str, data: &'a [u8], point: &Point) -> [Response<'a>; 6] {
         let (n, point) = (u32::MAX, || point.clone());
         let identity = Identity {
             firmware: text,
@@ -167,6 +167,8 @@ mod tests {
         let health = Health { stack_free: n, restarts: n, fault: u16::MAX, below: n };
         let (version, phase, reason, task, step) = (u16::MAX, Phase::Fault, Reason::Stopped, n, n);
         let (attempt, fidelity, cost) = (255, 255, 1.0);
+        let unit = core::iter::repeat_n(cost, MAX_DIMENSIONS).collect();
+        let answer = Answer { fidelity, value: Some(cost), unit };
         [
             Response::Greeting(Greeting { version, identity, phase, task, step, knowledge }),
             Response::Query(Query { ticket, attempt, fidelity, samples: n, cost, point: point() }),
@@ -180,6 +182,7 @@ mod tests {
             }),
             Response::Status(Status { phase, task, step, progress, line, reports, health }),
             Response::Chunk { offset: n, data },
+            Response::Recalled { ticket, answer },
         ]
     }
 
@@ -217,7 +220,7 @@ mod tests {
         assert!(parse::<Request>(&[b'>', 7, 6]).is_ok());
         assert_eq!(parse::<Request>(&[b'<', 7, 6]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[b'>', 7, 6, 0]), Err(FrameError::Unknown));
-        assert_eq!(parse::<Request>(&[b'>', 7, 12]), Err(FrameError::Unknown));
+        assert_eq!(parse::<Request>(&[b'>', 7, 13]), Err(FrameError::Unknown));
         assert_eq!(parse::<Request>(&[]), Err(FrameError::Unknown));
     }
 }

@@ -34,7 +34,7 @@ pub mod transfer;
 pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
-    Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit,
+    Answer, Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit,
     Outcome, Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters,
     Request, Response, Retry, Status, Ticket,
 };

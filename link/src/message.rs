@@ -10,8 +10,8 @@ mod response;
 
 pub use request::{Begin, Blob, Outcome, Report, Request};
 pub use response::{
-    Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit, Part, Phase, Point,
-    Progress, Query, Reason, Recommendation, Refusal, ReportCounters, Response, Retry, Status,
+    Answer, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit, Part, Phase,
+    Point, Progress, Query, Reason, Recommendation, Refusal, ReportCounters, Response, Retry, Status,
 };
 
 /// Number of a query, unique in a device's life: task numbers never come again, steps count within the task.

@@ -219,6 +219,7 @@ impl Tuner {
             Request::Hello { .. } => Ok(Response::Greeting(self.greeting(app.knowledge()))),
             Request::Status => Ok(Response::Status(self.status(app.health()))),
             Request::Read { knowledge, offset } => receiver::read(knowledge, offset, app, scratch),
+            Request::Recall { ticket } => self.recall(ticket, app),
             _ if self.phase == Phase::Fault => Err(Refusal::Fault { code: app.health().fault }),
             Request::Begin(begin) => self.begin(&begin, app),
             Request::Poll { task } => self.poll(task, app),
@@ -233,6 +234,14 @@ impl Tuner {
                 self.receiver.respond(request, app)
             }
         }
+    }
+
+    fn recall<'b>(&self, ticket: Ticket, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        self.check_task(ticket.task)?;
+        if ticket.step >= self.step {
+            return Err(Refusal::WrongStep { expected: self.step });
+        }
+        Ok(Response::Recalled { ticket, answer: app.recall(ticket.step)? })
     }
 
     fn greeting(&self, knowledge: Knowledge) -> Greeting<'static> {

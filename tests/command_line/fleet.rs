@@ -38,7 +38,8 @@ fn what_studies_have_in_common_is_learnt_shown_checked_and_used() {
         std::fs::read(folder.path("a.fleet")).unwrap(),
         std::fs::read(folder.path("b.fleet")).unwrap()
     );
-    let shown = folder.succeed("fleet show a.fleet");
+    let shown = folder.succeed("fleet show a.fleet --page a.html");
+    assert!(folder.read("a.html").contains("Mode 1 over parameters 1 and 2"));
     assert!(shown.contains("learnt from 4 sites") && shown.contains("mode 1"), "{shown}");
     assert!(folder.succeed("fleet check a.fleet sites").contains("with the fleet"));
     let line = format!("run branin {tiny} --tasks 1 --seed 9");

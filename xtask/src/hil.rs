@@ -88,12 +88,16 @@ impl Plan {
             words.extend([folder.join("problem.toml").display().to_string(), "--command".into(), command]);
         }
         if self.fleet {
-            let file = root().join("foretune/src/radio.fleet");
-            words.extend(["--fleet".into(), file.display().to_string()]);
+            words.extend(["--fleet".into(), fleet().display().to_string()]);
         }
         words.extend(self.steps.iter().flat_map(|steps| ["--steps".into(), steps.to_string()]));
         words
     }
+}
+
+/// What forty simulated sites have in common.
+fn fleet() -> PathBuf {
+    root().join("foretune/src/radio.fleet")
 }
 
 /// `cargo xtask hil`.
@@ -146,7 +150,15 @@ fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     if plan.key {
         command.arg("--key").arg(key_file(folder.path(), KEYS[0])?);
     }
+    let answers = folder.path().join("answers");
+    if plan.fleet {
+        command.arg("--answers").arg(&answers);
+    }
     run(&mut command)?;
+    if plan.fleet {
+        // What was read back is a site of the fleet's problem.
+        run(Command::new(station).args(["fleet", "check"]).arg(fleet()).arg(&answers))?;
+    }
     let log = running.kill()?;
     measured(board, plan, &log)
 }

@@ -1,7 +1,7 @@
 //! What the journal holds: one entry per event of a task, as `postcard` writes it, filled up with zeros.
 
 use foretune_core::{Dimension, Kind, Point, Query, Record};
-use foretune_link::{DropReason, Event, Reason, Recommendation, Ticket};
+use foretune_link::{Answer, DropReason, Event, Reason, Recommendation, Ticket};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::coordinates;
@@ -113,6 +113,16 @@ impl Entry {
         let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
         let kind = *KINDS.get(usize::from(asked.kind))?;
         Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, cost })
+    }
+
+    /// The answer that is given back to who asks for it.
+    pub fn answer(&self) -> Option<Answer> {
+        let (Asked { x, fidelity, .. }, value) = match *self {
+            Entry::Observed(asked, y, _) => (asked, Some(y)),
+            Entry::GivenUp(asked) => (asked, None),
+            _ => return None,
+        };
+        Some(Answer { fidelity, value, unit: x.into_iter().collect() })
     }
 
     /// The recommendation that an end holds.

@@ -5,7 +5,7 @@ use foretune_core::snapshot::{Header, check_knowledge, knowledge_and_fleet};
 use foretune_core::{Error, Fleet, Optimizer, Problem, ProblemPart, Query, SnapshotError};
 use foretune_link::problem::{Numbers, Parts};
 use foretune_link::{
-    Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Refusal, crc32,
+    Answer, Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Refusal, crc32,
 };
 use heapless::Vec;
 
@@ -305,6 +305,11 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
 
     fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal> {
         self.recorder.store.read_knowledge(offset, data).map_err(flash_failed)
+    }
+
+    fn recall(&mut self, step: u32) -> Result<Answer, Refusal> {
+        let answer = self.recorder.entries().filter_map(|entry| entry.answer()).nth(step as usize);
+        answer.ok_or(Refusal::Storage)
     }
 
     fn forget_knowledge(&mut self) -> Result<(), Refusal> {

@@ -13,7 +13,7 @@ use host_sim::results::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
-use crate::fleet::{Fitted, Gathered, Plan, Shape, fit, read, typical};
+use crate::fleet::{Fitted, Gathered, Plan, Shape, fit, page, read, typical};
 
 /// Learn what many sites have in common, so that a new one starts where they are.
 #[derive(Debug, Args)]
@@ -41,7 +41,8 @@ enum Command {
 /// Learn a fleet's prior from what was measured at some sites.
 #[derive(Debug, Args)]
 struct LearnArguments {
-    /// Folders of studies, each experiment a site, or files of states of `tune` and `serve`, each a site.
+    /// Folders of studies, each experiment a site, or files, each a site: states of `tune` and `serve`, answers of a device (`hil
+    /// --answers`).
     #[arg(required = true, value_name = "PLACE")]
     places: Vec<PathBuf>,
     /// The problem's file, for states and for studies of a command of your own.
@@ -84,6 +85,9 @@ struct LearnArguments {
 struct ShowArguments {
     /// The file.
     file: PathBuf,
+    /// Draw mean and modes over every two parameters on this page.
+    #[arg(long, value_name = "PAGE.HTML")]
+    page: Option<PathBuf>,
 }
 
 /// Say how well a fleet predicts sites that it was not learnt from.
@@ -176,6 +180,10 @@ fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
         }
         let x: Vec<String> = x.iter().map(|x| format!("{x:.3}")).collect();
         writeln!(out, "typical point {} of the unit cube: {value:.2} expected", x.join(" "))?;
+    }
+    if let Some(file) = &arguments.page {
+        write_atomically(file, page(&fleet, &middle).as_bytes())?;
+        writeln!(out, "mean and modes are drawn in {}", shown(file))?;
     }
     let through = if header.points > 0 { "the first typical point" } else { "the middle" };
     writeln!(out, "\nThrough {through}, from the lowest to the highest value of each parameter:")?;

@@ -57,6 +57,9 @@ pub(crate) struct RunArguments {
     /// Make this task, from 1, one of another kind, for which nothing that was carried on holds.
     #[arg(long, value_name = "TASK")]
     unlike_task: Option<u32>,
+    /// Move the optima of every experiment by a random part of every range, at most this share of it, in all its tasks.
+    #[arg(long, value_name = "SHARE")]
+    moved: Option<f64>,
     /// Start every experiment from what other sites have in common: a file that `foretune fleet learn` wrote.
     #[arg(long, value_name = "FILE")]
     fleet: Option<PathBuf>,
@@ -164,6 +167,9 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     }
     if let Some(task) = arguments.unlike_task {
         benchmark = benchmark.with_unlike(task)?;
+    }
+    if let Some(share) = arguments.moved {
+        benchmark = benchmark.with_moved(share)?;
     }
     benchmark = arguments.service.put(benchmark)?;
     let assignments = assignments(arguments)?;
@@ -318,6 +324,9 @@ fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> 
     }
     if let Some(task) = arguments.unlike_task {
         option("--unlike-task", task.to_string());
+    }
+    if let Some(share) = arguments.moved {
+        option("--moved", share.to_string());
     }
     if let Some(path) = &arguments.fleet {
         option("--fleet", path.display().to_string());

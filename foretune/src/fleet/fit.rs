@@ -505,3 +505,56 @@ impl Fitted {
         bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sites::Site;
+    use super::*;
+    use foretune_core::Goal;
+    use host_sim::problems::Problem;
+
+    fn gathered() -> Gathered {
+        let problem: Problem = "branin".parse().unwrap();
+        let mut found = Gathered::new(problem.spec(), Goal::Maximise);
+        for site in 0..9 {
+            let mut random = Random::new(1, Purpose::Fleet, site);
+            let x: Vec<f64> = (0..12).map(|_| random.uniform(0.0, 1.0)).collect();
+            let y = x.chunks(2).map(|x| -(x[0] - 0.4).powi(2) - (x[1] - 0.6).powi(2) * site as f64).collect();
+            let task = TaskData { x, y, fidelity: vec![1; 6], recommended: None };
+            found.sites.push(Site { name: site.to_string(), tasks: vec![task] });
+        }
+        found
+    }
+
+    #[test]
+    fn an_interrupted_fit_goes_on_from_the_starts_that_were_finished() {
+        let (gathered, folder) = (gathered(), tempfile::tempdir().unwrap());
+        let kept = folder.path().join("a.part");
+        let plan = Plan {
+            centres: Some(3),
+            modes: Some(1),
+            per_fidelity: false,
+            passes: 4,
+            starts: 3,
+            seed: 1,
+            jobs: 1,
+        };
+        let run = |after: u32| {
+            let (stop, mut done, mut calls) = (AtomicBool::new(false), 0, 0);
+            let found = fit(&gathered, &plan, &kept, &stop, &mut |passes, _| {
+                (done, calls) = (done + passes, calls + 1);
+                stop.store(calls == after, Ordering::Relaxed);
+            });
+            (found.map(|found| found.parameters), done, calls)
+        };
+        let (whole, passes, calls) = run(0);
+        assert_eq!((passes, calls), (plan.all_passes(&gathered), passes));
+        assert!(!kept.exists());
+        let (interrupted, _, _) = run(9);
+        assert!(matches!(interrupted, Err(Error::Interrupted)) && kept.exists());
+        let (resumed, passes, calls) = run(0);
+        assert_eq!((passes, calls), (plan.all_passes(&gathered), passes - 2 * (plan.passes - 1)));
+        assert_eq!(resumed.unwrap(), whole.unwrap());
+        assert!(!kept.exists());
+    }
+}

@@ -7,11 +7,13 @@ use host_sim::error::Error;
 
 mod fit;
 mod likelihood;
+mod page;
 mod sites;
 mod typical;
 
 pub use fit::{Fitted, Plan, fit};
 pub use likelihood::Shape;
+pub use page::page;
 pub use sites::Gathered;
 pub use typical::typical;
 

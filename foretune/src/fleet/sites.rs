@@ -1,4 +1,4 @@
-//! What was measured at many sites, from wherever it is kept: studies, and states of `tune` and `serve`.
+//! What was measured at many sites, from wherever it is kept: studies, states of `tune` and `serve`, answers read back from devices.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use host_sim::problems::{Problem, ProblemSpec};
 use host_sim::results::{Kind, Manifest, Study};
 use host_sim::runner::Space;
 
+use crate::hil::answers::DeviceTasks;
 use crate::own::{self, Target};
 use crate::tune::state;
 
@@ -48,11 +49,12 @@ pub struct TaskData {
 }
 
 /// Options of a study that are none of its problem's.
-const OF_STUDIES: [&str; 7] = ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "budget"];
+const OF_STUDIES: [&str; 8] =
+    ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "moved", "budget"];
 
 impl Gathered {
-    /// Reads folders of studies, each experiment a site, and files of states, each a site. These, and studies of one's own
-    /// command, need the problem's file.
+    /// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
+    /// of a built-in problem needs the problem's file.
     ///
     /// # Errors
     /// [`Error::Usage`] naming what cannot be read, or differs in its problem.
@@ -60,10 +62,10 @@ impl Gathered {
         let target = problem.map(own::read).transpose()?;
         let mut all: Option<Self> = None;
         for place in places {
-            let some = if place.is_dir() {
-                of_study(place, target.as_ref())
-            } else {
-                of_state(place, target.as_ref())
+            let some = match DeviceTasks::read(place) {
+                _ if place.is_dir() => of_study(place, target.as_ref()),
+                Some(tasks) => of_device(place, &tasks, target.as_ref()),
+                None => of_state(place, target.as_ref()),
             }?;
             match &mut all {
                 None => all = Some(some),
@@ -77,7 +79,7 @@ impl Gathered {
         all.ok_or_else(|| Error::usage("name at least one study or state"))
     }
 
-    fn new(spec: ProblemSpec, goal: Goal) -> Self {
+    pub(super) fn new(spec: ProblemSpec, goal: Goal) -> Self {
         let space = Space::of_goal(&spec, goal);
         let parts = space.parts();
         let sums = ProblemSums::of(&space.problem(&parts, None));
@@ -176,5 +178,33 @@ fn of_state(path: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
         tasks.push(data);
     }
     found.sites.push(Site { name: path.display().to_string(), tasks });
+    Ok(found)
+}
+
+/// A device tunes power control, unless it was sent something else.
+fn of_device(path: &Path, tasks: &DeviceTasks, target: Option<&Target>) -> Result<Gathered, Error> {
+    let mut found = match target {
+        Some(target) => Gathered::new(target.spec(&given_noise(target)?, target.budget), target.goal),
+        None => Gathered::new(Problem::Rrm(Default::default()).spec(), Goal::Maximise),
+    };
+    let wrong =
+        || Error::usage(format!("{}: of another problem: give its file with --problem", path.display()));
+    let numbers = |x: &[f32]| x.iter().copied().map(f64::from).collect::<Vec<f64>>();
+    let (dimensions, fidelities) = (found.spec.dimensions.len(), found.spec.fidelities.len());
+    let mut site = Site { name: path.display().to_string(), tasks: Vec::new() };
+    for task in tasks.of(&found.sums).ok_or_else(wrong)? {
+        let mut data = TaskData { recommended: Some(numbers(&task.recommended)), ..TaskData::default() };
+        for (x, fidelity, value) in &task.answers {
+            let Some(value) = value else { continue };
+            if x.len() != dimensions || *fidelity >= fidelities || !value.is_finite() {
+                return Err(wrong());
+            }
+            data.x.extend(numbers(x));
+            data.fidelity.push(*fidelity);
+            data.y.push(found.sign * f64::from(*value));
+        }
+        site.tasks.push(data);
+    }
+    found.sites.push(site);
     Ok(found)
 }

@@ -233,7 +233,7 @@ pub fn refused(refusal: &Refusal) -> Error {
     Error::Device(format!("the device refuses: {why}"))
 }
 
-fn unexpected(response: &Response<'_>) -> Error {
+pub fn unexpected(response: &Response<'_>) -> Error {
     Error::Device(format!("the device answers something that does not belong here: {response:?}"))
 }
 

@@ -4,6 +4,7 @@
 //! a file, which is sent to it and measured by a command. When it is done, the same tasks are run by the same core on this host,
 //! and every query, every recommendation and what was learnt must be the same, bit for bit.
 
+pub mod answers;
 mod dialogue;
 mod line;
 mod notes;
@@ -79,6 +80,10 @@ pub struct HilArguments {
     /// Where to keep what the device knows in the end; it is then continued here for one task.
     #[arg(long, value_name = "FILE")]
     download: Option<PathBuf>,
+    /// A file to add the answers of every task to, as read back from the device; `--tasks 0` reads back its last. `fleet
+    /// learn` takes it.
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
     /// Make the device forget what it knows first.
     #[arg(long)]
     forget: bool,
@@ -113,6 +118,7 @@ struct Plan {
     deploy: bool,
     adopt: bool,
     notes: Option<PathBuf>,
+    answers: Option<PathBuf>,
     patience: u64,
 }
 
@@ -122,7 +128,7 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         (None, Some(address)) => address.clone(),
         (None, None) => return Err(Error::usage("say where the device is: --port or --connect")),
     };
-    for file in [&arguments.download, &arguments.notes].into_iter().flatten() {
+    for file in [&arguments.download, &arguments.notes, &arguments.answers].into_iter().flatten() {
         check_writable(file)?;
     }
     let mut world = world(arguments)?;
@@ -155,6 +161,9 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         }
     };
     station::play(&mut dialogue, &mut notes, &mut world, &plan, &profile, out)?;
+    if let Some(file) = plan.answers.as_deref().filter(|_| plan.tasks == 0) {
+        answers::keep_last(&mut dialogue, &profile, world.problem(), file, out)?;
+    }
     let learnt = compare(&notes, &profile, &world, &plan, out)?;
     finish(&mut dialogue, &profile, &learnt, arguments, &plan, out)
 }
@@ -191,6 +200,7 @@ fn plan(arguments: &HilArguments, world: &World) -> Plan {
         deploy: arguments.deployed.is_some(),
         adopt: arguments.adopt,
         notes: arguments.notes.clone(),
+        answers: arguments.answers.clone(),
         patience: arguments.patience,
     }
 }

@@ -56,13 +56,24 @@ impl Profile {
         knowledge: &[u8],
         answer: &mut dyn FnMut(&Query) -> Answer,
     ) -> Result<Outline, Error> {
+        let mut words = vec![0; self.capacities.words()];
+        let memory = Block::new(&mut words, self.capacities);
+        let run = |problem: &Problem<'_>| {
+            let problem = Problem { budget: begin.budget, ..*problem };
+            reference::run(memory, &self.device, problem, begin, knowledge, answer)
+        };
+        Ok(self.with_problem(sent, run)??)
+    }
+
+    /// Does something with the problem that was sent, or else with its own; neither has a budget.
+    pub fn with_problem<T>(
+        &self,
+        sent: Option<&[u8]>,
+        work: impl FnOnce(&Problem<'_>) -> T,
+    ) -> Result<T, Error> {
         let mut numbers = Numbers::new();
         let parts = sent.map(|bytes| Parts::read(bytes, &mut numbers)).transpose();
         let parts = parts.map_err(|misfit| refused(&Refusal::BadProblem(misfit)))?;
-        let own = Problem { budget: begin.budget, ..self.device.problem };
-        let problem = parts.as_ref().map_or(own, |parts| parts.problem(begin.budget));
-        let mut words = vec![0; self.capacities.words()];
-        let memory = Block::new(&mut words, self.capacities);
-        Ok(reference::run(memory, &self.device, problem, begin, knowledge, answer)?)
+        Ok(work(&parts.as_ref().map_or(self.device.problem, |parts| parts.problem(0.0))))
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use foretune_link::{Outcome, Phase, Query, Recommendation, Response, Station, StationEvent, Status};
 
 use super::Plan;
+use super::answers;
 use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
 use super::notes::Notes;
 use super::profile::Profile;
@@ -58,6 +59,9 @@ pub fn play(
                 Heard::Finished(end) => {
                     finished(notes, world, &end, out)?;
                     notes.save(plan.notes.as_deref())?;
+                    if let Some(file) = &plan.answers {
+                        answers::keep(dialogue, profile, sent.as_deref(), &end, file, out)?;
+                    }
                     station.greet();
                     station.ask_status();
                 }

@@ -26,6 +26,7 @@ pub use service::{Deployed, Service};
 pub use service::{level, level_words};
 
 use crate::words::{number, shortest};
+use random::{Purpose, Random};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FidelitySpec {
@@ -167,7 +168,7 @@ impl Problem {
 
     /// The endless sequence of tasks of this seed.
     pub fn tasks(&self, seed: u64) -> Sequence {
-        Sequence { problem: *self, seed, next: 0, unlike: None }
+        Sequence { problem: *self, seed, next: 0, unlike: None, moved: 0.0 }
     }
 }
 
@@ -178,6 +179,7 @@ pub struct Sequence {
     seed: u64,
     next: usize,
     unlike: Option<usize>,
+    moved: f64,
 }
 
 impl Sequence {
@@ -190,8 +192,30 @@ impl Sequence {
         Self { unlike: Some(task), ..self }
     }
 
+    /// Moves all tasks by the same random part of every range, at most this share of it: another one with every seed.
+    pub fn with_moved(self, share: f64) -> Self {
+        Self { moved: share, ..self }
+    }
+
     /// Any task of the sequence (counted from 0), independent of how far it has been iterated.
     pub fn task(&self, task: usize) -> Box<dyn Task + Send> {
+        let unmoved = self.unmoved(task);
+        if self.moved == 0.0 {
+            return unmoved;
+        }
+        let mut random = Random::new(self.seed, Purpose::Moved, 0);
+        let ranges: Vec<(f64, f64)> =
+            self.problem.spec().dimensions.iter().map(DimensionSpec::range).collect();
+        let by = |((low, high), at): (&(f64, f64), f64)| {
+            let by = random.uniform(-self.moved, self.moved) * (high - low);
+            // Never so that the optimum leaves its range.
+            if (*low..=*high).contains(&(at + by)) { by } else { -by }
+        };
+        let by = ranges.iter().zip(unmoved.optimum_at()).map(by).collect();
+        Box::new(Moved { task: unmoved, ranges, by })
+    }
+
+    fn unmoved(&self, task: usize) -> Box<dyn Task + Send> {
         let (seed, unlike) = (self.seed, self.unlike == Some(task));
         match &self.problem {
             Problem::Hartmann6(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
@@ -206,6 +230,29 @@ impl Sequence {
     }
 }
 
+/// A task seen from elsewhere. What comes in from beyond a range is as at its edge.
+struct Moved {
+    task: Box<dyn Task + Send>,
+    ranges: Vec<(f64, f64)>,
+    by: Vec<f64>,
+}
+
+impl Task for Moved {
+    fn value(&self, fidelity: usize, x: &[f64]) -> f64 {
+        let unmoved = |((x, by), (low, high)): ((&f64, &f64), &(f64, f64))| (x - by).clamp(*low, *high);
+        let unmoved: Vec<f64> = x.iter().zip(&self.by).zip(&self.ranges).map(unmoved).collect();
+        self.task.value(fidelity, &unmoved)
+    }
+
+    fn optimum(&self) -> f64 {
+        self.task.optimum()
+    }
+
+    fn optimum_at(&self) -> Vec<f64> {
+        self.task.optimum_at().iter().zip(&self.by).map(|(at, by)| at + by).collect()
+    }
+}
+
 impl Iterator for Sequence {
     type Item = Box<dyn Task + Send>;
 
@@ -217,7 +264,6 @@ impl Iterator for Sequence {
 
 #[cfg(test)]
 mod tests {
-    use super::random::{Purpose, Random};
     use super::*;
 
     fn problems() -> impl Iterator<Item = Problem> {
@@ -254,6 +300,26 @@ mod tests {
                 let [usual, unlike] = [&usual, &unlike].map(|s| fingerprint(&problem, &*s.task(n)));
                 assert_eq!(usual != unlike, n == 1, "{problem} {n}");
             }
+        }
+    }
+
+    #[test]
+    fn moved_tasks_have_their_optimum_in_its_range_and_as_high_as_before() {
+        for problem in [Problem::Gas(Gas), Problem::Classic(Classic::Branin), NAMES[0].problem] {
+            let (spec, mut apart) = (problem.spec(), 0.0);
+            for seed in 0..20 {
+                let (usual, moved) =
+                    (problem.tasks(seed).task(1), problem.tasks(seed).with_moved(0.1).task(1));
+                let (at, before) = (moved.optimum_at(), usual.optimum_at());
+                let reached = moved.value(spec.fidelities.len() - 1, &at);
+                assert!((reached - usual.optimum()).abs() < 1e-6 * (1.0 + reached.abs()), "{problem} {seed}");
+                for ((at, before), dimension) in at.iter().zip(before).zip(&spec.dimensions) {
+                    let (low, high) = dimension.range();
+                    assert!((low..=high).contains(at) && (at - before).abs() <= 0.1 * (high - low));
+                    apart += (at - before).abs() / (high - low);
+                }
+            }
+            assert!(apart > 0.5, "{problem}: {apart}");
         }
     }
 

@@ -41,6 +41,8 @@ pub enum Purpose {
     InUse = 15,
     /// Fleets: starts of a fit, and the order of its tasks.
     Fleet = 16,
+    /// Studies: how far an experiment's tasks are moved.
+    Moved = 17,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

@@ -13,7 +13,7 @@ use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
 use crate::method::Method;
-use crate::problems::{Deployed, Problem, ProblemSpec, Sequence, Service, Task, level_words};
+use crate::problems::{Deployed, DimensionSpec, Problem, ProblemSpec, Sequence, Service, Task, level_words};
 use crate::results::crc32;
 use crate::results::{self, Manifest};
 use crate::settings::Setup;
@@ -28,6 +28,8 @@ pub struct Benchmark {
     space: Space,
     /// The task, from 1, that is of another kind than the others.
     unlike: Option<u32>,
+    /// How far every experiment's tasks are moved, at most: a share of every range.
+    moved: f64,
     budget_set: bool,
     /// The point in use, if tasks start from one.
     deployed: Option<Deployed>,
@@ -45,7 +47,7 @@ impl Benchmark {
         let deployed = (!spec.deployed.is_empty()).then_some(Deployed::Default);
         let space = Space::new(&spec).asking(service, deployed.is_some());
         let source = Source::Measured(bench);
-        Self { source, spec, space, unlike: None, budget_set: false, deployed }
+        Self { source, spec, space, unlike: None, moved: 0.0, budget_set: false, deployed }
     }
 
     /// What measures, if the problem is not built in.
@@ -60,7 +62,7 @@ impl Benchmark {
         let spec = problem.spec();
         let space = Space::new(&spec);
         let source = Source::Known(problem);
-        Self { source, spec, space, unlike: None, budget_set: false, deployed: None }
+        Self { source, spec, space, unlike: None, moved: 0.0, budget_set: false, deployed: None }
     }
 
     pub fn with_budget(mut self, budget: f64) -> Result<Self, Error> {
@@ -82,6 +84,18 @@ impl Benchmark {
             return Err(Error::usage("tasks count from 1, so the task unlike the others cannot be 0"));
         }
         self.unlike = Some(task);
+        Ok(self)
+    }
+
+    /// With the tasks of every experiment moved by a random part of every range, at most this share of it.
+    pub fn with_moved(mut self, share: f64) -> Result<Self, Error> {
+        let even = self.spec.dimensions.iter().all(|d| matches!(d, DimensionSpec::Interval { .. }));
+        if self.bench().is_some() || !even || !(0.0..=0.5).contains(&share) {
+            return Err(Error::usage(
+                "--moved takes a share from 0 to 0.5, of a built-in problem without levels",
+            ));
+        }
+        self.moved = share;
         Ok(self)
     }
 
@@ -122,7 +136,7 @@ impl Benchmark {
         let Source::Known(problem) = &self.source else {
             return Err(Error::usage("this needs a problem that is built in"));
         };
-        let tasks = problem.tasks(seed);
+        let tasks = problem.tasks(seed).with_moved(self.moved);
         Ok(match self.unlike {
             Some(task) => tasks.with_unlike(task as usize - 1),
             None => tasks,
@@ -170,6 +184,9 @@ impl Benchmark {
         }
         if let Some(task) = self.unlike {
             options.insert("unlike_task".into(), task.into());
+        }
+        if self.moved > 0.0 {
+            options.insert("moved".into(), self.moved.into());
         }
         if self.budget_set {
             options.insert("budget".into(), self.spec.budget.into());

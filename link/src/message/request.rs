@@ -128,4 +128,9 @@ pub enum Request<'a> {
         /// Sequence number of the knowledge to forget.
         knowledge: u32,
     },
+    /// What came of this query of the current task, or of the last one if that has ended? Answer: `Recalled`.
+    Recall {
+        /// The query.
+        ticket: Ticket,
+    },
 }

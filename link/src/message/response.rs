@@ -86,6 +86,18 @@ pub enum Coordinate {
 /// One coordinate per dimension.
 pub type Point = Vec<Coordinate, MAX_DIMENSIONS>;
 
+/// What a device has kept of a query and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Answer {
+    /// Fidelity, from 0.
+    pub fidelity: u8,
+    /// What was measured; none if the query was given up.
+    pub value: Option<f32>,
+    /// The point in the unit cube; what lies behind the problem's dimensions has no meaning.
+    pub unit: Vec<f32, MAX_DIMENSIONS>,
+}
+
 /// Please measure this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -450,6 +462,13 @@ pub enum Response<'a> {
     Locked {
         /// Opens the next session, see [`crate::seal`].
         challenge: Challenge,
+    },
+    /// To `Recall`.
+    Recalled {
+        /// The query.
+        ticket: Ticket,
+        /// What the device has kept of it.
+        answer: Answer,
     },
 }
 

@@ -1,6 +1,6 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Begin, Blob, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
+use crate::message::{Answer, Begin, Blob, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +65,9 @@ pub trait Application {
 
     /// Copies stored knowledge; the range lies within it.
     fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal>;
+
+    /// What came of the query at this step of the current or last task; it was answered or given up.
+    fn recall(&mut self, step: u32) -> Result<Answer, Refusal>;
 
     /// Replaces the device's knowledge by none.
     fn forget_knowledge(&mut self) -> Result<(), Refusal>;

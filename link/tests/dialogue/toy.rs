@@ -6,8 +6,8 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
-    Begin, Blob, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason, Recommendation,
-    Refusal, Ticket,
+    Answer, Begin, Blob, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason,
+    Recommendation, Refusal, Ticket,
 };
 
 /// Tries before a query is given up.
@@ -233,6 +233,16 @@ impl Application for Memory {
     fn read_knowledge(&mut self, offset: u32, data: &mut [u8]) -> Result<(), Refusal> {
         data.copy_from_slice(&self.knowledge[offset as usize..][..data.len()]);
         Ok(())
+    }
+
+    fn recall(&mut self, step: u32) -> Result<Answer, Refusal> {
+        let value = |event: &Event| match event {
+            Event::Observed { value, .. } => Some(Some(*value)),
+            Event::GivenUp { .. } => Some(None),
+            _ => None,
+        };
+        let value = self.events.iter().filter_map(value).nth(step as usize).ok_or(Refusal::Storage)?;
+        Ok(Answer { fidelity: 1, value, unit: [0.25, 0.5].into_iter().collect() })
     }
 
     fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal> {

@@ -3,8 +3,8 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Event, Tuner};
 use foretune_link::{
-    Begin, Blob, Decoder, DropReason, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Recommendation,
-    Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket, VERSION,
+    Answer, Begin, Blob, Decoder, DropReason, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase,
+    Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket, VERSION,
 };
 
 use crate::toy::{IDENTITY, LIMIT, Memory, PROBLEM, propose, recommend, restored};
@@ -111,6 +111,30 @@ fn what_is_not_finite_is_asked_again_and_given_up_after_the_stated_tries() {
     assert_eq!(bench.app.events.last(), Some(&Event::GivenUp { ticket: FIRST }));
     assert_eq!(bench.tuner.ticket(), Ticket { task: 1, step: 1 });
     assert_eq!(bench.counters(), ReportCounters { failed: 3, repeated: 1, given_up: 1, counted: 0 });
+}
+
+#[test]
+fn answers_of_the_task_can_be_read_back_after_a_restart_too_and_no_others() {
+    let mut bench = Bench::waiting();
+    let recall = |task, step| Request::Recall { ticket: Ticket { task, step } };
+    assert_eq!(bench.say(recall(1, 0)), refused(Refusal::WrongStep { expected: 0 }));
+    bench.report(0, 0, Outcome::Value(2.0));
+    bench.ask();
+    for attempt in 0..3 {
+        bench.report(1, attempt, Outcome::Failed);
+    }
+    for _ in 0..2 {
+        for (step, value) in [(0, Some(2.0)), (1, None)] {
+            let answer = Answer { fidelity: 1, value, unit: [0.25, 0.5].into_iter().collect() };
+            assert_eq!(
+                bench.say(recall(1, step)),
+                Response::Recalled { ticket: Ticket { task: 1, step }, answer }
+            );
+        }
+        assert_eq!(bench.say(recall(1, 2)), refused(Refusal::WrongStep { expected: 2 }));
+        assert_eq!(bench.say(recall(2, 0)), refused(Refusal::WrongTask { current: 1 }));
+        bench.tuner = restored(&bench.app);
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ struct Peer {
     problem: u32,
     /// Frames.
     planned: VecDeque<Vec<u8>>,
-    answers: [u32; 5],
+    answers: [u32; 6],
 }
 
 impl Peer {
@@ -79,7 +79,7 @@ impl Peer {
         }
         let (task, crc) = (self.ticket.task, self.random.next_u32());
         let sequence = self.knowledge.sequence;
-        frame_of(&match self.below(24) {
+        frame_of(&match self.below(25) {
             0 => Request::Hello { version: self.near(1) as u16 },
             1 => Request::Status,
             2 | 3 => {
@@ -95,6 +95,10 @@ impl Peer {
             22 => {
                 let what = if self.below(2) == 0 { Blob::Knowledge } else { Blob::Problem };
                 Request::Offer { what, replaces: self.near(sequence), total: self.near(400), crc }
+            }
+            23 => {
+                let step = self.ticket.step.wrapping_sub(1);
+                Request::Recall { ticket: Ticket { task: self.near(task), step: self.near(step) } }
             }
             _ => {
                 self.plan_upload(poison);
@@ -153,6 +157,10 @@ impl Peer {
                 self.answers[2] += 1;
             }
             Response::Finished(_) => self.answers[3] += 1,
+            Response::Recalled { answer, .. } => {
+                assert!(answer.unit.iter().all(|x| (0.0..=1.0).contains(x)), "{answer:?}");
+                self.answers[5] += 1;
+            }
             Response::Chunk { offset, data } if !data.is_empty() => {
                 let start = *offset as usize;
                 assert_eq!(before.get(start..start + data.len()), Some(*data), "nothing but knowledge");
@@ -272,7 +280,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
         knowledge: Knowledge::default(),
         problem: 0,
         planned: VecDeque::new(),
-        answers: [0; 5],
+        answers: [0; 6],
     };
     let mut flash = Some(guarded());
     for _ in 0..requests / 250 {
@@ -293,7 +301,7 @@ fn withstand<P: Profile>(requests: u32, seed: u64) {
         check_guards(&sim);
         flash = Some(sim);
     }
-    std::println!("settled, begun, stored, finished, chunks: {:?} of {requests}", peer.answers);
+    std::println!("settled, begun, stored, finished, chunks, recalled: {:?} of {requests}", peer.answers);
     assert!(peer.answers.iter().all(|&count| count > 0), "{:?}", peer.answers);
     serves_honestly::<P>(flash.unwrap(), profile, &mut peer);
 }

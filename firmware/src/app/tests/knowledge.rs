@@ -5,8 +5,8 @@ use std::vec::Vec;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_link::{
-    Begin, Decoder, Download, Knowledge, MAX_FRAME, Phase, Refusal, Request, Response, Upload, VERSION,
-    crc32, encode,
+    Begin, Decoder, Download, Knowledge, MAX_FRAME, Outcome, Phase, Refusal, Request, Response, Ticket,
+    Upload, VERSION, crc32, encode,
 };
 
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
@@ -14,6 +14,7 @@ use super::profile::{FLASH, Network, Profile, Small};
 use super::{Bench, radio, undisturbed};
 use crate::app::App;
 use crate::app::recorder::FAULT_KNOWLEDGE;
+use crate::drive::coordinates;
 use crate::profile::POWER_CONTROL;
 
 /// A device that is asked one request at a time.
@@ -116,6 +117,30 @@ fn knowledge_read_from_a_device_is_what_the_core_learnt_and_another_device_goes_
     bench.flash = other.flash.take();
     bench.run();
     bench.check_from(bytes);
+}
+
+#[test]
+fn the_answers_of_the_last_task_can_be_read_back_as_they_were_given() {
+    let mut bench = undisturbed::<Small>(&[60.0, 60.0], radio);
+    let asked = bench.base.notes.traces[1].queries.clone();
+    let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
+    for query in &asked {
+        // A restart before each.
+        device.session(|ask| {
+            with(&ask(&Request::Recall { ticket: query.ticket }), |response| {
+                let Response::Recalled { ticket, answer } = response else { panic!("{response:?}") };
+                let value = answer.value.map_or(Outcome::Failed, Outcome::Value);
+                assert_eq!((ticket, answer.fidelity, value), (query.ticket, query.fidelity, radio(query)));
+                let point = coordinates(POWER_CONTROL.dimensions, &answer.unit);
+                assert_eq!(point, query.point, "{answer:?}");
+            });
+        });
+    }
+    let ticket = Ticket { task: 1, ..asked[0].ticket };
+    let refused = Refusal::WrongTask { current: 2 };
+    device.session(|ask| {
+        with(&ask(&Request::Recall { ticket }), |response| assert_eq!(response, Response::Refused(refused)));
+    });
 }
 
 /// A fleet's file of the built-in problem: one bump, one mode.
