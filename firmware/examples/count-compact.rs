@@ -31,7 +31,11 @@ fn main() -> ! {
     counting::start();
     let (memory, problem) = (TUNER.take(), counting::problem(&[POWERS, SHARES, POWERS, SHARES]));
     for t in OBSERVATIONS {
-        counting::count_tuning(memory.start(problem, counting::settings(t, COMPACT), 1), t);
+        counting::count_tuning(
+            memory.start(problem, counting::settings(t, COMPACT), 1),
+            t,
+            counting::objective,
+        );
     }
     let scratch = [&mut [0.0; 8 * F][..], &mut [0.0; 8 * F], &mut [0.0; 8 * F]];
     let gp = Workspace::new(GP.take(), CAPACITY, F);

@@ -22,7 +22,7 @@ fn main() -> ! {
     let (memory, problem) =
         (TUNER.take(), counting::problem(&[Dimension::Interval { low: 0.0, high: 1.0 }; 6]));
     for t in OBSERVATIONS {
-        counting::count_tuning(memory.start(problem, counting::settings(t, DEEP), 1), t);
+        counting::count_tuning(memory.start(problem, counting::settings(t, DEEP), 1), t, counting::objective);
     }
     counting::end()
 }

@@ -21,8 +21,9 @@ const TABLE: &str = "firmware/instructions.md";
 const TOLERANCE: f64 = 0.05;
 
 /// Programs in `firmware/examples`, and their names in the table.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("count-compact", "compact"),
+    ("count-fleet", "compact, fleet"),
     ("count-deep", "deep"),
     ("count-deep-model", "deep"),
     ("count-key", "key"),
@@ -103,7 +104,8 @@ cycles: seconds at 280 MHz are an estimate, at one instruction per cycle.
 block of 8, for all 4 fidelities. *step*: one step of learning of all 10 particles. *ask*: one search for a query, all
 candidates and refinements (compact 80 + 3 · 20, deep 256 + 3 · 64). *snapshot*: what goes on to the next task, as bytes. Compact has 4
 dimensions, deep 6. *From C*: the compact profile through `capi/`, with the same work; steps and searches may take 1 % more
-at most. A snapshot is copied from C, and only counted from Rust.
+at most. A snapshot is copied from C, and only counted from Rust. *Fleet*: the compact profile with a fleet of 32 centres and 4
+modes that holds; its step has the weighing of the prior with it.
 
 *Key*: a frame of the serial line; the number is not of observations but of bytes of data in it. *frame*: written without a key,
 *seal*: written with one, *open*: one with a key checked, *session*: the first of a session, which takes two keys to derive.

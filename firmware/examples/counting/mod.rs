@@ -70,7 +70,9 @@ pub const FIDELITIES: [Fidelity; 4] = [
     Fidelity { cost: 100.0, samples: 100, noise: 0.1 },
 ];
 
-fn objective(x: &[f32], fidelity: usize) -> f32 {
+/// Some answer.
+#[allow(dead_code, reason = "the model's program has no optimizer")]
+pub fn objective(x: &[f32], fidelity: usize) -> f32 {
     let distance = x.iter().fold(0.0, |sum, x| sum + (x - 0.6) * (x - 0.6));
     1.0 / (0.3 + distance) - 0.05 * fidelity as f32
 }
@@ -89,11 +91,11 @@ pub fn settings(t: usize, profile: Settings) -> Settings {
 
 /// Counts a step of learning, a search and a snapshot after `t` observations.
 #[allow(dead_code, reason = "the model's program has no optimizer")]
-pub fn count_tuning(tuner: Result<Optimizer<'_>, Error>, t: usize) {
+pub fn count_tuning(tuner: Result<Optimizer<'_>, Error>, t: usize, answer: impl Fn(&[f32], usize) -> f32) {
     let mut tuner = tuner.expect("the settings fit the memory");
     while tuner.status().observations < t {
         if let Ok(Progress::Query(query)) = tuner.advance_with(&[]) {
-            let y = objective(query.unit(), query.fidelity());
+            let y = answer(query.unit(), query.fidelity());
             assert!(tuner.tell(query, y).is_ok());
         }
     }
@@ -106,6 +108,7 @@ pub fn count_tuning(tuner: Result<Optimizer<'_>, Error>, t: usize) {
     let mut bytes = 0;
     tuner.stop();
     while let Ok(Progress::Working) = tuner.advance_with(&[]) {}
+    assert!(tuner.status().fleet.is_none_or(|fleet| !fleet.refuted));
     tell("snapshot", t, count(|| tuner.knowledge(|piece| bytes += piece.len()).expect("the task has ended")));
     assert!(bytes > 0);
 }
