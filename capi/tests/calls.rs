@@ -95,7 +95,7 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
 #[test]
 fn a_snapshot_restored_in_another_memory_goes_on_bit_for_bit() {
     let (mut one, mut other) = (Tuner::started(1), Tuner::started(2));
-    for _ in 0..15 {
+    for _ in 0..8 {
         let (_, query) = one.ask();
         one.tell(&query, objective(&query.point, query.fidelity, 0));
     }

@@ -96,8 +96,7 @@ pub enum Recommend {
     Queried,
     /// Anywhere in the space: the highest posterior mean that the search finds.
     Anywhere,
-    /// At a point that was measured at the truth's fidelity; anywhere if none but initial points was, or if there is no
-    /// other fidelity that could mislead.
+    /// At a point that was measured at the truth's fidelity; anywhere if none but initial points was.
     Measured,
 }
 
@@ -190,13 +189,13 @@ macro_rules! public_settings {
             /// Share of the budget spent before carried points and values play a part. Without it, the first task's
             /// second-best optimum would be found again in all later ones.
             memory_after: f32, "0 to 1", memory_after >= 0.0 && memory_after <= 1.0;
-            /// Random points at the start of a task, at random fidelities, not charged to the budget.
+            /// Random points at the start of a task, at random fidelities, for at most half of the budget.
             initial: usize, "at most 65535", initial <= 65_535;
             /// Points at which the acquisition is looked at, before refinement: at least 16, at most what the memory has room for.
             candidates: usize, "16 or more", candidates >= 16;
-            /// Share of the budget kept for the end, to measure at the target fidelity what would be recommended: so a model
-            /// which cheaper fidelities misled is found out; at least one such measurement. 0: none, as in the paper. With one
-            /// fidelity, or if one such measurement takes more than half the budget, nothing is kept.
+            /// Share of the budget kept for the end, to measure at the target fidelity what would be recommended: so a model that
+            /// was misled is found out; at least one such measurement. 0: none, as in the paper. If one such measurement takes
+            /// more than half the budget, nothing is kept.
             verify: f32, "0 to 0.5", verify >= 0.0 && verify <= 0.5;
             /// An answer so many times farther from all others of the task than these are apart is an outlier. It is measured
             /// again, charged like any query, and believed if the second answer is alike; else the model sees only the second.
@@ -238,6 +237,8 @@ structure! {
     kde_bandwidth: f32, "above 1e-6, at most 1000", kde_bandwidth > 1e-6 && kde_bandwidth <= 1e3;
     /// Share of the first task's prior in the later tasks' priors; the paper has 0.
     kde_mix: f32, "0 to 1", kde_mix >= 0.0 && kde_mix <= 1.0;
+    /// Whether initial points are not charged to the budget, as in the paper.
+    free_start: bool, "true or false", true;
     /// Whether carried points are measured again, at the target fidelity, charged like any query.
     remeasure: bool, "true or false", true;
     /// How well the values remembered of carried points are believed: their standard deviation from the values in this
@@ -286,6 +287,7 @@ impl Settings {
             limited: false,
             kde_bandwidth: 0.55,
             kde_mix: 0.0,
+            free_start: true,
             remeasure: true,
             memory_deviation: 0.0,
             information: Information::Paper,
@@ -317,12 +319,13 @@ impl Settings {
                 signal: LogNormal { mean: 1.5, deviation: 0.7 },
                 gamma: LogNormal { mean: -4.0, deviation: 1.5 },
             },
-            scaling: Scaling::Initial,
+            scaling: Scaling::Robust,
             step: Step::Adam { rate: 0.05 },
             bandwidth: Bandwidth::Median,
             limited: true,
             kde_bandwidth: 0.55,
             kde_mix: 0.2,
+            free_start: false,
             remeasure: true,
             memory_deviation: 1.0,
             information: Information::Correlated,
@@ -390,7 +393,7 @@ impl Settings {
         if single && self.particles > 1 {
             return Err(Error::Setting { name: "particles", allowed: "1 with the method MF-MES" });
         }
-        if matches!(self.details.scaling, Scaling::Initial) && self.initial == 0 {
+        if matches!(self.details.scaling, Scaling::Initial | Scaling::Robust) && self.initial == 0 {
             let allowed = "1 or more where `scaling` is taken from the initial points";
             return Err(Error::Setting { name: "initial", allowed });
         }
@@ -543,6 +546,7 @@ impl Words for Scaling {
         match self {
             Scaling::Initial => mix(0),
             Scaling::Running => mix(1),
+            Scaling::Robust => mix(3),
             Scaling::Fixed { mean, deviation } => {
                 [2, mean.to_bits(), deviation.to_bits()].into_iter().for_each(mix);
             }

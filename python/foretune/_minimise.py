@@ -68,18 +68,16 @@ def minimise(
     axes = {name: axis(name, spec) for name, spec in parameters.items()}
     if isinstance(budget, bool) or not hasattr(budget, "__index__") or not 2 <= budget <= MOST_CALLS:
         raise ValueError(f"budget takes a whole number of calls from 2 to {MOST_CALLS}, not {budget!r}")
-    # A few settings are tried before the model has a say; the budget of a problem is without them, unless it has a point in use.
-    initial = (settings or {}).get("initial", min(2 * len(axes) + 2, max(budget // 2, 1)))
     deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
     if start and (unknown := set(start) - set(axes)):
         raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
     tuner = Tuner(
         {
-            "goal": goal, "budget": budget if start else budget - initial,
+            "goal": goal, "budget": budget,
             "parameter": [one.table for one in axes.values()],
             "fidelity": [{"name": "call", "cost": 1, "noise": noise}], "deployed": deployed, **more,
         },
-        seed=seed, settings={"initial": initial, **(settings or {})}, knowledge=knowledge,
+        seed=seed, settings=settings, knowledge=knowledge,
     )
     with tuner:
         return _play(tuner, f, axes, -1 if goal == "maximise" else 1, noise)

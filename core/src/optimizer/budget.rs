@@ -1,8 +1,8 @@
 //! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
 //! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
-//! Initial points are free, unless there is a point in use: whoever serves people pays for every trial. Past measurements
-//! that were handed in are free. Where a measurement cost something else than its fidelity's cost, that is charged, even
+//! Everything that is measured is charged, but in the paper's preset the initial points, unless there is a point in use:
+//! whoever serves people pays for every trial. Past measurements that were handed in are free. Where a measurement cost something else than its fidelity's cost, that is charged, even
 //! beyond the budget.
 
 use core::ops::Range;
@@ -63,7 +63,7 @@ impl State<'_> {
             prices.affordable[m] = self.total(&one_more) <= budget - kept;
             prices.price[m] = fidelity.cost.max(slot);
             cheapest = fidelity.cost.min(cheapest);
-            let worth = m > 0 && share > 0.0 && 2.0 * fidelity.cost <= budget;
+            let worth = share > 0.0 && 2.0 * fidelity.cost <= budget;
             if m == truth && prices.affordable[m] && worth {
                 kept = fidelity.cost.max(share * budget);
             }
@@ -72,11 +72,16 @@ impl State<'_> {
         prices
     }
 
+    /// Whether initial points are charged.
+    pub fn charges_start(&self) -> bool {
+        !self.settings.details.free_start || self.start.deployed.is_some()
+    }
+
     /// The queries that were charged: all but free initial points, failed ones included.
     pub fn charged(&self) -> impl Iterator<Item = usize> {
-        let (data, in_use) = (&self.memory.data, self.start.deployed.is_some());
+        let (data, all) = (&self.memory.data, self.charges_start());
         let first = self.task.remembered + self.task.past;
-        (first..data.len()).filter(move |&i| in_use || data.kind(i) != Kind::Initial)
+        (first..data.len()).filter(move |&i| all || data.kind(i) != Kind::Initial)
     }
 
     fn charges(&self) -> Charges {

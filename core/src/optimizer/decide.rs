@@ -6,7 +6,7 @@ use super::search::Objective;
 use super::state::State;
 use crate::data::{Kind, Point, Scaling};
 use crate::math;
-use crate::random::Purpose;
+use crate::random::{Purpose, Random};
 use crate::search::uniform;
 use crate::settings::Method;
 
@@ -76,7 +76,8 @@ impl State<'_> {
         })
     }
 
-    /// A uniform point at a uniform fidelity, if possible one that was not asked yet.
+    /// A uniform point, if possible one that was not asked yet, at a uniform fidelity; where it is charged, at one that can be
+    /// paid, the cheaper the more often.
     fn initial_query(&self) -> Query {
         let dimensions = self.problem.dimensions;
         let mut random = self.random(Purpose::Start, 0);
@@ -84,12 +85,26 @@ impl State<'_> {
         for _ in 0..DRAWS {
             uniform(dimensions, &mut random, &mut x);
             self.problem.keep_to_limits(self.start.deployed.as_deref(), &mut x);
-            fidelity = random.below(self.problem.fidelities.len());
+            fidelity = self.initial_fidelity(&mut random);
             if self.memory.data.count(&x, fidelity) == 0 {
                 break;
             }
         }
         self.query(x, fidelity, Kind::Initial)
+    }
+
+    fn initial_fidelity(&self, random: &mut Random) -> usize {
+        let (all, prices) = (self.problem.fidelities, self.prices());
+        if !self.charges_start() {
+            return random.below(all.len());
+        }
+        let share = |m: usize| if prices.can_pay(m) { 1.0 / all[m].cost } else { 0.0 };
+        let mut left = random.uniform() * (0..all.len()).map(share).sum::<f32>();
+        let drawn = (0..all.len()).find(|&m| {
+            left -= share(m);
+            left < 0.0 && prices.can_pay(m)
+        });
+        drawn.or_else(|| (0..all.len()).find(|&m| prices.can_pay(m))).unwrap_or(0)
     }
 
     /// The point and fidelity of an outlier once more, if that can be paid. Not where a floor is to be kept and the

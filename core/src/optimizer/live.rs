@@ -77,7 +77,13 @@ impl State<'_> {
 
     /// Whether an initial point can be paid; where they are free, always.
     pub fn can_start(&self) -> bool {
-        self.start.deployed.is_none() || self.prices().can_pay(self.problem.truth())
+        let prices = self.prices();
+        let any = (0..self.problem.fidelities.len()).any(|m| prices.can_pay(m));
+        if self.start.deployed.is_some() {
+            prices.can_pay(self.problem.truth())
+        } else {
+            any || !self.charges_start()
+        }
     }
 
     /// What the next task starts from.

@@ -338,10 +338,10 @@ impl<'a> Optimizer<'a> {
 
     /// Observations that [`tell`](Self::tell) takes now; others are [`Error::Outlier`].
     pub fn plausible(&self) -> RangeInclusive<f32> {
-        let Scale { mean, deviation } = self.state.task.scale;
+        let Scale { mean, deviation, .. } = self.state.task.scale;
         let judged = match self.state.settings.details.scaling {
             Scaling::Fixed { .. } => true,
-            Scaling::Initial => self.state.task.settled && self.state.initial_done(),
+            Scaling::Initial | Scaling::Robust => self.state.task.settled && self.state.initial_done(),
             Scaling::Running => false,
         };
         let reach = if judged { LARGEST_DEVIATION * deviation } else { f32::MAX };

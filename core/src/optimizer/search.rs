@@ -26,6 +26,10 @@ const SUMMED: usize = 4 * LANES;
 /// Standard deviations above its mean that a point is hoped to be worth, when it is decided whether going on pays.
 const HOPED: f32 = 0.85;
 
+/// Of a space that is searched whole and has no floor, a point is measured again until its variance is this share of the noise's: one more
+/// measurement would then move its mean by a fortieth of the noise's deviation.
+const SETTLED: f32 = 0.025;
+
 /// What a search looks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Objective {
@@ -92,7 +96,7 @@ impl Search {
         // The recommendation may have to lie where something was observed, at this fidelity or above.
         let least = match state.settings.details.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured if truth > 0 => truth,
+            Recommend::Measured => truth,
             _ => usize::MAX,
         };
         let whole = match objective {
@@ -426,9 +430,11 @@ impl Search {
         let candidates = &state.memory.candidates;
         let (x, sums) = (candidates.point(c), &candidates.sums[candidates.at(c) + m]);
         let variance = sums.variance(self.used);
-        let again = noise >= NOISE_FLOOR && variance >= 0.5 * noise;
+        let enough = if self.whole && state.problem.floor.is_none() { SETTLED } else { 0.5 };
+        let again = noise >= NOISE_FLOOR && variance >= enough * noise;
         let score = match self.objective {
-            Objective::Mean | Objective::Trial => sums.mean,
+            Objective::Mean => return Some(known(state, x, m, sums.mean, (variance, noise))),
+            Objective::Trial => sums.mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
             Objective::Combined { beta } => {
                 let limited = state.settings.details.limited;
@@ -441,6 +447,16 @@ impl Search {
         let x = x.iter().copied().collect();
         Some(Choice { allowed: true, score, x, fidelity: m, mean: sums.mean, variance })
     }
+}
+
+/// A candidate for the recommendation. Where there is no noise to speak of, what was measured there counts more than the model,
+/// which takes some noise for granted.
+fn known(state: &State<'_>, x: &[f32], m: usize, mean: f32, (variance, noise): (f32, f32)) -> Choice {
+    let data = &state.memory.data;
+    let measured = data.asked(x, m).find(|&i| i >= state.task.remembered && data.is_believed(i));
+    let measured = measured.filter(|_| noise < NOISE_FLOOR).map(|i| data.z()[i]);
+    let (mean, variance) = measured.map_or((mean, variance), |z| (z, variance.min(NOISE_FLOOR)));
+    Choice { allowed: true, score: mean, x: x.iter().copied().collect(), fidelity: m, mean, variance }
 }
 
 /// Whether what a search finds must be allowed without the fleet's prior, too.

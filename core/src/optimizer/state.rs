@@ -84,8 +84,8 @@ impl Task {
             stop: None,
             stopping: false,
             scale: match scaling {
-                Scaling::Fixed { mean, deviation } => Scale { mean, deviation },
-                Scaling::Initial | Scaling::Running => Scale::IDENTITY,
+                Scaling::Fixed { mean, deviation } => Scale { mean, deviation, bend: 0.0 },
+                Scaling::Initial | Scaling::Running | Scaling::Robust => Scale::IDENTITY,
             },
             settled: matches!(scaling, Scaling::Fixed { .. }),
             newest_is_unlike: false,
@@ -101,6 +101,10 @@ impl Task {
         }
     }
 }
+
+/// How many times farther from the median bad answers lie than good ones, on average, where their logarithm is taken.
+const HEAVY: f32 = 2.0;
+const PLAINLY_HEAVY: f32 = 10.0;
 
 impl<'a> State<'a> {
     /// Sets up task `number`; the particles in the memory are the last task's.
@@ -182,7 +186,10 @@ impl<'a> State<'a> {
         }
         let data = &self.memory.data;
         let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
-        initial.count() >= self.settings.initial
+        let half = self.charges_start()
+            && self.start.deployed.is_none()
+            && self.spent() >= 0.5 * self.problem.budget;
+        initial.count() >= self.settings.initial || half
     }
 
     /// Whether carried points and values play a part: the budget's share without them is spent, and the task did not
@@ -238,7 +245,7 @@ impl<'a> State<'a> {
     pub fn rescale(&mut self) {
         if let Some(fleet) = self.fleet() {
             let &Header { mean, deviation, .. } = fleet.header();
-            (self.task.scale, self.task.settled) = (Scale { mean, deviation }, true);
+            (self.task.scale, self.task.settled) = (Scale { mean, deviation, bend: 0.0 }, true);
             self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
             return self.memory.data.describe(&fleet);
         }
@@ -249,17 +256,32 @@ impl<'a> State<'a> {
         let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
         let renew = match self.settings.details.scaling {
             Scaling::Fixed { .. } => false,
-            Scaling::Initial => last_is_initial || !self.task.settled,
+            Scaling::Initial | Scaling::Robust => last_is_initial || !self.task.settled,
             Scaling::Running => true,
         };
-        if renew {
-            let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
-            let (noise, own) = (math::sqrt(least), self.task.remembered);
+        let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
+        let (noise, own) = (math::sqrt(least), self.task.remembered);
+        if let Some(bent) = self.bent_scale(noise) {
+            (self.task.scale, self.task.settled) = (bent, false);
+        } else if renew {
             let scale = Scale::of(data.told(own), noise);
             self.task.settled = scale.deviation > Scale::least(data.told(own), noise);
             self.task.scale = if self.has_told() { scale } else { Scale::of(data.told(0), noise) };
         }
         self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+    }
+
+    /// The scale where bad answers lie far out. With one fidelity any answer shows it; with several, whose searches gather where
+    /// it is good, only the initial ones do, and it must be plain.
+    fn bent_scale(&self, noise: f32) -> Option<Scale> {
+        let (data, own, sign) = (&self.memory.data, self.task.remembered, self.problem.goal.sign());
+        if self.settings.details.scaling != Scaling::Robust {
+            return None;
+        }
+        if self.problem.truth() > 0 {
+            Scale::bent(data.started(own), noise, sign, PLAINLY_HEAVY)?;
+        }
+        Scale::bent(data.told(own), noise, sign, HEAVY)
     }
 
     /// Whether the task has an answer that is believed.

@@ -56,6 +56,7 @@ pub const SETTINGS: Settings = Settings {
         limited: false,
         kde_bandwidth: 0.55,
         kde_mix: 0.0,
+        free_start: true,
         remeasure: false,
         memory_deviation: 0.0,
         information: Information::Correlated,

@@ -101,12 +101,13 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
             }
             assert!((0.0..1.0).contains(&left), "{left} left");
         }
-        // With one fidelity there is nothing to keep it from: the queries are the same.
+        // With one fidelity as many queries are made; only the last ones differ.
         let only = Problem { fidelities: &PROBLEM.fidelities[2..], ..PROBLEM };
         let details = Details { recommend: Recommend::Anywhere, ..SETTINGS.details };
         let keeping = Settings { verify: 0.5, details, ..SETTINGS }.with_method(method);
-        let free = Settings { verify: 0.0, ..keeping };
-        assert_eq!(toy_task(only, keeping), toy_task(only, free));
+        let (kept, free) = (toy_task(only, keeping).0, toy_task(only, Settings { verify: 0.0, ..keeping }).0);
+        let searched = SETTINGS.initial + (free.len() - SETTINGS.initial) / 2;
+        assert!(kept[..searched] == free[..searched] && kept.len() == free.len(), "{method:?}");
         // Too little for the truth's fidelity, or hardly enough: nothing is kept for it.
         for budget in [4.0, 9.0] {
             assert_eq!(costs(budget, 0.5, method), costs(budget, 0.0, method));
@@ -193,20 +194,18 @@ fn what_has_no_noise_is_never_asked_twice_and_a_small_space_is_exhausted() {
 #[test]
 fn what_is_noisy_is_asked_again_but_not_for_ever() {
     let fidelities = &[fidelity(1.0, 0.005)];
-    let problem = Problem { dimensions: TINY, fidelities, budget: 1000.0, ..PROBLEM };
-    let mut memory = room!(2, 1, 100, 100);
-    let mut repeated = false;
+    let problem = Problem { dimensions: &TINY[..1], fidelities, budget: 1000.0, ..PROBLEM };
+    let mut memory = room!(2, 1, 160, 160);
     for method in METHODS {
         let mut tuner = memory.start(problem, SETTINGS.with_method(method), 21).unwrap();
         let (queries, stop) = task(&mut tuner, objective);
         let mut counts: HashMap<Vec<u32>, usize> = HashMap::new();
         queries.iter().for_each(|query| *counts.entry(query.unit.clone()).or_default() += 1);
-        let most = counts.values().max().unwrap();
+        // One more of forty moves a mean by a fortieth of the noise's deviation.
+        let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
         assert_eq!(stop, Stop::Exhausted, "{method:?}");
-        assert!(*most <= 8, "{method:?} asks {most} times");
-        repeated = repeated || *most > 1;
+        assert!(*least > 20 && *most <= 50, "{method:?} asks {least} to {most} times");
     }
-    assert!(repeated, "noise is a reason to ask again");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The optimizer as a whole: what it promises, on toy problems, for all methods.
 
+mod answers;
 mod block;
 mod budget;
 mod capacities;

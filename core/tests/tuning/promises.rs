@@ -102,6 +102,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let scaling = prop::sample::select(vec![
         Scaling::Running,
         Scaling::Initial,
+        Scaling::Robust,
         Scaling::Fixed { mean: 0.0, deviation: 1.0 },
         Scaling::Fixed { mean: -1e10, deviation: 1e-20 },
         Scaling::Fixed { mean: 3.0, deviation: 1e20 },
@@ -156,7 +157,11 @@ fn settings() -> impl Strategy<Value = Settings> {
             carried,
             memory_after,
             carry_particles,
-            initial: if scaling == Scaling::Initial { initial.max(1) } else { initial },
+            initial: if matches!(scaling, Scaling::Initial | Scaling::Robust) {
+                initial.max(1)
+            } else {
+                initial
+            },
             candidates,
             verify,
             confirm: if recommend == Recommend::Anywhere { 30.0 } else { 2.0 },
@@ -166,6 +171,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                 prior,
                 scaling,
                 limited: correlated,
+                free_start: remeasure,
                 kde_mix,
                 remeasure,
                 memory_deviation,
@@ -269,7 +275,7 @@ impl Scene {
     }
 
     fn is_charged(&self, kind: Kind) -> bool {
-        self.in_use != InUse::Nothing || kind != Kind::Initial
+        self.in_use != InUse::Nothing || !self.settings.details.free_start || kind != Kind::Initial
     }
 
     /// What a query costs is there when it is asked. A measurement that then costs more is charged all the same.

@@ -63,6 +63,7 @@ pub const SETTINGS: Settings = Settings {
         limited: false,
         kde_bandwidth: 0.55,
         kde_mix: 0.2,
+        free_start: true,
         remeasure: true,
         memory_deviation: 0.5,
         information: Information::Correlated,

@@ -304,11 +304,9 @@ fn summary(
         }
         (None, _) => {}
     }
-    let free = task.answers.iter().filter(|told| task.charged(told) == 0.0).count();
-    let free = if free == 0 { String::new() } else { format!(", {free} initial ones not charged") };
     writeln!(
         out,
-        "Spent {} of {} in {} measurements{free}; ended because {}.",
+        "Spent {} of {} in {} measurements; ended because {}.",
         short_number(ended.spent),
         short_number(task.begun.budget),
         task.answers.len(),

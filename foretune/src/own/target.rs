@@ -74,6 +74,7 @@ impl Target {
             fidelities: self.fidelities.iter().zip(noise).map(fidelity).collect(),
             budget,
             initial: 2 * self.parameters.len() + 2,
+            free_start: false,
             scale_mean: 0.0,
             scale_deviation: 1.0,
             tasks: 1,

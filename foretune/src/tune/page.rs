@@ -63,7 +63,7 @@ fn best_so_far(target: &Target, task: &TaskState) -> Vec<Sample> {
     let (mut spent, mut best, mut points) = (0.0, None::<f64>, Vec::<Sample>::new());
     let flat = |x: f64, mean: f64| Sample { x, mean, low: mean, high: mean };
     for told in &task.answers {
-        spent += task.charged(told);
+        spent += told.cost;
         let value = told.value.map(f64::from).filter(|_| told.fidelity == target.truth());
         let better = value.filter(|&value| match (target.goal, best) {
             (_, None) => true,
@@ -125,7 +125,7 @@ fn answer_table(target: &Target, task: Option<&TaskState>) -> String {
             why.into(),
             text(&target.words(&told.point)),
             text(&target.fidelities[told.fidelity].name),
-            short_number(task.map_or(told.cost, |task| task.charged(told))),
+            short_number(told.cost),
             told.value.map_or("failed".into(), |value| short_number(value.into())),
         ]
     };

@@ -99,11 +99,6 @@ pub struct TaskState {
 }
 
 impl TaskState {
-    /// What is charged to the budget: all but initial points, and these, too, where a point is in use.
-    pub fn charged(&self, told: &Told) -> f64 {
-        if told.why == Why::Initial && self.begun.deployed.is_none() { 0.0 } else { told.cost }
-    }
-
     /// The point in use afterwards: what was recommended, where one was in use.
     pub fn in_use(&self) -> Option<&Vec<f64>> {
         let recommended = self.ended.as_ref().and_then(|ended| ended.point.as_ref());
@@ -117,7 +112,7 @@ impl TaskState {
 
     /// What was spent of the budget so far.
     pub fn spent(&self) -> f64 {
-        self.answers.iter().map(|told| self.charged(told)).sum()
+        self.answers.iter().map(|told| told.cost).sum()
     }
 }
 
@@ -281,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_is_charged_is_counted_and_digits_are_bytes() {
-        assert_eq!(state().current().unwrap().spent(), 5.0);
+        assert_eq!(state().current().unwrap().spent(), 10.0);
         assert_eq!(from_hex(&to_hex(&[0, 255, 16])), Some(vec![0, 255, 16]));
         assert_eq!((from_hex("0"), from_hex("zz")), (None, None));
     }

@@ -87,6 +87,7 @@ impl Classic {
                 .collect(),
             budget: family.budget,
             initial: 2 * family.domain.len() + 2,
+            free_start: true,
             scale_mean,
             scale_deviation,
             tasks: 10,
@@ -314,7 +315,7 @@ fn levy_at(fidelity: usize, x: &[f64], weights: &[f64]) -> f64 {
 }
 
 /// The function with a share of its dents, moved by `offset`.
-fn levy(dents: f64, offset: f64, x: &[f64], weights: &[f64]) -> f64 {
+pub(super) fn levy(dents: f64, offset: f64, x: &[f64], weights: &[f64]) -> f64 {
     let square = |x: f64| x * x;
     let last = x.len() - 1;
     let term = |(j, x): (usize, &f64)| {

@@ -55,6 +55,7 @@ impl Gas {
             fidelities: (0..6).map(fidelity).collect(),
             budget: 750.0,
             initial: 10,
+            free_start: true,
             scale_mean: 0.0,
             scale_deviation: 1.0,
             tasks: 17,

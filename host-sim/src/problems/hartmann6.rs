@@ -73,6 +73,7 @@ impl Hartmann6 {
             fidelities: [10.0, 15.0, 20.0, 25.0].map(fidelity).to_vec(),
             budget: 500.0,
             initial: 2 * D + 2,
+            free_start: true,
             scale_mean: 0.0,
             scale_deviation: 1.0,
             tasks: 10,

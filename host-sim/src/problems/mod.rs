@@ -11,6 +11,7 @@ mod classic;
 mod gas;
 mod hartmann6;
 mod name;
+mod one;
 pub mod random;
 mod rrm;
 mod service;
@@ -21,6 +22,7 @@ pub use classic::Classic;
 pub use gas::Gas;
 pub use hartmann6::{Hartmann6, Order};
 pub use name::{NAMES, Named, help};
+pub use one::One;
 pub use rrm::Rrm;
 pub use service::{Deployed, Service};
 pub use service::{level, level_words};
@@ -114,8 +116,10 @@ pub struct ProblemSpec {
     pub fidelities: Vec<FidelitySpec>,
     /// What the queries of one task may cost.
     pub budget: f64,
-    /// Number of initial evaluations, not charged to the budget.
+    /// Number of initial evaluations.
     pub initial: usize,
+    /// Whether these are not charged to the budget, as in the paper.
+    pub free_start: bool,
     /// The paper preset's fixed map of observations is `(y − scale_mean) / scale_deviation`.
     pub scale_mean: f64,
     /// See `scale_mean`; positive.
@@ -153,6 +157,7 @@ pub enum Problem {
     Rrm(Rrm),
     Gas(Gas),
     Classic(Classic),
+    One(One),
 }
 
 impl Problem {
@@ -163,6 +168,7 @@ impl Problem {
             Self::Rrm(problem) => problem.spec(name),
             Self::Gas(problem) => problem.spec(name),
             Self::Classic(problem) => problem.spec(name),
+            Self::One(problem) => problem.spec(name),
         }
     }
 
@@ -226,6 +232,7 @@ impl Sequence {
             Problem::Gas(problem) => Box::new(problem.task(seed, task)),
             Problem::Classic(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Classic(problem) => Box::new(problem.task(seed, task)),
+            Problem::One(problem) => Box::new(problem.task(seed, task, unlike)),
         }
     }
 }
@@ -357,7 +364,8 @@ mod tests {
     #[test]
     fn the_deployed_point_is_the_tenth_best_of_99() {
         let by_rule = |problem: &Problem| !matches!(problem, Problem::Rrm(_));
-        for problem in NAMES.map(|named| named.problem).into_iter().filter(by_rule) {
+        let named = NAMES.map(|named| named.problem).into_iter().chain(One::ALL.map(Problem::One));
+        for problem in named.filter(by_rule) {
             let (spec, expected) = (problem.spec(), ordinary(&problem));
             println!("{problem}: {expected:?}");
             for ((deployed, expected), d) in spec.deployed.iter().zip(&expected).zip(&spec.dimensions) {
@@ -375,7 +383,7 @@ mod tests {
         let page = include_str!("../../../docs/problems.md");
         let table = page.split_once("\n## How hard they are\n").unwrap().1.split_once("\n## ").unwrap().0;
         let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
-        assert_eq!(rows.len(), NAMES.len());
+        assert_eq!(rows.len(), NAMES.len() - 1, "`one` has no other fidelities");
         for row in rows {
             let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
             let numbers = |cell: usize| cells[cell].split(' ').map(|n| n.parse::<f64>().unwrap());
@@ -403,7 +411,8 @@ mod tests {
     #[test]
     fn scales_are_those_of_uniform_points() {
         let options = ["rrm:stations=1", "rrm:stations=3", "rrm:antennas=32", "rrm:stations=4,antennas=32"];
-        for name in NAMES.map(|named| named.name).into_iter().chain(options) {
+        let named = NAMES.map(|named| named.name).into_iter().chain(options).map(String::from);
+        for name in named.chain(One::ALL.map(|one| format!("one:{}", one.name()))) {
             let problem: Problem = name.parse().unwrap();
             let spec = problem.spec();
             if spec.scale_mean == 0.0 {

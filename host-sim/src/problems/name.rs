@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Classic, Gas, Hartmann6, Order, Problem, Rrm};
+use super::{Classic, Gas, Hartmann6, One, Order, Problem, Rrm};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
@@ -15,7 +15,7 @@ pub struct Named {
 }
 
 /// All problems, the paper's first: the one place that lists them.
-pub const NAMES: [Named; 8] = [
+pub const NAMES: [Named; 9] = [
     Named {
         name: "hartmann6",
         about: "Hartmann-6, of the paper",
@@ -39,6 +39,12 @@ pub const NAMES: [Named; 8] = [
     classic(Classic::Himmelblau, "himmelblau", "classic, 2 dimensions"),
     classic(Classic::Rosenbrock, "rosenbrock", "classic, 4 dimensions"),
     classic(Classic::Levy, "levy", "classic, 8 dimensions"),
+    Named {
+        name: "one",
+        about: "one way to measure: eight problems, PID the first",
+        options: "pid|svm|ackley|levy|hartmann3|hartmann6|branin|grid",
+        problem: Problem::One(One::Pid),
+    },
 ];
 
 const fn classic(classic: Classic, name: &'static str, about: &'static str) -> Named {
@@ -77,6 +83,10 @@ impl FromStr for Problem {
 impl Problem {
     fn with_option(self, option: &str) -> Result<Self, String> {
         let unknown = || format!("unknown option `{option}`: {}, the others take none", options());
+        if let Self::One(_) = self {
+            let named = One::ALL.into_iter().find(|one| one.name() == option);
+            return named.map(Self::One).ok_or_else(unknown);
+        }
         let (key, value) = option.split_once('=').ok_or_else(unknown)?;
         let bad = |key, takes| format!("option `{key}` takes {takes}, not `{value}`");
         let number = || value.parse().unwrap_or(0);
@@ -111,6 +121,8 @@ impl fmt::Display for Problem {
             },
             Self::Gas(Gas) => f.write_str("gas"),
             Self::Classic(classic) => f.write_str(classic.name()),
+            Self::One(One::Pid) => f.write_str("one"),
+            Self::One(one) => write!(f, "one:{}", one.name()),
         }
     }
 }

@@ -43,6 +43,8 @@ pub enum Purpose {
     Fleet = 16,
     /// Studies: how far an experiment's tasks are moved.
     Moved = 17,
+    /// Problems with one fidelity: what makes a task differ.
+    One = 18,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

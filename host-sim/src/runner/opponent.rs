@@ -51,8 +51,12 @@ pub(super) struct Opponent<'a> {
     problem: Problem<'a>,
     method: Method,
     seed: u64,
-    /// The first queries of a task are the optimizer's.
+    /// So many of the first queries of a task are the optimizer's, at most.
     initial: u32,
+    /// How many of these there were.
+    begun: u32,
+    /// Whether they are charged.
+    charges: bool,
     /// The point in use; empty for those who do not begin there.
     deployed: Vec<f32>,
     way: Way,
@@ -70,7 +74,7 @@ impl<'a> Opponent<'a> {
         inner: &'a mut dyn Tuner,
         problem: Problem<'a>,
         method: Method,
-        (initial, deployed): (usize, Vec<f32>),
+        (initial, charges, deployed): (usize, bool, Vec<f32>),
         seed: u64,
     ) -> Self {
         // With a floor, the point in use is all that a task starts from.
@@ -81,6 +85,8 @@ impl<'a> Opponent<'a> {
             method,
             seed,
             initial: if deployed.is_empty() { initial } else { 0 },
+            begun: 0,
+            charges,
             way: Way::new(method, &deployed, seed, 1),
             deployed,
             asked: None,
@@ -94,7 +100,7 @@ impl<'a> Opponent<'a> {
     fn begin(&mut self, task: usize) {
         self.task = task;
         self.way = Way::new(self.method, &self.deployed, self.seed, task);
-        (self.asked, self.round, self.spent, self.done) = (None, 0, 0.0, false);
+        (self.asked, self.round, self.begun, self.spent, self.done) = (None, 0, 0, 0.0, false);
     }
 
     /// Whether the optimizer is at work.
@@ -111,7 +117,7 @@ impl<'a> Opponent<'a> {
     /// The next point, if it can be paid.
     fn propose(&mut self) -> Option<Proposal> {
         let (problem, fidelity, round) = (self.problem, self.fidelity(), self.round);
-        let charged = round - self.initial;
+        let charged = round - self.begun;
         let spent = self.spent + problem.fidelities[fidelity].cost * (charged + 1) as f32;
         if spent > problem.budget {
             return None;
@@ -147,13 +153,12 @@ impl Tuner for Opponent<'_> {
         if self.done {
             return Next::or_budget(None);
         }
-        self.asked = if self.round < self.initial {
-            match self.inner.next(go_on) {
-                Next::Query(proposal) => Some(proposal),
-                other => return other,
-            }
-        } else {
-            self.propose()
+        let begins = self.begun == self.round && self.round < self.initial;
+        self.asked = match begins.then(|| self.inner.next(go_on)) {
+            // With a floor, it is the point in use.
+            Some(Next::Query(proposal)) if proposal.kind != Kind::Search => Some(proposal),
+            Some(Next::Interrupted) => return Next::Interrupted,
+            _ => self.propose(),
         };
         self.done = self.asked.is_none();
         Next::or_budget(self.asked.clone())
@@ -164,11 +169,10 @@ impl Tuner for Opponent<'_> {
             return self.inner.answer(y, cost);
         }
         let asked = self.asked.clone().ok_or(Error::OutOfTurn)?;
-        if self.round < self.initial {
+        if self.begun == self.round && self.round < self.initial && asked.kind != Kind::Search {
             self.inner.answer(y, cost)?;
-            // Where a system is in service, every trial is charged.
-            let charged = self.problem.deployed.is_some();
-            self.spent += if charged { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
+            self.begun += 1;
+            self.spent += if self.charges { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
         }
         self.asked = None;
         self.round += 1;

@@ -330,11 +330,12 @@ impl Plan {
         let begins = if method.from_deployed() {
             let missing =
                 || Error::usage(format!("{method} needs a point in use: give the problem a [deployed]"));
-            (0, space.unit(&deployed.ok_or_else(missing)?))
+            (0, true, space.unit(&deployed.ok_or_else(missing)?))
         } else if method.core(setup.c).is_some() {
             return work(&mut optimizer);
         } else {
-            (settings.initial, Vec::new())
+            // Where a system is in service, every trial is charged.
+            (settings.initial, !settings.details.free_start || problem.deployed.is_some(), Vec::new())
         };
         work(&mut Opponent::new(&mut optimizer, problem, method, begins, seeds.baseline))
     }

@@ -13,6 +13,7 @@ pub struct Space {
     goal: Goal,
     service: Service,
     in_use: bool,
+    free_start: bool,
 }
 
 /// What the core's problem borrows of a [`Space`].
@@ -50,6 +51,7 @@ impl Space {
             goal,
             service: Service::default(),
             in_use: false,
+            free_start: spec.free_start,
         }
     }
 
@@ -69,9 +71,9 @@ impl Space {
         self.in_use
     }
 
-    /// Whether a query costs nothing: an initial one, unless a system is in service meanwhile.
+    /// Whether a query costs nothing: an initial one of the paper's problems, unless a system is in service meanwhile.
     pub fn is_free(&self, kind: Kind) -> bool {
-        kind == Kind::Initial && !self.in_use
+        kind == Kind::Initial && self.free_start && !self.in_use
     }
 
     pub fn parts(&self) -> Parts<'_> {

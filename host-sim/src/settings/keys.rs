@@ -155,7 +155,7 @@ keys! { |s|
     memory_deviation: core.details.memory_deviation, zero_or(1e-3..=1e3),
         "how far, in deviations, carried points' values may have changed; 0 keeps them out of the model";
     scaling: core.details.scaling, scaling(s.fixed),
-        "how observations are standardised: by all so far, by the initial ones, or by fixed numbers";
+        "how observations are standardised: by all so far, by the initial ones, the same unless bad ones lie far out, or by fixed numbers";
     refinements: core.details.refinements, whole(0..=8), "how often the search is refined around its best candidates";
     recommend: core.details.recommend,
         words(&[
@@ -307,12 +307,21 @@ pub fn step() -> Form<Step> {
 pub fn scaling(fixed: Scaling) -> Form<Scaling> {
     let show = |scaling| match scaling {
         Scaling::Running => "running".into(),
+        Scaling::Robust => "robust".into(),
         Scaling::Initial => "initial".into(),
         Scaling::Fixed { mean, deviation } => format!("fixed:{mean}:{deviation}").into(),
     };
-    let takes = "running, initial, fixed (the problem's own map) or fixed:MEAN:DEVIATION";
+    let takes = "running, initial, robust, fixed (the problem's own map) or fixed:MEAN:DEVIATION";
     Form::new(takes, show, move |text| match text.split_once(':') {
-        None => word(text, &[("running", Scaling::Running), ("initial", Scaling::Initial), ("fixed", fixed)]),
+        None => word(
+            text,
+            &[
+                ("running", Scaling::Running),
+                ("initial", Scaling::Initial),
+                ("robust", Scaling::Robust),
+                ("fixed", fixed),
+            ],
+        ),
         Some(("fixed", numbers)) => {
             let (mean, deviation) = numbers.split_once(':')?;
             let mean = within(mean, &(f32::MIN..=f32::MAX))?;

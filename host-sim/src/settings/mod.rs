@@ -69,6 +69,7 @@ impl Setup {
             core.details.scaling = fixed;
         }
         core.initial = problem.initial;
+        core.details.free_start = problem.free_start;
         Self { core, c: 0.6, capacity: CAPACITY, fixed }
     }
 
@@ -103,10 +104,11 @@ impl Setup {
     }
 
     fn explain(&self, error: &foretune_core::Error) -> Error {
-        let by_initial = self.core.details.scaling == Scaling::Initial && self.core.initial == 0;
+        let by_initial =
+            matches!(self.core.details.scaling, Scaling::Initial | Scaling::Robust) && self.core.initial == 0;
         Error::usage(match error {
             foretune_core::Error::Setting { name: "initial", .. } if by_initial => {
-                "setting `scaling` is initial, but setting `initial` is 0: there is nothing to scale by"
+                "setting `scaling` goes by the initial points, but setting `initial` is 0: there is nothing to scale by"
                     .into()
             }
             error => error.to_string(),
@@ -233,7 +235,7 @@ mod tests {
         let paper = setup(Preset::Paper);
         assert_eq!(paper.core.details.scaling, Scaling::Fixed { mean: 18.6, deviation: 11.0 });
         assert_eq!(paper.core.initial, 10);
-        assert_eq!(setup(Preset::Default).core.details.scaling, Scaling::Initial);
+        assert_eq!(setup(Preset::Default).core.details.scaling, Scaling::Robust);
     }
 
     #[test]

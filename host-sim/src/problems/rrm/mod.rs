@@ -123,6 +123,7 @@ impl Rrm {
             fidelities: FIDELITY_SAMPLES.map(fidelity).to_vec(),
             budget: 2000.0,
             initial: 4 * self.stations + 2,
+            free_start: true,
             scale_mean,
             scale_deviation,
             tasks: 40,
