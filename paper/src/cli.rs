@@ -8,7 +8,7 @@ use foretune::cli::{program, report};
 use host_sim::error::Error;
 
 use crate::page::MAKER;
-use crate::{bench, inspect, merge, reproduce, tables, theory, trace};
+use crate::{bench, evaluate, inspect, merge, reproduce, tables, theory, trace};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +38,7 @@ enum Command {
     Trace(trace::TraceArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
+    Evaluate(evaluate::EvaluateArguments),
     Tables(tables::TablesArguments),
 }
 
@@ -54,6 +55,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Command::Trace(arguments) => trace::run(&arguments, out),
         Command::Inspect(arguments) => inspect::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
+        Command::Evaluate(arguments) => evaluate::run(&arguments, out),
         Command::Tables(arguments) => tables::run(&arguments, out),
     }
 }

@@ -5,6 +5,7 @@
 )]
 
 mod bench;
+mod evaluate;
 mod claims;
 pub mod cli;
 mod figures;

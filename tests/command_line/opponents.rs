@@ -60,3 +60,19 @@ fn each_does_what_its_name_says() {
 fn they_resume_to_the_same_bytes() {
     super::studies::cut_and_resumed(STUDY, |length, _, _| length / 2);
 }
+
+#[test]
+fn another_program_can_tune_what_a_study_tunes() {
+    let folder = &Folder::new();
+    folder.succeed("run one:hartmann3 --method random --experiments 1 --tasks 1 --budget 10 --quiet --out o");
+    let text = folder.read("o/units/random-1.csv");
+    let row: Vec<&str> = text.lines().find(|line| line.contains(",search,")).unwrap().split(',').collect();
+    let point = row[7].replace(' ', "\n").split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = folder.fed("foretune-paper evaluate one:hartmann3", &format!("1 1 {point}\n"));
+    let (facts, answer) = said.split_once('\n').unwrap();
+    assert!(facts.contains("\"budget\":30.0") && facts.contains("\"low\":0.0"), "{facts}");
+    let numbers: Vec<f64> = answer.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert!(numbers.len() == 2 && numbers[0] <= numbers[1], "{answer}");
+    // Every measurement is charged, the first ones included.
+    assert_eq!(text.lines().filter(|line| line.starts_with("random") && is_query(line)).count(), 10);
+}
