@@ -147,6 +147,11 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
         Scaling::Fixed { mean: 0.0, deviation: 1.0 },
         Scaling::Fixed { mean: -1e30, deviation: 1e-20 },
     ])?;
+    // No bytes of their own: what was found before stays what it was.
+    settings.details.free_start = settings.details.remeasure;
+    if settings.details.limited && settings.details.scaling == Scaling::Initial {
+        settings.details.scaling = Scaling::Robust;
+    }
     settings.candidates = u.int_in_range(16..=24)?;
     settings.details.refinements = u.int_in_range(0..=2)?;
     settings.details.recommend =

@@ -81,9 +81,10 @@ impl Model {
         self.answers.len() - self.told()
     }
 
-    /// Initial points are free.
+    /// Initial points may be free.
     fn spent(&self, case: &Case) -> f64 {
-        let charged = self.answers.iter().filter(|answer| answer.kind != Kind::Initial);
+        let free = case.settings.details.free_start;
+        let charged = self.answers.iter().filter(|answer| !free || answer.kind != Kind::Initial);
         charged.map(|answer| f64::from(case.problem().fidelities[answer.fidelity].cost)).sum()
     }
 }
@@ -141,8 +142,9 @@ impl Game<'_> {
         }
         let cost = f64::from(problem.fidelities[query.fidelity()].cost);
         let left = f64::from(problem.budget) - self.model.spent(self.case);
+        let free = self.case.settings.details.free_start;
         assert!(
-            query.kind() == Kind::Initial || cost <= left * (1.0 + 1e-5) + 1e-6 * cost,
+            free && query.kind() == Kind::Initial || cost <= left * (1.0 + 1e-5) + 1e-6 * cost,
             "{cost} of {left}"
         );
         self.open = Some(query);
@@ -182,7 +184,7 @@ impl Game<'_> {
         let chosen = |answer: &Record| measured(truth, answer) && answer.kind != Kind::Initial;
         let least = match self.case.settings.details.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured if truth > 0 && self.model.answers.iter().any(chosen) => truth,
+            Recommend::Measured if self.model.answers.iter().any(chosen) => truth,
             _ => return,
         };
         let there = |answer: &Record| measured(least, answer) && answer.unit == best.unit();
