@@ -27,7 +27,7 @@ use static_cell::ConstStaticCell;
 const PROBLEM: Problem = Problem {
     dimensions: &[Dimension::Grid { low: -100.0, high: 24.0, levels: 63 }],
     fidelities: &[Fidelity { cost: 1.0, samples: 10, noise: 0.04 }],
-    budget: 12.0,
+    budget: 22.0,
     goal: Goal::Maximise,
     ..Problem::PLAIN
 };

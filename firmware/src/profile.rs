@@ -76,7 +76,12 @@ pub const COMPACT: Profile = Profile {
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
     room: Room::of(&Compact::CAPACITIES),
-    settings: Settings { initial: 10, ..foretune_core::profile::COMPACT },
+    // The problem's budget is the paper's, which is without the initial points.
+    settings: Settings {
+        initial: 10,
+        details: Details { free_start: true, ..foretune_core::profile::COMPACT.details },
+        ..foretune_core::profile::COMPACT
+    },
     live: Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE },
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
     key: KEY,

@@ -181,7 +181,8 @@ class Tuning(unittest.TestCase):
         def interrupt(*_):
             raise KeyboardInterrupt
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
-        tuner, whole, interrupts = Tuner(PROBLEM), Tuner(PROBLEM), 0
+        longer = {**PROBLEM, "budget": 3 * PROBLEM["budget"]}
+        tuner, whole, interrupts = Tuner(longer), Tuner(longer), 0
         play(whole)
         while tuner.recommendation is None:
             try:
