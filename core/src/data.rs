@@ -36,7 +36,7 @@ pub enum Scaling {
     Robust,
 }
 
-/// A map of observations, affine but where it is bent; `deviation` is positive and finite.
+/// A map of observations, affine but where it is warped; `deviation` is positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Scale {
@@ -45,12 +45,12 @@ pub struct Scale {
     /// Divides what remains.
     pub deviation: f32,
     /// The sign of what is farther from the mean and bad, where its logarithm is taken, or 0: `z` becomes `± ln(1 + |z|)`.
-    pub bend: f32,
+    pub warp: f32,
 }
 
 impl Scale {
     /// The map that changes nothing.
-    pub const IDENTITY: Scale = Scale { mean: 0.0, deviation: 1.0, bend: 0.0 };
+    pub const IDENTITY: Scale = Scale { mean: 0.0, deviation: 1.0, warp: 0.0 };
 
     /// Mean and deviation of `values`, the deviation at least [`least`](Self::least).
     ///
@@ -58,19 +58,19 @@ impl Scale {
     pub fn of(values: impl Iterator<Item = f32> + Clone, noise: f32) -> Scale {
         let (largest, least) = (largest(values.clone()), Scale::least(values.clone(), noise));
         if largest == 0.0 {
-            return Scale { mean: 0.0, deviation: least, bend: 0.0 };
+            return Scale { mean: 0.0, deviation: least, warp: 0.0 };
         }
         let count = values.clone().count() as f32;
         let mean = values.clone().fold(0.0, |sum, value| sum + value / largest) / count;
         let square = values.fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
         let deviation = largest * math::sqrt(square / count);
-        Scale { mean: mean * largest, deviation: deviation.max(least), bend: 0.0 }
+        Scale { mean: mean * largest, deviation: deviation.max(least), warp: 0.0 }
     }
 
     /// Where bad `values` are farther from the median than good ones, `heavy` times as far on average, such as those of a loop
     /// that is unstable: the median, and the deviation of the good half, at least the noise's. `sign` is 1 when larger is
     /// better.
-    pub fn bent(
+    pub fn warped(
         values: impl Iterator<Item = f32> + Clone,
         noise: f32,
         sign: f32,
@@ -85,8 +85,8 @@ impl Scale {
             beyond.clone().fold(0.0, |sum, by| sum + by) / beyond.count().max(1) as f32
         };
         let deviation = (1.25 * spread(sign)).max(Scale::least(values.clone(), noise));
-        let bends = deviation.is_finite() && spread(-sign) > heavy * deviation;
-        bends.then_some(Scale { mean: median, deviation, bend: -sign })
+        let heavy_tailed = deviation.is_finite() && spread(-sign) > heavy * deviation;
+        heavy_tailed.then_some(Scale { mean: median, deviation, warp: -sign })
     }
 
     /// For a task that starts from a point in use, which gave `v`, and keeps above a floor. `noise` is a standard
@@ -98,7 +98,7 @@ impl Scale {
     pub fn around(v: f32, floor: f32, noise: f32, sign: f32) -> Scale {
         let least = (libm::fabsf(v) * 1e-5).max(4.0 * noise).max(1e-20);
         let deviation = (2.5 * libm::fabsf(v - floor)).max(least);
-        Scale { mean: v - sign * 2.0 * deviation, deviation, bend: 0.0 }
+        Scale { mean: v - sign * 2.0 * deviation, deviation, warp: 0.0 }
     }
 
     /// Least deviation that says anything about `values`: that of the `noise`, or of rounding errors if there is none;
@@ -112,12 +112,12 @@ impl Scale {
     /// The standardised observation.
     pub fn apply(&self, y: f32) -> f32 {
         let z = (y - self.mean) / self.deviation;
-        if z * self.bend > 0.0 { self.bend * math::ln(1.0 + libm::fabsf(z)) } else { z }
+        if z * self.warp > 0.0 { self.warp * math::ln(1.0 + libm::fabsf(z)) } else { z }
     }
 
     /// The observation behind a standardised one.
     pub fn undo(&self, z: f32) -> f32 {
-        let z = if z * self.bend > 0.0 { self.bend * (math::exp(libm::fabsf(z)) - 1.0) } else { z };
+        let z = if z * self.warp > 0.0 { self.warp * (math::exp(libm::fabsf(z)) - 1.0) } else { z };
         z * self.deviation + self.mean
     }
 }
@@ -442,7 +442,7 @@ mod tests {
     fn far_out_bad_values_are_told_by_their_logarithms_and_good_ones_as_they_are() {
         for sign in [1.0f32, -1.0] {
             let values = [1.0, 2.0, 3.0, 4.0, 5.0, -90.0, -900.0, -9000.0, -0.5].map(|value| sign * value);
-            let scale = Scale::bent(values.into_iter(), 0.0, sign, 2.0).unwrap();
+            let scale = Scale::warped(values.into_iter(), 0.0, sign, 2.0).unwrap();
             assert_eq!((scale.mean, scale.deviation), (sign, 1.25 * 2.5));
             let z = values.map(|value| sign * scale.apply(value));
             assert!(z[..5].is_sorted() && z[4] > 1.2 && z[7] < z[6] && z[7] > -9.0, "{z:?}");
@@ -451,9 +451,9 @@ mod tests {
             }
             // Good values far out, or all alike, are no reason.
             for values in [values.map(|value| -value), [sign; 9]] {
-                assert_eq!(Scale::bent(values.into_iter(), 0.0, sign, 2.0), None);
+                assert_eq!(Scale::warped(values.into_iter(), 0.0, sign, 2.0), None);
             }
-            assert_eq!(Scale::bent([].into_iter(), 0.0, sign, 2.0), None);
+            assert_eq!(Scale::warped([].into_iter(), 0.0, sign, 2.0), None);
         }
     }
 
@@ -519,7 +519,7 @@ mod tests {
             }
         }
         let scale = Scale::of([2.0, 4.0].into_iter(), 0.5);
-        assert_eq!(scale, Scale { mean: 3.0, deviation: 1.0, bend: 0.0 });
+        assert_eq!(scale, Scale { mean: 3.0, deviation: 1.0, warp: 0.0 });
         assert_eq!(Scale::of([1.0, 1.0].into_iter(), 0.5).deviation, 0.5);
         assert_eq!(Scale::of([].into_iter(), 0.5).deviation, 0.5);
     }

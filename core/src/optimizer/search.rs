@@ -453,9 +453,9 @@ impl Search {
 /// which takes some noise for granted.
 fn known(state: &State<'_>, x: &[f32], m: usize, mean: f32, (variance, noise): (f32, f32)) -> Choice {
     let data = &state.memory.data;
-    let measured = data.asked(x, m).find(|&i| i >= state.task.remembered && data.is_believed(i));
-    let measured = measured.filter(|_| noise < NOISE_FLOOR).map(|i| data.z()[i]);
-    let (mean, variance) = measured.map_or((mean, variance), |z| (z, variance.min(NOISE_FLOOR)));
+    let own = |i: &usize| *i >= state.task.remembered && data.is_believed(*i);
+    let measured = if noise < NOISE_FLOOR { data.asked(x, m).find(own) } else { None };
+    let (mean, variance) = measured.map_or((mean, variance), |i| (data.z()[i], variance.min(NOISE_FLOOR)));
     Choice { allowed: true, score: mean, x: x.iter().copied().collect(), fidelity: m, mean, variance }
 }
 

@@ -84,7 +84,7 @@ impl Task {
             stop: None,
             stopping: false,
             scale: match scaling {
-                Scaling::Fixed { mean, deviation } => Scale { mean, deviation, bend: 0.0 },
+                Scaling::Fixed { mean, deviation } => Scale { mean, deviation, warp: 0.0 },
                 Scaling::Initial | Scaling::Running | Scaling::Robust => Scale::IDENTITY,
             },
             settled: matches!(scaling, Scaling::Fixed { .. }),
@@ -186,10 +186,10 @@ impl<'a> State<'a> {
         }
         let data = &self.memory.data;
         let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
-        let half = self.charges_start()
-            && self.start.deployed.is_none()
-            && self.spent() >= 0.5 * self.problem.budget;
-        initial.count() >= self.settings.initial || half
+        let half = || {
+            self.charges_start() && self.start.deployed.is_none() && self.spent() >= 0.5 * self.problem.budget
+        };
+        initial.count() >= self.settings.initial || half()
     }
 
     /// Whether carried points and values play a part: the budget's share without them is spent, and the task did not
@@ -245,7 +245,7 @@ impl<'a> State<'a> {
     pub fn rescale(&mut self) {
         if let Some(fleet) = self.fleet() {
             let &Header { mean, deviation, .. } = fleet.header();
-            (self.task.scale, self.task.settled) = (Scale { mean, deviation, bend: 0.0 }, true);
+            (self.task.scale, self.task.settled) = (Scale { mean, deviation, warp: 0.0 }, true);
             self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
             return self.memory.data.describe(&fleet);
         }
@@ -261,8 +261,8 @@ impl<'a> State<'a> {
         };
         let least = self.problem.fidelities.iter().fold(f32::INFINITY, |least, f| least.min(f.noise));
         let (noise, own) = (math::sqrt(least), self.task.remembered);
-        if let Some(bent) = self.bent_scale(noise) {
-            (self.task.scale, self.task.settled) = (bent, false);
+        if let Some(warped) = self.warped_scale(noise) {
+            (self.task.scale, self.task.settled) = (warped, false);
         } else if renew {
             let scale = Scale::of(data.told(own), noise);
             self.task.settled = scale.deviation > Scale::least(data.told(own), noise);
@@ -273,15 +273,15 @@ impl<'a> State<'a> {
 
     /// The scale where bad answers lie far out. With one fidelity any answer shows it; with several, whose searches gather where
     /// it is good, only the initial ones do, and it must be plain.
-    fn bent_scale(&self, noise: f32) -> Option<Scale> {
+    fn warped_scale(&self, noise: f32) -> Option<Scale> {
         let (data, own, sign) = (&self.memory.data, self.task.remembered, self.problem.goal.sign());
         if self.settings.details.scaling != Scaling::Robust {
             return None;
         }
         if self.problem.truth() > 0 {
-            Scale::bent(data.started(own), noise, sign, PLAINLY_HEAVY)?;
+            Scale::warped(data.started(own), noise, sign, PLAINLY_HEAVY)?;
         }
-        Scale::bent(data.told(own), noise, sign, HEAVY)
+        Scale::warped(data.told(own), noise, sign, HEAVY)
     }
 
     /// Whether the task has an answer that is believed.

@@ -103,6 +103,11 @@ impl<'a> Opponent<'a> {
         (self.asked, self.round, self.begun, self.spent, self.done) = (None, 0, 0, 0.0, false);
     }
 
+    /// Whether the next query may be one of the optimizer's initial points.
+    fn begins(&self) -> bool {
+        self.begun == self.round && self.round < self.initial
+    }
+
     /// Whether the optimizer is at work.
     fn optimizes(&self) -> bool {
         self.method == Method::Kept && self.task == 1
@@ -153,8 +158,7 @@ impl Tuner for Opponent<'_> {
         if self.done {
             return Next::or_budget(None);
         }
-        let begins = self.begun == self.round && self.round < self.initial;
-        self.asked = match begins.then(|| self.inner.next(go_on)) {
+        self.asked = match self.begins().then(|| self.inner.next(go_on)) {
             // With a floor, it is the point in use.
             Some(Next::Query(proposal)) if proposal.kind != Kind::Search => Some(proposal),
             Some(Next::Interrupted) => return Next::Interrupted,
@@ -169,7 +173,7 @@ impl Tuner for Opponent<'_> {
             return self.inner.answer(y, cost);
         }
         let asked = self.asked.clone().ok_or(Error::OutOfTurn)?;
-        if self.begun == self.round && self.round < self.initial && asked.kind != Kind::Search {
+        if self.begins() && asked.kind != Kind::Search {
             self.inner.answer(y, cost)?;
             self.begun += 1;
             self.spent += if self.charges { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
