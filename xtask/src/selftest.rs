@@ -162,38 +162,42 @@ fn random_power_cuts(device: &Device) -> Result<(), Error> {
 struct Session {
     running: Running,
     line: BufReader<TcpStream>,
+    /// Questions so far.
+    asked: u32,
 }
 
 impl Session {
     fn open(device: &Device) -> Result<Self, Error> {
         let running = device.start()?;
         let line = BufReader::new(running.connect()?);
-        Ok(Session { running, line })
+        Ok(Session { running, line, asked: 0 })
     }
 
     fn send(&mut self, byte: u8) -> Result<(), Error> {
         Ok(self.line.get_mut().write_all(&[byte])?)
     }
 
-    /// Asks until an answer comes: a device that is restarting loses what it was sent.
+    /// Asks until an answer comes: a device that is restarting loses what it was sent. A number behind the question is
+    /// echoed behind its answer, so that no late answer to an earlier question is taken for this one.
     fn report(&mut self) -> Result<HashMap<String, String>, Error> {
         self.line.get_ref().set_read_timeout(Some(Duration::from_millis(500)))?;
+        let mut line = Vec::new();
+        let mut report = None;
         for _ in 0..60 {
+            self.asked += 1;
+            let number = format!("{}\n", self.asked);
             self.send(command::REPORT)?;
-            let mut line = String::new();
-            if self.line.read_line(&mut line).is_ok() && line.ends_with('\n') {
-                self.drain()?;
-                return Ok(parse(&line));
+            self.line.get_mut().write_all(number.as_bytes())?;
+            while self.line.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+                let line = std::mem::take(&mut line);
+                if line.starts_with(b"board=") {
+                    report = Some(parse(&String::from_utf8_lossy(&line)));
+                } else if line == number.as_bytes() && report.is_some() {
+                    return Ok(report.unwrap_or_default());
+                }
             }
         }
         Err(Error::failed(format!("no report from the device; its log: {:?}", self.running.log())))
-    }
-
-    /// Reads away the answers to earlier questions.
-    fn drain(&mut self) -> Result<(), Error> {
-        self.line.get_ref().set_read_timeout(Some(Duration::from_millis(100)))?;
-        while self.line.read_until(b'\n', &mut Vec::new()).is_ok_and(|count| count > 0) {}
-        Ok(())
     }
 
     /// Sends bytes in blocks that the device's buffer can hold, and wants them back.
