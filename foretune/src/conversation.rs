@@ -12,7 +12,8 @@ use std::time::Duration;
 pub use host_sim::error::Error;
 
 use crate::cli::{KeepArguments, SettingArguments};
-use crate::own::{self, Target};
+use crate::own;
+pub use crate::tune::Known;
 use crate::tune::{self, Store};
 
 /// How tuning starts and where it is kept.
@@ -29,8 +30,8 @@ pub struct Start {
     pub settings: Vec<String>,
     /// What a task of another conversation left, for the first one here.
     pub knowledge: Vec<u8>,
-    /// Measured before the first task at the fidelity that counts: parameters by name, and values.
-    pub past: Vec<(Vec<(String, f64)>, f64)>,
+    /// What was measured before the first task.
+    pub past: Vec<Known>,
 }
 
 /// A thread that serves; it ends with this value.
@@ -53,19 +54,19 @@ impl Conversation {
         let target = own::read_text(place, text)?;
         let Start { file, state, seed, deployed, settings: set, knowledge, past } = start;
         let settings = SettingArguments { settings: None, set };
-        let keep = KeepArguments { state: file.clone(), deployed, seed, settings };
+        let keep = KeepArguments { state: file.clone(), deployed, past: None, seed, settings };
         let memory = Arc::new(Mutex::new(state));
         let store = match &file {
             Some(path) => Store::open(path)?,
             None => Store::Memory(memory.clone()),
         };
-        let past = past
-            .into_iter()
-            .map(|(point, y)| admissible(&target, &point, y))
-            .collect::<Result<Vec<_>, _>>()?;
+        let past = tune::past::of_known(&target, &past)?;
         let mut tuning = keep.open_in(target, Some(store))?;
-        if !knowledge.is_empty() || !past.is_empty() {
-            tuning.start_from(&knowledge, past)?;
+        if !knowledge.is_empty() {
+            tuning.start_from(&knowledge)?;
+        }
+        if !past.is_empty() {
+            tuning.take_past(past)?;
         }
         let (requests, input) = mpsc::channel();
         let (mut output, replies) = mpsc::channel();
@@ -127,12 +128,6 @@ impl Drop for Conversation {
         // Nobody is left who could be told.
         self.close().ok();
     }
-}
-
-fn admissible(target: &Target, point: &[(String, f64)], y: f64) -> Result<(Vec<f64>, f32), Error> {
-    let named = point.iter().map(|(name, value)| (name.as_str(), *value));
-    let point = target.point(named).map_err(|(_, why)| Error::usage(format!("past: {why}")))?;
-    Ok((point, y as f32))
 }
 
 /// What is sent, as something to read; its end is the end of the sender.

@@ -69,6 +69,12 @@ class Status:
     outliers: int
 
 
+def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, float], float, Optional[str]]]:
+    rows = ((one.setting, one.value, one.fidelity) if isinstance(one, Trial) else (*one, None)[:3] for one in measurements)
+    return [({name: float(x) for name, x in setting.items()}, float(value), fidelity)
+            for setting, value, fidelity in rows if value is not None]
+
+
 class Tuner:
     """A tuner of a problem: a dict, a dataclass such as `Problem`, or the path of a TOML file.
 
@@ -84,7 +90,7 @@ class Tuner:
 
     `state` is a file that keeps every answer: a program that is started again goes on where it was. `seed` is the root of all
     randomness, `deployed` the setting in use, if it is not the problem's, `settings` are those of `foretune tune --set`. The first
-    task starts from the `knowledge` of another tuner, if given, and from `past` measurements, pairs of a setting and a value.
+    task starts from the `knowledge` of another tuner, if given, and from `past` measurements.
 
     A tuner can be pickled: its copy goes on bit for bit, but without the file.
     """
@@ -101,13 +107,11 @@ class Tuner:
         deployed: Optional[Mapping[str, float]] = None,
         settings: Optional[Mapping[str, Any]] = None,
         knowledge: Optional[bytes] = None,
-        past: Iterable[tuple[Mapping[str, float], float]] = (),
+        past: Iterable[Any] = (),
     ):
         in_use = ",".join(f"{name}={float(value)!r}" for name, value in deployed.items()) if deployed else None
         words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
-        self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=[
-            ([(name, float(x)) for name, x in setting.items()], float(value)) for setting, value in past
-        ])
+        self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=_known(past))
 
     def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,
               deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
@@ -144,6 +148,12 @@ class Tuner:
         """Begins another task, after the end of this one, with what was learnt."""
         values = deployed and {name: float(value) for name, value in deployed.items()}
         self._send("next_task", deployed=values)
+
+    def past(self, measurements: Iterable[Any]) -> None:
+        """Hands in what was measured before this task, free of charge, before its first answer: trials of another `history`, or
+        tuples `(setting, value)` or `(setting, value, fidelity)`. A second call replaces the first."""
+        names = ("setting", "value", "fidelity")
+        self._say({"past": [dict(zip(names, one)) for one in _known(measurements)]})
 
     @property
     def status(self) -> Status:
@@ -199,8 +209,11 @@ class Tuner:
         return json.loads(self.state.split(b"\n", 1)[1])
 
     def _send(self, what: str, **fields: Any) -> None:
+        self._say({what: {name: value for name, value in fields.items() if value is not None}})
+
+    def _say(self, line: dict[str, Any]) -> None:
         self._settle()
-        self._session.say(json.dumps({what: {name: value for name, value in fields.items() if value is not None}}))
+        self._session.say(json.dumps(line))
         self._settle()
 
     def _settle(self) -> None:

@@ -132,7 +132,7 @@ class Sampler(BaseSampler):
             "fidelity": [{"name": "trial", "cost": 1, "noise": self._noise}],
             "failures": 2**32 - 1,
         }
-        self._tuner = Tuner(problem, seed=self._seed + len(trials), settings={"initial": initial, **self._settings}, past=past)
+        self._tuner = Tuner(problem, seed=self._seed + len(trials), settings=self._settings, past=past)
         self._space, self._asked = dict(space), None
         self._known = {one.number for one in trials if one.state.is_finished()}
 

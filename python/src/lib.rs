@@ -1,11 +1,12 @@
 //! `foretune._foretune`: a conversation with the tuner, and the program `foretune`. All else is Python, beside this.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use foretune::conversation::{Conversation, Error, Start};
+use foretune::conversation::{Conversation, Error, Known, Start};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -47,8 +48,10 @@ impl Session {
         deployed: Option<String>,
         settings: Vec<String>,
         knowledge: Vec<u8>,
-        past: Vec<(Vec<(String, f64)>, f64)>,
+        past: Vec<(BTreeMap<String, f64>, f64, Option<String>)>,
     ) -> PyResult<Self> {
+        let known = |(setting, value, fidelity)| Known { setting, value, fidelity };
+        let past = past.into_iter().map(known).collect();
         let start = Start { file, state, seed, deployed, settings, knowledge, past };
         let conversation = Conversation::open(&place, text, start).map_err(refused)?;
         // It greets, and asks or recommends.

@@ -143,8 +143,9 @@ class Tuning(unittest.TestCase):
             ({"settings": {"speed": 2}}, "`speed`"),
             ({"deployed": {"x": 9, "y": 1}}, "`deployed`: "),
             ({"knowledge": b"nonsense"}, "snapshot"),
-            ({"past": [({"x": 0, "y": 0.3}, 1.0)]}, "past: "),
-            ({"past": [({"x": 0}, 1.0)]}, "past: parameter `y` has no value"),
+            ({"past": [({"x": 0, "y": 0.3}, 1.0)]}, "past measurement 1: "),
+            ({"past": [({"x": 0, "y": 1}, 1.0, "middle")]}, "short, long"),
+            ({"past": [({"x": 0}, 1.0)]}, "parameter `y` has no value"),
             ({"past": [({"x": 0, "y": 1}, float("nan"))]}, "finite"),
         ]:
             self.assertIn(words, str(wrong(lambda p: None, **options)))
@@ -233,6 +234,24 @@ class Tuning(unittest.TestCase):
         self.assertEqual(begun + play(pickle.loads(pickle.dumps(tuner))), begun + play(tuner))
         nearest = min(abs(setting["x"] - 1.5) for setting, _ in begun[1:])
         self.assertLess(nearest, 1.0, begun)
+        handed = Tuner(PROBLEM, settings={"initial": 1})
+        with self.assertRaisesRegex(ForetuneError, "past measurement 1: .*nearest"):
+            handed.past([({"x": 0, "y": 0.3}, 1.0)])
+        handed.past(past)
+        self.assertEqual(play(handed, 3), begun)
+        with self.assertRaisesRegex(ForetuneError, "before the first answer"):
+            handed.past(past)
+        # A program that is started again says the same again; what another tuner measured is past here, failures apart.
+        kept = self.folder / "kept.state"
+        for count in (2, 1):
+            with Tuner(PROBLEM, state=kept, past=past, settings={"initial": 1}) as again:
+                begun = begun[count:] if play(again, count) == begun[:count] else self.fail(begun)
+        tuner.next_task()
+        tuner.tell(tuner.ask(), None)
+        play(tuner, 3)
+        taught = Tuner(PROBLEM, past=tuner.history)
+        self.assertEqual([one["value"] for one in taught._state()["tasks"][0]["begun"]["past"]],
+                         [one.value for one in tuner.history if one.value is not None])
 
     def test_a_fleet_is_learnt_from_states_and_taken_up(self):
         problem = {"goal": "minimise", "budget": 20, "parameter": [{"name": "x", "low": -2, "high": 6}],

@@ -309,6 +309,56 @@ fn a_server_takes_an_edited_point_in_use_too() {
     assert!(first_asked("--deployed x=2,y=0.25", next).contains("\"x\":2.0,"));
 }
 
+/// Free of charge, in place of initial points, taken once; killed and started again it is the same task.
+#[test]
+fn what_was_measured_before_is_known_from_a_table_and_from_lines_of_json() {
+    let folder = folder("", "");
+    folder.write(
+        "past.csv",
+        "y,x,fidelity,value\n1,1.25,long,0.0234375\n1,-2,long,3.07\n3,2,short,4.2\n0.5,6,long,5.3\n",
+    );
+    let tune = format!("tune p.toml {MEASURE} --json --state s");
+    let without = folder.succeed(&tune.replace("--state s", "--state other"));
+    let with = folder.succeed(&format!("{tune} --past past.csv"));
+    assert_ne!(events(&with), events(&without));
+    assert!(with.contains("\"spent\":40.0") && folder.read("s").contains("\"past\":[{"));
+    // Without such a table a task has six initial points; three of them are spared, one must be.
+    let initial = |state: &str| folder.read(state).matches("\"why\":\"initial\"").count();
+    assert_eq!((initial("other"), initial("s")), (6, 2));
+    // Its own first answers, in lines of JSON, lead to the same queries.
+    let known = |x: f64, y: f64, m: &str, value: f64| {
+        format!("{{\"setting\":{{\"x\":{x},\"y\":{y}}},\"fidelity\":\"{m}\",\"value\":{value}}}")
+    };
+    let rows =
+        [known(1.25, 1.0, "long", 0.0234375), known(-2.0, 1.0, "long", 3.07), known(2.0, 3.0, "short", 4.2)];
+    let [bad, good] = [known(1.0, 0.3, "long", 0.0), known(6.0, 0.5, "long", 5.3)]
+        .map(|last| format!("{{\"past\":[{},{last}]}}\n", rows.join(",")));
+    let answers: Vec<&str> = events(&with).into_iter().filter(|line| line.starts_with("{\"tell\"")).collect();
+    let late = format!("{}\n{good}", answers[0]);
+    let served = folder.fed("serve p.toml", &format!("{bad}{good}{late}{}\n", answers[1..].join("\n")));
+    let kinds: Vec<&str> = served.lines().skip(1).map(|line| line.split('"').nth(1).unwrap()).collect();
+    assert_eq!(kinds[..5], ["ask", "error", "ask", "ask", "error"], "{served}");
+    let asked = |text: &str| -> Vec<String> {
+        events(text).iter().filter(|l| l.starts_with("{\"ask\"")).map(ToString::to_string).collect()
+    };
+    assert_eq!(asked(&served)[1..], asked(&with));
+    // The same command again: what the first task knows is not measured twice.
+    let next = folder.succeed(&format!("{tune} --past past.csv"));
+    assert!(next.contains("\"task\":2") && folder.read("s").matches("\"past\":[{").count() == 1);
+    folder.write("past.csv", "x,y,value\n1,1,nothing\n");
+    assert!(
+        folder
+            .fail(&format!("{tune} --past past.csv"), 2)
+            .contains("past.csv, line 2: column `value`: `nothing`")
+    );
+    folder.write("past.csv", &("x,y,value\n".to_string() + &"1,1,1\n".repeat(300)));
+    let error = folder.fail(&format!("{tune} --past past.csv"), 2);
+    assert!(error.contains("there is room for") && error.contains("not 300"), "{error}");
+    folder.write("past.csv", "x,y,value\n1,1,0.07\n");
+    let text = folder.succeed(&format!("tune p.toml {MEASURE} --state s --past past.csv"));
+    assert!(text.starts_with("Task 3 of p. It knows 1 measurement from before.\n"), "{text}");
+}
+
 /// Interrupted in a measurement, the program says what is kept, and keeps it.
 #[test]
 #[cfg(unix)]

@@ -56,6 +56,10 @@ pub(crate) struct KeepArguments {
     /// The setting in use when the task begins [PROBLEM's, if edited since the last task, else the last recommendation].
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub deployed: Option<String>,
+    /// What was measured before, free of charge: a table with a column for every parameter, `value`, and `fidelity` where it
+    /// is not the last.
+    #[arg(long, value_name = "FILE.csv")]
+    pub past: Option<PathBuf>,
     /// Root of all randomness [default: 1].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -73,7 +77,12 @@ impl KeepArguments {
     pub fn open_in(&self, target: Target, store: Option<Store>) -> Result<Tuning, Error> {
         let setup = self.setup(&target)?;
         let deployed = self.deployed.as_deref().map(|text| own::point(&target, text)).transpose()?;
-        Tuning::open(target, setup, (self.seed, deployed), store)
+        let past = self.past.as_deref().map(|path| tune::past::read(path, &target)).transpose()?;
+        let mut tuning = Tuning::open(target, setup, (self.seed, deployed), store)?;
+        if let Some(past) = past.filter(|past| !past.is_empty()) {
+            tuning.take_past(past)?;
+        }
+        Ok(tuning)
     }
 
     fn setup(&self, target: &Target) -> Result<Setup, Error> {
@@ -142,7 +151,11 @@ fn check_measured(tuning: &Tuning, failure: &str) -> Result<(), Error> {
 fn beginning(arguments: &TuneArguments, tuning: &Tuning) -> String {
     let tasks = &tuning.state().tasks;
     let Some((task, earlier)) = tasks.split_last() else { return String::new() };
-    let Some(point) = &task.begun.deployed else { return String::new() };
+    let past = match task.begun.past.len() {
+        0 => String::new(),
+        count => format!(" It knows {} from before.", counted(count, "measurement")),
+    };
+    let Some(point) = &task.begun.deployed else { return past };
     let same_file = earlier.last().filter(|before| before.begun.filed == task.begun.filed);
     let origin = match (&arguments.keep.deployed, same_file) {
         (Some(_), _) => "the setting in use given by --deployed".into(),
@@ -152,7 +165,7 @@ fn beginning(arguments: &TuneArguments, tuning: &Tuning) -> String {
         }
         (None, Some(_)) => "the setting in use before".to_string(),
     };
-    format!(" It begins at {origin}: {}.", tuning.target().words(point))
+    format!("{past} It begins at {origin}: {}.", tuning.target().words(point))
 }
 
 /// Starts the command for every query, and tells what comes of it.

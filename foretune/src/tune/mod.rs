@@ -6,12 +6,14 @@
 //! query, or JSON lines on standard input ([`serve()`]).
 
 mod page;
+pub mod past;
 mod serve;
 mod session;
 pub mod state;
 mod wire;
 
 pub use page::page;
+pub use past::Known;
 pub use serve::serve;
 pub use session::{Answer, Source, Standing, Tuning};
 pub use state::{Ended, Reason, Store, Told};

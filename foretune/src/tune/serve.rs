@@ -2,25 +2,42 @@
 
 use std::io::{BufRead, Write};
 
+use super::past;
 use super::session::{Answer, Source, Standing, Tuning};
-use super::state::Told;
+use super::state::{Past, Told};
 use super::wire::{NextTask, Request, Wire};
 use crate::own::{Ask, Target};
 use host_sim::error::Error;
 use host_sim::words::number;
 
 /// Longest line that a client may send.
-const LONGEST: usize = 1 << 16;
+const LONGEST: usize = 1 << 20;
 
 /// What Python and JavaScript write where there is no number.
 const NO_NUMBER: &str = "NaN and Infinity are no numbers of JSON: tell a finite value, or send fail for a measurement that failed";
 
 pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
     let target = tuning.target().clone();
-    let mut lines = Lines { target: &target, input, output, closed: false, place: place(tuning)? };
+    let mut lines = Lines {
+        target: &target,
+        input,
+        output,
+        closed: false,
+        place: place(tuning)?,
+        past: None,
+        stands: false,
+    };
     lines.write(&Wire(&target).hello(lines.place.task, lines.place.answered))?;
     loop {
-        match tuning.play(&mut lines) {
+        let played = tuning.play(&mut lines);
+        if let Some(past) = lines.past.take() {
+            match tuning.take_past(past) {
+                Err(Error::Usage(why)) => lines.refuse(&why)?,
+                other => _ = other?,
+            }
+            continue;
+        }
+        match played {
             Err(Error::Interrupted) if lines.closed => return Ok(()),
             other => other?,
         }
@@ -59,6 +76,10 @@ struct Lines<'a> {
     output: &'a mut dyn Write,
     closed: bool,
     place: Place,
+    /// What was measured before the task, as the client has just said.
+    past: Option<Vec<Past>>,
+    /// Whether the next query has been sent.
+    stands: bool,
 }
 
 impl Lines<'_> {
@@ -70,6 +91,12 @@ impl Lines<'_> {
     fn error(&mut self, text: &str) -> Result<(), Error> {
         let line = Wire(self.target).error(text);
         self.write(&line)
+    }
+
+    /// Refuses past measurements: the query stands.
+    fn refuse(&mut self, why: &str) -> Result<(), Error> {
+        self.stands = true;
+        self.error(why)
     }
 
     /// The next request that can be read; `None` at the end of the input. Others are answered by an error.
@@ -133,6 +160,19 @@ impl Lines<'_> {
                 Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
                     format!("query {} is outstanding, not {id}", ask.id)
                 }
+                Request::Past(_) if self.place.answered > 0 => {
+                    format!(
+                        "query {} is outstanding: past measurements come before the first answer of a task",
+                        ask.id
+                    )
+                }
+                Request::Past(known) => match past::of_known(self.target, &known) {
+                    Ok(past) => {
+                        self.past = Some(past);
+                        return Err(Error::Interrupted);
+                    }
+                    Err(why) => why.to_string(),
+                },
                 Request::NextTask(_) | Request::Status(_) => {
                     format!("query {} is outstanding: the task has not ended", ask.id)
                 }
@@ -163,8 +203,10 @@ impl Lines<'_> {
 
 impl Source for Lines<'_> {
     fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
-        let line = Wire(self.target).ask(ask);
-        self.write(&line)?;
+        if !std::mem::take(&mut self.stands) {
+            let line = Wire(self.target).ask(ask);
+            self.write(&line)?;
+        }
         self.read_answer(ask)
     }
 

@@ -8,9 +8,9 @@ mod noise;
 
 use std::collections::BTreeMap;
 
-use foretune_core::{Fleet, Goal, Kind, Stop};
+use foretune_core::{Fleet, Goal, Kind, Optimizer, Settings, Stop};
 
-use super::state::{Begun, Ended, Reason, State, Store, TaskState, Told, from_hex, to_hex};
+use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use crate::own::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
@@ -68,6 +68,8 @@ pub struct Tuning {
     store: Option<Store>,
     /// The point in use at the start of the task at hand, or of the next one if that has ended, if it was given.
     given: Option<Vec<f64>>,
+    /// What was measured before the next task.
+    past: Vec<Past>,
 }
 
 impl Tuning {
@@ -87,7 +89,7 @@ impl Tuning {
                 state.seed
             )));
         }
-        let mut tuning = Self { target, setup, state, store, given: deployed };
+        let mut tuning = Self { target, setup, state, store, given: deployed, past: Vec::new() };
         tuning.setup.for_method(Method::MftMes)?;
         if fresh {
             tuning.begin(None)?;
@@ -132,24 +134,55 @@ impl Tuning {
         self.begin(deployed)
     }
 
-    /// Has the first task start from what another one left, and from what was measured before it at the fidelity that counts.
+    /// Has the first task start from what another one left.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has had answers.
-    pub fn start_from(&mut self, knowledge: &[u8], past: Vec<(Vec<f64>, f32)>) -> Result<(), Error> {
-        match &mut self.state.tasks[..] {
-            [task] if task.answers.is_empty() => task.begun.past = past,
-            _ => return Err(Error::usage("knowledge and past are for the start of the first task")),
+    /// [`Error::Usage`] if it has had answers, and started from something else.
+    pub fn start_from(&mut self, knowledge: &[u8]) -> Result<(), Error> {
+        let knowledge = to_hex(knowledge);
+        match &self.state.tasks[..] {
+            [task] if task.answers.is_empty() => self.state.knowledge = knowledge,
+            [_] if knowledge != self.state.knowledge => {
+                return Err(Error::usage("knowledge is for the start of the first task"));
+            }
+            _ => return Ok(()),
         }
-        self.state.knowledge = to_hex(knowledge);
         self.save()
+    }
+
+    /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one. Taken
+    /// once: what a task began with is not taken by a later one. Whether the task at hand has it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the task has had answers, or the optimizer does not take it. Nothing has changed then.
+    pub fn take_past(&mut self, past: Vec<Past>) -> Result<bool, Error> {
+        if let Some(task) = self.state.tasks.iter().position(|task| task.begun.past == past) {
+            return Ok(task + 1 == self.state.tasks.len());
+        }
+        let task = self.task()?;
+        if task.ended.is_some() {
+            self.past = past;
+            return Ok(false);
+        }
+        if !task.answers.is_empty() {
+            return Err(Error::usage(format!(
+                "past measurements are for the start of a task, and task {} has had answers: give them to the next one, or \
+                 give another --state",
+                self.state.task()
+            )));
+        }
+        let begun = Begun { past, ..task.begun.clone() };
+        self.check(&begun, &self.state.knowledge)?;
+        self.state.tasks.last_mut().ok_or(Error::Defect)?.begun = begun;
+        self.save()?;
+        Ok(true)
     }
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
-        self.check(&begun)?;
+        self.check(&begun, &self.state.learnt)?;
         self.check_budget()?;
-        self.given = None;
+        (self.given, self.past) = (None, Vec::new());
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.tasks.push(TaskState { begun, answers: Vec::new(), ended: None });
@@ -170,24 +203,37 @@ impl Tuning {
             service.insert("fleet".into(), format!("{:08x}", crc32(fleet)));
         }
         let deployed = deployed.or(self.given.clone()).or(in_use);
-        Begun { budget, deployed, filed, settings, service, past: Vec::new() }
+        Begun { budget, deployed, filed, settings, service, past: self.past.clone() }
     }
 
-    /// Refuses a point in use that the optimizer would not take: what has begun is changed no more.
-    fn check(&self, begun: &Begun) -> Result<(), Error> {
+    /// Refuses a point in use or past measurements that the optimizer would not take: what has begun is changed no more.
+    fn check(&self, begun: &Begun, knowledge: &str) -> Result<(), Error> {
         self.target.check_limits(begun.deployed.as_ref())?;
-        let Some(point) = &begun.deployed else { return Ok(()) };
-        let noise = vec![0.0; self.target.fidelities.len()];
-        let space = self.space(begun, &noise, begun.budget);
-        let (parts, settings) = (space.parts(), self.setup.for_method(Method::MftMes)?);
+        let space = self.space(begun, &self.noise(), begun.budget);
+        let (parts, settings) = (space.parts(), self.settings(begun)?);
+        let point = begun.deployed.as_deref().map(single);
         let mut room = Room::new(self.setup.capacity);
-        match room.start(space.problem(&parts, Some(&single(point))), settings, self.state.seed) {
-            Err(foretune_core::Error::Live(why)) => Err(Error::usage(format!(
+        let problem = space.problem(&parts, point.as_deref());
+        match (room.start(problem, settings, self.state.seed), &begun.deployed) {
+            (Err(foretune_core::Error::Live(why)), Some(point)) => Err(Error::usage(format!(
                 "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
                 self.target.words(point)
             ))),
-            other => Ok(other.map(|_| ())?),
+            (optimizer, _) if !begun.past.is_empty() => hand_over(&mut optimizer?, begun, knowledge),
+            (other, _) => Ok(other.map(|_| ())?),
         }
+    }
+
+    /// Past measurements take the place of initial points, but for one.
+    fn settings(&self, begun: &Begun) -> Result<Settings, Error> {
+        let settings = self.setup.for_method(Method::MftMes)?;
+        let known = begun.past.len().min(settings.initial.saturating_sub(1));
+        Ok(Settings { initial: settings.initial - known, ..settings })
+    }
+
+    /// Noise variance of every fidelity; 0 before it is known.
+    fn noise(&self) -> Vec<f64> {
+        self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect()
     }
 
     fn space(&self, begun: &Begun, noise: &[f64], budget: f64) -> Space {
@@ -239,12 +285,11 @@ impl Tuning {
         if let Some(reason) = self.estimate_noise(source)? {
             return self.end(None, reason, 0, String::new());
         }
-        let noise: Vec<f64> = self.state.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect();
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
         let budget = (self.task()?.begun.budget - estimating).max(0.0);
         let begun = self.task()?.begun.clone();
-        let space = self.space(&begun, &noise, budget);
-        let settings = self.setup.for_method(Method::MftMes)?;
+        let space = self.space(&begun, &self.noise(), budget);
+        let settings = self.settings(&begun)?;
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
         let parts = space.parts();
         let point = begun.deployed.as_deref().map(single);
@@ -255,15 +300,7 @@ impl Tuning {
         if fleet.is_some() {
             optimizer.set_fleet(fleet)?;
         }
-        if !self.state.knowledge.is_empty() {
-            Tuner::load(&mut optimizer, &from_hex(&self.state.knowledge).ok_or(Error::Defect)?)?;
-        }
-        if let Some(point) = &point {
-            optimizer.deploy(point)?;
-        }
-        for (point, y) in &begun.past {
-            optimizer.add_past(&single(point), self.target.truth(), *y)?;
-        }
+        hand_over(&mut optimizer, &begun, &self.state.knowledge)?;
         self.run(&space, &mut optimizer, source)
     }
 
@@ -401,6 +438,28 @@ impl Tuning {
         task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers });
         self.save()
     }
+}
+
+/// Gives an optimizer what is known when a task begins.
+fn hand_over(optimizer: &mut Optimizer<'_>, begun: &Begun, knowledge: &str) -> Result<(), Error> {
+    if !knowledge.is_empty() {
+        Tuner::load(optimizer, &from_hex(knowledge).ok_or(Error::Defect)?)?;
+    }
+    if let Some(point) = &begun.deployed {
+        optimizer.deploy(&single(point))?;
+    }
+    for (i, Past { point, fidelity, value }) in begun.past.iter().enumerate() {
+        match optimizer.add_past(&single(point), *fidelity, *value) {
+            Err(foretune_core::Error::Capacity { .. }) => {
+                return Err(Error::usage(format!(
+                    "past: there is room for {i} measurements, not {}: leave out the others",
+                    begun.past.len()
+                )));
+            }
+            other => other?,
+        }
+    }
+    Ok(())
 }
 
 fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {

@@ -85,9 +85,19 @@ pub struct Begun {
     /// Floor, tolerance and limits, in words.
     #[serde(default)]
     pub service: BTreeMap<String, String>,
-    /// What was measured before the task at the fidelity that counts, not charged: points and values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub past: Vec<(Vec<f64>, f32)>,
+    pub past: Vec<Past>,
+}
+
+/// What was measured before a task, not charged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Past {
+    /// The point, in natural units.
+    pub point: Vec<f64>,
+    /// Index of the fidelity.
+    pub fidelity: usize,
+    pub value: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::past::Known;
 use super::session::Standing;
 use super::state::{Ended, Reason, Told};
 use crate::own::{Ask, Rung, Target};
@@ -18,6 +19,7 @@ pub(super) enum Request {
     Fail(Fail),
     Stop(Nothing),
     NextTask(NextTask),
+    Past(Vec<Known>),
     Status(Nothing),
 }
 
