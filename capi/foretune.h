@@ -356,7 +356,7 @@ struct foretune_problem {
   uint32_t floor;
   // The floor's number.
   float floor_level;
-  // Share of the trials that may fall below the floor, 0.001 to 0.5.
+  // Share of the time that trials may be below the floor, 0.001 to 0.5; time is what they cost.
   float risk;
   // A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0, to
   // use the whole budget, to 1.
@@ -463,6 +463,8 @@ struct foretune_status {
   uint32_t live;
   // Trials that fell below the floor.
   uint32_t below;
+  // Their share of the time, which is held at the risk.
+  float below_time;
   // The margin below the mean that a query must have to the floor, in standard deviations.
   float margin;
   // The worst trial.

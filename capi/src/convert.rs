@@ -288,6 +288,7 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         particles_silent: status.fallbacks.particles,
         live: u32::from(live.is_some()),
         below: live.map_or(0, |live| live.below),
+        below_time: number(|live| Some(live.below_time)),
         margin: number(|live| Some(live.margin)),
         worst: number(|live| live.worst),
         meanwhile: number(|live| live.meanwhile),

@@ -113,7 +113,7 @@ pub struct foretune_problem {
     pub floor: u32,
     /// The floor's number.
     pub floor_level: f32,
-    /// Share of the trials that may fall below the floor, 0.001 to 0.5.
+    /// Share of the time that trials may be below the floor, 0.001 to 0.5; time is what they cost.
     pub risk: f32,
     /// A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0, to
     /// use the whole budget, to 1.
@@ -319,6 +319,8 @@ pub struct foretune_status {
     pub live: u32,
     /// Trials that fell below the floor.
     pub below: u32,
+    /// Their share of the time, which is held at the risk.
+    pub below_time: f32,
     /// The margin below the mean that a query must have to the floor, in standard deviations.
     pub margin: f32,
     /// The worst trial.

@@ -2,11 +2,12 @@
 //!
 //! **The floor.** A query is allowed where `μ − κ' σ ≥ floor`, `μ` and `σ` of the particles' mixture at the truth. The
 //! margin `κ` is controlled by what happens (online conformal prediction; Zhang, Park, Simeone, *Bayesian Optimization
-//! with Formal Safety Guarantees via Online Conformal Prediction*): after each trial `κ ← κ + η (1[below] − risk)`, held
-//! in a range and carried on from task to task. A trial counts as below when, after its answer, the posterior mean of
-//! the truth at its point is below the floor: an answer alone falls below by noise, too. So what is controlled is the
-//! share of trials that the model finds below afterwards; where the model stays wrong about a point that it measured,
-//! the true share differs. Where the range's lower end holds, fewer trials fall below than the risk allows.
+//! with Formal Safety Guarantees via Online Conformal Prediction*): after each trial `κ ← κ + η w (1[below] − risk)`, held
+//! in a range and carried on from task to task. The weight `w` is the trial's cost in 1.1 % of the budget, from ¼ to 2: what
+//! users feel is the time below, so that a short risky trial is cheap and a long one expensive. A trial counts as below when,
+//! after its answer, the posterior mean of the truth at its point is below the floor: an answer alone falls below by noise,
+//! too. So what is controlled is the share of time that the model finds below afterwards; where the model stays wrong about
+//! a point that it measured, the true share differs. Where the range's lower end holds, it is less than the risk allows.
 //! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
 //!
 //! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
@@ -24,6 +25,9 @@ pub(crate) const FIRST_MARGIN: f32 = 2.0;
 const LARGEST_MARGIN: f32 = 4.0;
 /// What is added to the margin after the first trial of a task.
 const AT_FIRST: f32 = 0.5;
+/// The share of the budget that a trial of weight 1 takes.
+const ORDINARY: f32 = 0.011;
+
 /// What a trial must be worth, with v what the point in use gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -47,13 +51,13 @@ impl Level {
     }
 }
 
-/// What trials should keep above, and how often they may not.
+/// What trials should keep above, and for how long they may not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Floor {
     /// What a trial must be worth.
     pub level: Level,
-    /// Share of the trials that may fall below, 0.001 to 0.5.
+    /// Share of the time that trials may be below, 0.001 to 0.5; time is what they cost.
     pub risk: f32,
 }
 
@@ -66,17 +70,18 @@ impl Floor {
         };
         level && self.risk >= 0.001 && self.risk <= 0.5
     }
+}
 
-    /// The margin is never smaller: the more risk is taken, the less.
-    fn least_margin(&self) -> f32 {
-        math::clamp(1.5 - 25.0 * self.risk, -1.0, 1.0)
-    }
+/// What a trial counts: its share of the time, in that of an ordinary one.
+pub(crate) fn weight(cost: f32, budget: f32) -> f32 {
+    math::clamp(cost / (ORDINARY * budget), 0.25, 2.0)
+}
 
-    /// The margin after a trial.
-    pub(crate) fn controlled(&self, margin: f32, below: bool) -> f32 {
-        let by = if below { 1.0 - self.risk } else { -self.risk };
-        math::clamp(margin + ETA * by, self.least_margin(), LARGEST_MARGIN)
-    }
+/// The margin after a trial of this weight. It is never below the least: the more risk is taken, the less that is.
+pub(crate) fn controlled(margin: f32, risk: f32, below: bool, weight: f32) -> f32 {
+    let by = if below { 1.0 - risk } else { -risk };
+    let least = math::clamp(1.5 - 25.0 * risk, -1.0, 1.0);
+    math::clamp(margin + ETA * weight * by, least, LARGEST_MARGIN)
 }
 
 /// The margin that holds after so many trials of a task.
@@ -134,8 +139,6 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, Random};
 
-    const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.1 };
-
     #[test]
     fn a_level_lies_on_the_worse_side_whatever_the_signs() {
         assert_eq!(Level::Share(0.75).at(40.0, 1.0), 30.0);
@@ -146,23 +149,37 @@ mod tests {
         assert_eq!(Level::Value(3.0).at(40.0, 1.0), 3.0);
     }
 
-    /// Trials that fall below with a chance that the margin decides, and another one after the world has changed.
+    /// Trials that fall below with a chance that the margin decides, the short ones oftener, and another chance after the
+    /// world has changed.
     #[test]
-    fn the_share_below_comes_out_at_the_risk_whatever_the_model_is_worth() {
+    fn the_time_below_comes_out_at_the_risk_whatever_the_model_is_worth() {
         let mut random = Random::new(1, 1, 1, Purpose::Coin, 0);
         for risk in [0.05, 0.1, 0.2] {
-            let floor = Floor { risk, ..FLOOR };
-            let (mut margin, mut below) = (FIRST_MARGIN, [0u32; 2]);
+            let (mut margin, mut below, mut time, mut count) = (FIRST_MARGIN, [0.0; 2], [0.0; 2], 0);
             for trial in 0..20_000 {
-                let half = trial / 10_000;
+                let (half, short) = (trial / 10_000, random.uniform() < 0.8);
+                let cost = if short { 5.0 } else { 20.0 };
                 // A model that is overconfident, and later three times so.
-                let falls = random.normal() * [1.3, 2.0][half] > margin;
-                below[half] += u32::from(falls);
-                margin = floor.controlled(margin, falls);
+                let falls = random.normal() * [1.3, 2.0][half] > margin + if short { 0.0 } else { 1.0 };
+                count += u32::from(falls);
+                below[half] += if falls { cost } else { 0.0 };
+                time[half] += cost;
+                margin = controlled(margin, risk, falls, weight(cost, 1000.0));
             }
-            for count in below {
-                assert!((count as f32 / 10_000.0 - risk).abs() < 0.01, "{risk}: {count}");
+            for half in 0..2 {
+                assert!((below[half] / time[half] - risk).abs() < 0.01, "{risk}: {below:?} of {time:?}");
             }
+            assert!(count as f32 > 1.2 * 20_000.0 * risk, "{risk}: by count there are more, {count}");
+        }
+    }
+
+    #[test]
+    fn a_trial_counts_by_its_time_between_a_quarter_and_two() {
+        for (cost, counts) in [(0.0, 0.25), (1.0, 0.25), (11.0, 1.0), (16.5, 1.5), (100.0, 2.0)] {
+            assert!((weight(cost, 1000.0) - counts).abs() < 1e-6, "{cost}");
+            let moved = |below| controlled(1.0, 0.1, below, weight(cost, 1000.0)) - 1.0;
+            assert!((moved(true) - ETA * 0.9 * counts).abs() < 1e-6, "{cost}");
+            assert!((moved(false) + ETA * 0.1 * counts).abs() < 1e-6, "{cost}");
         }
     }
 
@@ -170,7 +187,7 @@ mod tests {
     fn the_margin_stays_in_its_range() {
         let (mut low, mut high) = (1.0, 1.0);
         for _ in 0..1000 {
-            (low, high) = (FLOOR.controlled(low, false), FLOOR.controlled(high, true));
+            (low, high) = (controlled(low, 0.1, false, 1.0), controlled(high, 0.1, true, 1.0));
         }
         assert_eq!((low, high), (-1.0, LARGEST_MARGIN));
         assert!(margin_at(1.0, 1) > margin_at(1.0, 2) && margin_at(1.0, u32::MAX) > 1.0 - 1e-6);

@@ -27,7 +27,7 @@ const FLEET: &[u8] = include_bytes!("radio.fleet");
 const CAPACITY: &str = "64";
 /// Samples in an hour; tuning takes at most half of it, then what was found is used.
 const HOUR: f64 = 4000.0;
-/// What trials should keep above, as a share of what the point in use gives, and how often they may not.
+/// What trials should keep above, as a share of what the point in use gives, and for how much of the time they may not.
 const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 /// When tuning ends: no more than this share is to be gained.
 const TOLERANCE: f32 = 0.01;

@@ -10,7 +10,7 @@
 //! | 1 | 1 if there is a point in use |
 //! | 1 | floor: 0 none, 1 value, 2 drop, 3 share |
 //! | 1 | 0 |
-//! | 4, 4 | the floor's level and risk, `f32`; 0 without one |
+//! | 4, 4 | the floor's level and risk (a share of the time), `f32`; 0 without one |
 //! | 4 | tolerance, `f32` |
 //! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32` |
 //! | `M` times 12 | cost, `f32`; samples, `u32`; noise, `f32` |

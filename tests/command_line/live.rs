@@ -26,7 +26,7 @@ fn tasks_start_from_the_point_in_use_and_every_trial_is_charged() {
     let methods = ["never", "random", "hill-climbing", "safe-opt", "mft-mes"];
     let more = format!("--method {} --floor share:0.9 --risk 0.1", methods.join(","));
     let printed = folder.succeed(&study("o", &more));
-    assert!(printed.contains("below the floor"), "{printed}");
+    assert!(printed.contains("time below the floor  trials below"), "{printed}");
     let number = |text: &String| text.parse::<f64>().unwrap();
     for unit in methods {
         let rows = queries(&folder, unit);

@@ -6,7 +6,7 @@ use super::state::State;
 use super::trials::{Start, Trials, deployable, unit_of};
 use crate::data::{Kind, Record, Scale};
 use crate::error::Error;
-use crate::live::{Floor, margin_at};
+use crate::live::{Floor, controlled, margin_at, weight};
 use crate::math;
 
 impl Optimizer<'_> {
@@ -143,7 +143,9 @@ impl State<'_> {
         if !first {
             let below = failed || mean < trials.floor;
             trials.below += u32::from(below);
-            trials.margin = floor.controlled(trials.margin, below);
+            trials.time_below += if below { cost } else { 0.0 };
+            let weight = weight(cost, self.problem.budget);
+            trials.margin = controlled(trials.margin, floor.risk, below, weight);
         }
     }
 
@@ -169,11 +171,12 @@ impl State<'_> {
     }
 
     pub fn live_status(&self) -> Option<LiveStatus> {
-        let Trials { margin, below, worst, sum, time, expected, .. } = self.task.trials;
+        let Trials { margin, below, time_below, worst, sum, time, expected, .. } = self.task.trials;
         let natural = |z: f32| self.in_units(z);
         self.judges().then(|| LiveStatus {
             margin,
             below,
+            below_time: if time > 0.0 { time_below / time } else { 0.0 },
             worst: worst.is_finite().then(|| natural(worst)),
             meanwhile: (time > 0.0).then(|| natural(sum / time)),
             expected: expected.filter(|_| self.has_told()).map(natural),

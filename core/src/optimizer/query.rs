@@ -236,6 +236,8 @@ pub struct LiveStatus {
     pub margin: f32,
     /// Trials that fell below the floor, failed ones included.
     pub below: u32,
+    /// Their share of the time, which is held at the risk; time is what trials cost.
+    pub below_time: f32,
     /// The worst trial.
     pub worst: Option<f32>,
     /// The mean over all trials, by cost.

@@ -55,6 +55,8 @@ pub(super) struct Trials {
     pub worst: f32,
     pub sum: f32,
     pub time: f32,
+    /// Of the time, that of trials below.
+    pub time_below: f32,
     /// Standardised mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
     /// The best standardised mean that the last search saw.
@@ -70,6 +72,7 @@ impl Trials {
         worst: f32::INFINITY,
         sum: 0.0,
         time: 0.0,
+        time_below: 0.0,
         expected: None,
         best: None,
     };

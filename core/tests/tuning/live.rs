@@ -246,6 +246,28 @@ fn the_status_tells_what_became_of_those_who_were_served() {
     assert!(third.worst <= second.worst && third.worst <= third.meanwhile, "{third:?}");
 }
 
+#[test]
+fn a_long_trial_below_widens_the_margin_more_than_a_short_one_and_counts_as_time() {
+    let after = |cost: f32| {
+        let mut tuner = start(LIVE, SETTINGS, 8);
+        let query = tuner.ask().query().unwrap();
+        let y = objective(&query);
+        tuner.answer(query, Some(y), Some(1.0)).unwrap();
+        let query = tuner.ask().query().unwrap();
+        let before = live(&tuner).margin;
+        tuner.answer(query, None, Some(cost)).unwrap();
+        let _ = tuner.ask();
+        let LiveStatus { margin, below, below_time, .. } = live(&tuner);
+        assert_eq!((below, below_time), (1, cost / (1.0 + cost)));
+        margin - before
+    };
+    let ordinary = 0.011 * PROBLEM.budget;
+    for (share, moves) in [(0.01, 0.25), (0.5, 0.5), (1.0, 1.0), (5.0, 2.0)] {
+        let moved = after(share * ordinary);
+        assert!((moved - 0.5 * moves * (1.0 - FLOOR.risk)).abs() < 1e-5, "{share}: {moved}");
+    }
+}
+
 /// Share of the trials after the first that are worth less than the point in use by more than the floor's drop.
 fn share_below(problem: Problem<'static>, goal: Goal) -> f32 {
     let sign = if goal == Goal::Maximise { 1.0 } else { -1.0 };

@@ -77,7 +77,7 @@ pub struct ServiceArguments {
     /// Try nothing that gives less than this: share:0.9 (of what the point in use gives), drop:2 (below it), or value:30.
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub floor: Option<Level>,
-    /// The share of trials that may fall below the floor all the same.
+    /// The share of the time that trials may be below the floor all the same.
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = risk, requires = "floor")]
     pub risk: f32,
     /// End a task when going on is not expected to improve the recommendation by more than this share.

@@ -380,7 +380,8 @@ fn live(manifest: &Manifest, rows: &[TaskSummary], metric: Metric, out: &mut dyn
     }
     writeln!(out, "\nMeanwhile, over all tasks:")?;
     let mut table = Table::new(
-        ["method", "point in use", "by time", "worst trial", "below the floor", "spent"].map(String::from),
+        ["method", "point in use", "by time", "worst trial", "time below the floor", "trials below", "spent"]
+            .map(String::from),
     );
     for (v, variant) in manifest.variants.iter().enumerate() {
         let of = |value: &dyn Fn(&TaskSummary) -> Option<f64>| {
@@ -393,10 +394,10 @@ fn live(manifest: &Manifest, rows: &[TaskSummary], metric: Metric, out: &mut dyn
         let cells = [judged(|row| row.deployed), judged(|row| row.meanwhile), judged(|row| row.worst)];
         let mut line = vec![variant.label.clone()];
         line.extend(cells.map(|cell| cell.map_or("–".into(), |cell| fixed_number(cell, 3))));
-        line.push(
-            of(&|row| row.below)
-                .map_or("–".into(), |below| format!("{} %", fixed_number(100.0 * below, 1))),
-        );
+        let shares = [of(&|row| row.below_time), of(&|row| row.below)];
+        line.extend(shares.map(|share| {
+            share.map_or("–".into(), |share| format!("{} %", fixed_number(100.0 * share, 1)))
+        }));
         line.push(of(&|row| Some(row.spent)).map_or("–".into(), |spent| fixed_number(spent, 0)));
         table.push(line);
     }

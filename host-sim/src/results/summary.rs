@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::results::crc32;
 
 const COLUMNS: &str = "variant,experiment,task,queries,spent,best,recommended,optimum,mean_tried,\
-                       meanwhile,below,worst,deployed";
+                       meanwhile,below,below_time,worst,deployed";
 
 /// What became of one task. Values have nine significant digits.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +32,8 @@ pub struct TaskSummary {
     pub meanwhile: Option<f64>,
     /// Share of the trials whose true value is below the floor; none without a floor.
     pub below: Option<f64>,
+    /// Their share of the time.
+    pub below_time: Option<f64>,
     pub worst: Option<f64>,
     /// The true value of the point in use at the task's start; none if the task did not start from one.
     pub deployed: Option<f64>,
@@ -57,7 +59,8 @@ impl TaskSummary {
             optimum: rounded(rows.terms.optimum),
             mean_tried: (!known.is_empty()).then(|| rounded(total / known.len() as f64)),
             meanwhile: meanwhile(rows).map(rounded),
-            below: rows.terms.floor.map(|floor| rounded(share_below(rows, floor))),
+            below: rows.terms.floor.map(|floor| rounded(share_below(rows, floor, |_| 1.0))),
+            below_time: rows.terms.floor.map(|floor| rounded(share_below(rows, floor, |time| time))),
             worst: timed(rows).map(|(_, truth)| truth).reduce(f64::min).map(rounded),
             deployed: rows.terms.deployed.map(rounded),
         }
@@ -74,9 +77,12 @@ fn meanwhile(task: &Task) -> Option<f64> {
     (time > 0.0).then(|| sum / time)
 }
 
-fn share_below(task: &Task, floor: f64) -> f64 {
-    let (all, below) = (timed(task).count(), timed(task).filter(|(_, truth)| *truth < floor).count());
-    below as f64 / all.max(1) as f64
+/// The share of the trials below the floor, each counting what `weight` makes of its time.
+fn share_below(task: &Task, floor: f64, weight: fn(f64) -> f64) -> f64 {
+    let sum =
+        |least: f64| timed(task).filter(|(_, truth)| *truth < least).map(|(time, _)| weight(time)).sum();
+    let (all, below): (f64, f64) = (sum(f64::INFINITY), sum(floor));
+    if all > 0.0 { below / all } else { 0.0 }
 }
 
 /// Nine significant digits: enough for every use of a summary, and half the file.
@@ -89,7 +95,8 @@ pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
     for r in rows {
         let key = &manifest.variants[r.variant].key;
         let numbers = [r.spent, r.best, r.recommended, r.optimum].map(number).join(",");
-        let known = [r.mean_tried, r.meanwhile, r.below, r.worst, r.deployed].map(optional).join(",");
+        let known = [r.mean_tried, r.meanwhile, r.below, r.below_time, r.worst, r.deployed];
+        let known = known.map(optional).join(",");
         text += &format!("{key},{},{},{},{numbers},{known}\n", r.experiment, r.task, r.queries);
     }
     let end = end_line(rows.len(), &text);
@@ -122,7 +129,9 @@ fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
     let fields: Vec<&str> = line.split(',').collect();
     let known: Vec<Option<f64>> =
         fields.get(4..)?.iter().map(|field| parse_optional(field)).collect::<Option<_>>()?;
-    let [spent, best, recommended, optimum, mean_tried, meanwhile, below, worst, deployed] = known[..] else {
+    let [spent, best, recommended, optimum, mean_tried, meanwhile, below, below_time, worst, deployed] =
+        known[..]
+    else {
         return None;
     };
     let row = TaskSummary {
@@ -137,6 +146,7 @@ fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
         mean_tried,
         meanwhile,
         below,
+        below_time,
         worst,
         deployed,
     };
@@ -178,6 +188,7 @@ mod tests {
             mean_tried: Some(0.75),
             meanwhile: Some(0.8125),
             below: Some(0.333333333),
+            below_time: Some(0.625),
             worst: Some(0.5),
             deployed: Some(2.0),
         };

@@ -18,6 +18,7 @@ pub const BEST: &str = "best";
 pub const RECOMMENDED: &str = "recommended";
 pub const MEANWHILE: &str = "meanwhile";
 pub const BELOW: &str = "below";
+pub const BELOW_TIME: &str = "below_time";
 pub const WORST: &str = "worst";
 pub const SPENT: &str = "spent";
 
@@ -47,7 +48,11 @@ fn in_service(manifest: &Manifest) -> bool {
 }
 
 fn measures(manifest: &Manifest) -> &'static [&'static str] {
-    if in_service(manifest) { &[RECOMMENDED, MEANWHILE, BELOW, WORST, SPENT] } else { &[BEST, RECOMMENDED] }
+    if in_service(manifest) {
+        &[RECOMMENDED, MEANWHILE, BELOW, BELOW_TIME, WORST, SPENT]
+    } else {
+        &[BEST, RECOMMENDED]
+    }
 }
 
 fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
@@ -57,6 +62,7 @@ fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
         RECOMMENDED => Some(value(row.recommended)),
         MEANWHILE => row.meanwhile.map(value),
         BELOW => row.below,
+        BELOW_TIME => row.below_time,
         WORST => row.worst.map(value),
         _ => Some(row.spent),
     }
