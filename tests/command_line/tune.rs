@@ -359,6 +359,40 @@ fn what_was_measured_before_is_known_from_a_table_and_from_lines_of_json() {
     assert!(text.starts_with("Task 3 of p. It knows 1 measurement from before.\n"), "{text}");
 }
 
+/// Shown while it runs and after its end, from the state alone; the table of measurements is one that `--past` reads.
+#[test]
+fn a_state_is_shown_without_starting_anything_and_its_table_is_past_elsewhere() {
+    let folder = Folder::new();
+    write_in_use(&folder, "0");
+    let answers = "{\"tell\":{\"id\":1,\"value\":1.5}}\n{\"fail\":{\"id\":2}}\n";
+    folder.fed("serve p.toml --state s", answers);
+    let before = folder.read("s");
+    let text = folder.succeed("show s");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in
+        ["s, task 1", "In use: x = 0, y = 0.25", "in 2 measurements; not ended.", "1 initial 0 0.25 long"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert_eq!(folder.read("s"), before);
+    folder.fed("serve p.toml --state s", "{\"stop\":{}}\n");
+    let text = folder.succeed("show s --report s.html --csv s.csv");
+    assert!(
+        text.contains("Recommended: x = 0, y = 0.25") && text.contains("because it was stopped."),
+        "{text}"
+    );
+    let table = folder.read("s.csv");
+    assert!(table.starts_with("task,why,x,y,fidelity,cost,value\n1,initial,0,0.25,long,4,1.5\n"), "{table}");
+    assert!(table.lines().count() == 3 && table.lines().nth(2).unwrap().ends_with(','), "{table}");
+    assert!(folder.read("s.html").contains("one task"));
+    let taken = "tune p.toml --state t --command 'echo {x}' --past s.csv --csv t.csv";
+    assert!(folder.succeed(taken).contains("It knows 1 measurement from before."));
+    assert!(folder.read("t.csv").lines().count() > 3);
+    assert!(folder.fail("show nowhere", 2).contains("nowhere: no such file"));
+    assert!(folder.fail("show p.toml", 2).contains("p.toml"));
+    assert!(folder.fail("show s --csv no/s.csv", 1).contains("no/s.csv"));
+}
+
 /// Interrupted in a measurement, the program says what is kept, and keeps it.
 #[test]
 #[cfg(unix)]

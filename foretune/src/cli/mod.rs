@@ -10,6 +10,7 @@ pub mod program;
 pub mod report;
 pub mod run;
 mod serve;
+mod show;
 mod tune;
 
 use std::ffi::OsString;
@@ -56,6 +57,7 @@ enum Command {
     Demo(demo::DemoArguments),
     Tune(tune::TuneArguments),
     Serve(serve::ServeArguments),
+    Show(show::ShowArguments),
     Run(run::RunArguments),
     Fleet(fleet::FleetArguments),
     Report(report::ReportArguments),
@@ -85,6 +87,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
     match arguments.command {
         Some(Command::Tune(arguments)) => tune::run(&arguments, out),
         Some(Command::Serve(arguments)) => serve::run(&arguments, out),
+        Some(Command::Show(arguments)) => show::run(&arguments, out),
         Some(Command::Run(arguments)) => run::run(&arguments, out),
         Some(Command::Fleet(arguments)) => fleet::run(&arguments, out),
         Some(Command::Demo(arguments)) => demo::run(&arguments, out),

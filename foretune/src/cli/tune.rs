@@ -6,16 +6,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
-use foretune_core::Goal;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::{PresetName, setup};
+use super::show::{FileArguments, summary};
 use super::{SettingArguments, shown, stop_flag};
 use crate::own::{self, Ask, Command, Measured, Target, Why};
 use crate::tune::{self, Answer, Ended, Reason, Source, Standing, Store, Told, Tuning, Wire};
 use foretune_report::plot::short_number;
 use host_sim::error::Error;
-use host_sim::results::check_writable;
 use host_sim::settings::Setup;
 use host_sim::words::{counted, say};
 
@@ -42,9 +41,8 @@ pub(crate) struct TuneArguments {
     /// One JSON object per event, those of `foretune serve`, instead of lines for people.
     #[arg(long)]
     json: bool,
-    /// Write a page with pictures when the task has ended.
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    files: FileArguments,
 }
 
 /// Where what was learnt is kept, and how tuning goes.
@@ -100,7 +98,7 @@ Examples:
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = own::read(&arguments.problem)?;
-    arguments.report.as_deref().map_or(Ok(()), check_writable)?;
+    arguments.files.check()?;
     let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
@@ -118,15 +116,16 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
             say("the same command goes on from here");
         }
     })?;
-    if let Some(path) = &arguments.report {
-        std::fs::write(path, tune::page(&target, tuning.state())).map_err(Error::io("write", path))?;
-    }
-    if let Some(ended) = tuning.ended() {
-        if arguments.json {
-            writeln!(out, "{}", Wire(&target).recommendation(ended))?;
-        } else {
-            summary(&target, &tuning, ended, state, out)?;
+    arguments.files.write(&target, tuning.state())?;
+    match (tuning.state().current(), tuning.ended()) {
+        (_, Some(ended)) if arguments.json => writeln!(out, "{}", Wire(&target).recommendation(ended))?,
+        (Some(task), Some(ended)) if ended.point.is_some() => {
+            writeln!(out)?;
+            summary(&target, task, ended, out)?;
+            let words = "the same command again runs the next task";
+            writeln!(out, "What was learnt is in {}; {words}.", shown(state))?;
         }
+        _ => {}
     }
     out.flush()?;
     tuning.report()?;
@@ -273,81 +272,4 @@ impl Source for Bench<'_> {
 
 fn go_on() -> bool {
     !stop_flag("every answer is kept").load(Ordering::Relaxed)
-}
-
-/// The recommendation, beside the point in use, and why the task ended.
-fn summary(
-    target: &Target,
-    tuning: &Tuning,
-    ended: &Ended,
-    state: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Error> {
-    let Some(task) = tuning.state().current() else { return Ok(()) };
-    let Some(point) = &ended.point else { return Ok(()) };
-    writeln!(out, "\nRecommended: {}", target.words(point))?;
-    writeln!(
-        out,
-        "Expected of it: {} ± {}",
-        short_number(ended.mean.into()),
-        short_number(ended.deviation.into())
-    )?;
-    let used = task.begun.deployed.as_ref();
-    let at_use = |told: &&Told| used == Some(&told.point) && told.fidelity == target.truth();
-    let values: Vec<f64> =
-        task.answers.iter().filter(at_use).filter_map(|t| t.value.map(f64::from)).collect();
-    match (used, values.is_empty()) {
-        (Some(used), false) => {
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
-            let gain = match target.goal {
-                Goal::Maximise => f64::from(ended.mean) - mean,
-                Goal::Minimise => mean - f64::from(ended.mean),
-            };
-            let (word, size) = if gain >= 0.0 { ("better", gain) } else { ("worse", -gain) };
-            writeln!(
-                out,
-                "In use: {}, measured {}; the recommendation is {word} by {}",
-                target.words(used),
-                short_number(mean),
-                short_number(size)
-            )?;
-        }
-        (Some(used), true) => {
-            writeln!(out, "In use: {}, not measured in this task", target.words(used))?;
-        }
-        (None, _) => {}
-    }
-    writeln!(
-        out,
-        "Spent {} of {} in {} measurements; ended because {}.",
-        short_number(ended.spent),
-        short_number(task.begun.budget),
-        task.answers.len(),
-        ended.reason
-    )?;
-    if ended.outliers > 0 {
-        let outliers = ended.outliers;
-        writeln!(
-            out,
-            "Outliers: {outliers} of the answers, too far from all others and not confirmed by a second."
-        )?;
-    }
-    if let Some(value) = only_value(&task.answers) {
-        writeln!(
-            out,
-            "All answers are {}: no setting is better than another here, or the command does not use its parameters.",
-            short_number(value.into())
-        )?;
-    }
-    writeln!(out, "What was learnt is in {}; the same command again runs the next task.", shown(state))?;
-    Ok(())
-}
-
-/// The value that all measurements gave, if they were of several settings.
-fn only_value(answers: &[Told]) -> Option<f32> {
-    let mut told = answers.iter().filter_map(|told| Some((&told.point, told.value?)));
-    let (point, value) = told.next()?;
-    let (mut others, mut same) = (false, true);
-    told.for_each(|(x, y)| (others, same) = (others || x != point, same && y == value));
-    (others && same).then_some(value)
 }

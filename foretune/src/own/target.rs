@@ -200,6 +200,36 @@ impl Identity {
         }
     }
 
+    /// A target like this, with nothing but what is known here.
+    pub fn target(&self, name: &str, budget: f64) -> Target {
+        let parameter = |axis: &Axis| match (axis.levels, &axis.values[..]) {
+            (false, [low, high]) => DimensionSpec::Interval {
+                name: axis.name.clone(),
+                unit: String::new(),
+                low: *low,
+                high: *high,
+            },
+            (_, values) => DimensionSpec::Levels {
+                name: axis.name.clone(),
+                unit: String::new(),
+                values: values.to_vec(),
+            },
+        };
+        Target {
+            name: name.into(),
+            goal: if self.goal == "minimise" { Goal::Minimise } else { Goal::Maximise },
+            budget,
+            parameters: self.parameters.iter().map(parameter).collect(),
+            fidelities: self.fidelities.clone(),
+            deployed: None,
+            floor: None,
+            limits: Vec::new(),
+            tolerance: 0.0,
+            failures: 0,
+            fleet: None,
+        }
+    }
+
     pub fn change(&self, now: &Self) -> Option<String> {
         if self.goal != now.goal {
             return Some(format!("the goal was {}, and is {}", self.goal, now.goal));

@@ -1,4 +1,4 @@
-//! What was measured before a task: a table of it, or parameters by name from another program.
+//! Tables of measurements, written and read, and what was measured before a task by name from another program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use foretune_core::LARGEST_VALUE;
 use serde::Deserialize;
 
-use super::state::Past;
+use super::state::{Past, State};
 use crate::own::Target;
 use host_sim::error::Error;
-use host_sim::words::{counted, number, say};
+use host_sim::words::{counted, number, say, shortest};
 
 /// Columns that need not be there, and are not looked at.
 const BESIDE: [&str; 3] = ["task", "why", "cost"];
@@ -70,6 +70,27 @@ pub fn read(path: &Path, target: &Target) -> Result<Vec<Past>, Error> {
     Ok(rows)
 }
 
+/// The measurements of all tasks as a table that [`read`] reads.
+pub fn table(target: &Target, state: &State) -> String {
+    cells(target, state).into_iter().map(|row| row.join(",") + "\n").collect()
+}
+
+/// Its rows, names of columns first.
+pub fn cells(target: &Target, state: &State) -> Vec<Vec<String>> {
+    let names = ["task", "why"].into_iter().chain(target.names()).chain(["fidelity", "cost", "value"]);
+    let mut rows = vec![names.map(String::from).collect::<Vec<_>>()];
+    for (task, told) in
+        state.tasks.iter().enumerate().flat_map(|(i, task)| task.answers.iter().map(move |t| (i + 1, t)))
+    {
+        let mut row = vec![task.to_string(), format!("{:?}", told.why).to_lowercase()];
+        row.extend(told.point.iter().map(|x| number(*x)));
+        let value = told.value.map(|value| number(shortest(value))).unwrap_or_default();
+        row.extend([target.fidelities[told.fidelity].name.clone(), number(told.cost), value]);
+        rows.push(row);
+    }
+    rows
+}
+
 type Wrong = (usize, String);
 
 fn parse(text: &str, target: &Target) -> Result<(Vec<Past>, usize), Wrong> {
@@ -80,7 +101,7 @@ fn parse(text: &str, target: &Target) -> Result<(Vec<Past>, usize), Wrong> {
     let wanted = || format!("a first line with {}, and fidelity if need be", names.join(", "));
     let (first, head) =
         lines.next().ok_or_else(|| (1, format!("the table is empty: it takes {}", wanted())))?;
-    let columns: Vec<&str> = cells(head).collect();
+    let columns: Vec<&str> = split(head).collect();
     for (i, name) in columns.iter().enumerate() {
         if columns[..i].contains(name) {
             return Err((first, format!("column `{name}` is there twice")));
@@ -104,7 +125,7 @@ fn parse(text: &str, target: &Target) -> Result<(Vec<Past>, usize), Wrong> {
 
 /// A measurement; none if it has no value.
 fn row(text: &str, columns: &[&str], target: &Target) -> Result<Option<Past>, String> {
-    let cells: Vec<&str> = cells(text).collect();
+    let cells: Vec<&str> = split(text).collect();
     if cells.len() != columns.len() {
         return Err(format!(
             "there are {} for {}",
@@ -126,7 +147,7 @@ fn row(text: &str, columns: &[&str], target: &Target) -> Result<Option<Past>, St
         .map_err(|(column, why)| column.map_or(why.clone(), |name| format!("column `{name}`: {why}")))
 }
 
-fn cells(line: &str) -> impl Iterator<Item = &str> {
+fn split(line: &str) -> impl Iterator<Item = &str> {
     let bare =
         |cell| Some(cell).and_then(|cell: &str| cell.strip_prefix('"')?.strip_suffix('"')).unwrap_or(cell);
     line.split(',').map(str::trim).map(bare)

@@ -156,6 +156,12 @@ impl State {
         }
     }
 
+    /// What it says of its target, for people; called as the file is.
+    pub fn target(&self, path: &Path) -> Target {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        self.problem.target(&name, self.current().map_or(0.0, |task| task.begun.budget))
+    }
+
     /// Number of the current task, from 1; 0 before the first.
     pub fn task(&self) -> u32 {
         self.tasks.len() as u32
@@ -233,26 +239,41 @@ pub fn read(path: &Path, target: &Target) -> Result<Option<State>, Error> {
     known(path, unseal(path), target)
 }
 
+/// The state in a file, of whatever target.
+///
+/// # Errors
+/// [`Error::Usage`] if there is none.
+pub fn peek(path: &Path) -> Result<State, Error> {
+    let missing = || Error::usage(format!("{}: no such file", path.display()));
+    parsed(path, unseal(path))?.ok_or_else(missing)
+}
+
 /// The state in these bytes, if it is one of this target.
 fn known(
     path: &Path,
     found: Result<Option<(String, Vec<u8>)>, Error>,
     target: &Target,
 ) -> Result<Option<State>, Error> {
+    let Some(state) = parsed(path, found)? else { return Ok(None) };
+    match state.problem.change(&Identity::of(target)) {
+        Some(change) => Err(Error::usage(format!(
+            "{}: what was learnt here does not hold any more: {change}; change it back, or give another --state",
+            path.display()
+        ))),
+        None => Ok(Some(state)),
+    }
+}
+
+fn parsed(path: &Path, found: Result<Option<(String, Vec<u8>)>, Error>) -> Result<Option<State>, Error> {
     let found = found.map_err(|error| Error::usage(error.to_string()))?;
     let Some((name, body)) = found else { return Ok(None) };
     let refused = |why: String| Error::usage(format!("{}: {why}", path.display()));
     if name != NAME {
         return Err(refused(format!("it is `{name}`, and `{NAME}` is what this version reads")));
     }
-    let state: State = serde_json::from_slice(&body)
-        .map_err(|error| refused(format!("the state makes no sense: {error}")))?;
-    match state.problem.change(&Identity::of(target)) {
-        Some(change) => Err(refused(format!(
-            "what was learnt here does not hold any more: {change}; change it back, or give another --state"
-        ))),
-        None => Ok(Some(state)),
-    }
+    serde_json::from_slice(&body)
+        .map(Some)
+        .map_err(|error| refused(format!("the state makes no sense: {error}")))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

@@ -1,0 +1,161 @@
+//! `foretune show`: what a state has, without starting anything; and what `tune` says at the end.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use foretune_core::Goal;
+
+use super::shown;
+use crate::own::Target;
+use crate::tune::state::{State, TaskState, peek};
+use crate::tune::{self, Ended, Told, past};
+use foretune_report::plot::short_number;
+use foretune_report::table::Table;
+use host_sim::error::Error;
+use host_sim::results::check_writable;
+
+/// Show what the state of `tune` or `serve` has: what is in use and recommended, what was spent, all measurements.
+///
+/// Nothing is started, changed or locked: it may be of a task that is running.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The file with the state.
+    #[arg(value_name = "STATE")]
+    state: PathBuf,
+    #[command(flatten)]
+    files: FileArguments,
+}
+
+/// What else is written.
+#[derive(Debug, Args)]
+pub(crate) struct FileArguments {
+    /// Write a page with pictures; `tune` does when the task has ended.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write the measurements of all tasks as a table, which --past reads.
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+}
+
+impl FileArguments {
+    pub fn check(&self) -> Result<(), Error> {
+        [&self.report, &self.csv].into_iter().flatten().try_for_each(|path| check_writable(path))
+    }
+
+    pub fn write(&self, target: &Target, state: &State) -> Result<(), Error> {
+        if let Some(path) = &self.report {
+            std::fs::write(path, tune::page(target, state)).map_err(Error::io("write", path))?;
+        }
+        let Some(path) = &self.csv else { return Ok(()) };
+        std::fs::write(path, past::table(target, state)).map_err(Error::io("write", path))
+    }
+}
+
+pub(super) fn run(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let state = peek(&arguments.state)?;
+    let target = state.target(&arguments.state);
+    arguments.files.check()?;
+    arguments.files.write(&target, &state)?;
+    if let Some(task) = state.current() {
+        writeln!(out, "{}, task {}", shown(&arguments.state), state.task())?;
+        match &task.ended {
+            Some(ended) => summary(&target, task, ended, out)?,
+            None => standing(&target, &state, task, out)?,
+        }
+    }
+    writeln!(out)?;
+    let [head, rows @ ..] = &past::cells(&target, &state)[..] else { return Err(Error::Defect) };
+    let mut table = Table::new(head);
+    rows.iter().for_each(|row| table.push(row.clone()));
+    table.write(out)?;
+    Ok(out.flush()?)
+}
+
+/// How far a task is that has not ended, and what the one before it recommended.
+fn standing(target: &Target, state: &State, task: &TaskState, out: &mut dyn Write) -> Result<(), Error> {
+    let before = state.tasks.iter().rev().find_map(|task| task.ended.as_ref()?.point.as_ref());
+    if let Some(point) = before {
+        writeln!(out, "Recommended by the task before: {}", target.words(point))?;
+    }
+    if let Some(point) = &task.begun.deployed {
+        writeln!(out, "In use: {}", target.words(point))?;
+    }
+    let (spent, budget) = (short_number(task.spent()), short_number(task.begun.budget));
+    writeln!(out, "Spent {spent} of {budget} in {} measurements; not ended.", task.answers.len())?;
+    Ok(())
+}
+
+/// The recommendation, beside the point in use, and why the task ended.
+pub(super) fn summary(
+    target: &Target,
+    task: &TaskState,
+    ended: &Ended,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let Some(point) = &ended.point else { return Ok(()) };
+    writeln!(out, "Recommended: {}", target.words(point))?;
+    writeln!(
+        out,
+        "Expected of it: {} ± {}",
+        short_number(ended.mean.into()),
+        short_number(ended.deviation.into())
+    )?;
+    let used = task.begun.deployed.as_ref();
+    let at_use = |told: &&Told| used == Some(&told.point) && told.fidelity == target.truth();
+    let values: Vec<f64> =
+        task.answers.iter().filter(at_use).filter_map(|t| t.value.map(f64::from)).collect();
+    match (used, values.is_empty()) {
+        (Some(used), false) => {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let gain = match target.goal {
+                Goal::Maximise => f64::from(ended.mean) - mean,
+                Goal::Minimise => mean - f64::from(ended.mean),
+            };
+            let (word, size) = if gain >= 0.0 { ("better", gain) } else { ("worse", -gain) };
+            writeln!(
+                out,
+                "In use: {}, measured {}; the recommendation is {word} by {}",
+                target.words(used),
+                short_number(mean),
+                short_number(size)
+            )?;
+        }
+        (Some(used), true) => {
+            writeln!(out, "In use: {}, not measured in this task", target.words(used))?;
+        }
+        (None, _) => {}
+    }
+    writeln!(
+        out,
+        "Spent {} of {} in {} measurements; ended because {}.",
+        short_number(ended.spent),
+        short_number(task.begun.budget),
+        task.answers.len(),
+        ended.reason
+    )?;
+    if ended.outliers > 0 {
+        let outliers = ended.outliers;
+        writeln!(
+            out,
+            "Outliers: {outliers} of the answers, too far from all others and not confirmed by a second."
+        )?;
+    }
+    if let Some(value) = only_value(&task.answers) {
+        writeln!(
+            out,
+            "All answers are {}: no setting is better than another here, or the command does not use its parameters.",
+            short_number(value.into())
+        )?;
+    }
+    Ok(())
+}
+
+/// The value that all measurements gave, if they were of several settings.
+fn only_value(answers: &[Told]) -> Option<f32> {
+    let mut told = answers.iter().filter_map(|told| Some((&told.point, told.value?)));
+    let (point, value) = told.next()?;
+    let (mut others, mut same) = (false, true);
+    told.for_each(|(x, y)| (others, same) = (others || x != point, same && y == value));
+    (others && same).then_some(value)
+}
