@@ -67,12 +67,11 @@ def axis(name: str, spec: Any) -> Axis:
     if isinstance(spec, Axis):
         return spec._replace(table={"name": name, **spec.table})
     if isinstance(spec, Mapping):
-        return Axis({"name": name, **spec})
+        return Axis({"name": name, **spec}, int if spec.get("integer") else float)
     if isinstance(spec, Log):
         if not 0 < spec.low < spec.high:
             raise ProblemError(f"Log takes 0 < low < high, not {spec.low} and {spec.high}", name)
-        ends = {"low": math.log(spec.low), "high": math.log(spec.high)}
-        return Axis({"name": name, **ends}, lambda x: min(max(math.exp(x), spec.low), spec.high), math.log)
+        return Axis({"name": name, "low": spec.low, "high": spec.high, "scale": "log"})
     try:
         values = [value.item() if hasattr(value, "item") else value for value in spec]
         known = sorted(values)
@@ -145,6 +144,8 @@ def _value(value: Any, field: str) -> str:
     if isinstance(value, Mapping):
         pairs = (f"{_value(key, field)} = {_value(item, f'{field}.{key}')}" for key, item in value.items())
         return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, bool):
+        return str(value).lower()
     if hasattr(value, "__index__"):
         return str(int(value))
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):

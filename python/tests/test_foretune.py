@@ -330,14 +330,14 @@ class OneCall(unittest.TestCase):
                 self.assertEqual(result.value, min(trial.value for trial in result.history))
 
     def test_parameters_come_as_they_were_given(self):
-        def f(rate, units, size, gain):
-            self.assertIsInstance(units, int)
+        def f(rate, units, size, gain, depth):
+            self.assertTrue(isinstance(units, int) and isinstance(depth, int) and 1 <= depth <= 64)
             self.assertTrue(1e-5 <= rate <= 0.123456789 and size in (0.1, 0.3) and -1 <= gain <= 1)
-            return (rate - 1e-3) ** 2 + units + size + gain
+            return (rate - 1e-3) ** 2 + units + size + gain + depth
         spec = {"rate": Log(1e-5, 0.123456789), "units": range(8, 65, 8), "size": [0.3, 0.1],
-                "gain": {"low": -1, "high": 1, "levels": 5}}
-        result = minimise(f, spec, budget=30, start={"rate": 1e-3, "units": 32, "size": 0.3, "gain": 0})
-        self.assertAlmostEqual(result.history[0].setting["rate"], 1e-3, places=9)
+                "gain": {"low": -1, "high": 1, "levels": 5}, "depth": {"low": 1, "high": 64, "integer": True, "scale": "log"}}
+        result = minimise(f, spec, budget=30, start={"rate": 1e-3, "units": 32, "size": 0.3, "gain": 0, "depth": 8})
+        self.assertEqual(result.history[0].setting["rate"], 1e-3)
         self.assertEqual(result.history[0].setting["units"], 32)
         self.assertEqual(result.reason, "budget")
 

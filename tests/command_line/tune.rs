@@ -393,6 +393,71 @@ fn a_state_is_shown_without_starting_anything_and_its_table_is_past_elsewhere() 
     assert!(folder.fail("show s --csv no/s.csv", 1).contains("no/s.csv"));
 }
 
+/// A logarithmic scale, whole numbers, steps and a radio's channels in Hz: every value that the command gets is one that the
+/// file means, the answers come back to the same point, and a limit holds in the person's units.
+#[test]
+fn parameters_are_measured_as_people_have_them() {
+    let folder = Folder::new();
+    let parameters = [
+        "name = \"rate\"\nlow = 1e-5\nhigh = 0.1\nscale = \"log\"",
+        "name = \"depth\"\nlow = 1\nhigh = 16\ninteger = true",
+        "name = \"gain\"\nlow = 0.5\nhigh = 2\nstep = 0.1",
+        "name = \"channel\"\nlow = 2400000000\nhigh = 2480000000\nlevels = 8001",
+        "name = \"offset\"\nunit = \"Hz\"\nlow = 2400000000\nhigh = 2400000100",
+    ]
+    .map(|text| format!("[[parameter]]\n{text}\n"));
+    let problem = format!(
+        "goal = \"minimise\"\nbudget = 40\n{}[[fidelity]]\nname = \"run\"\ncost = 1\nnoise = 0\n\
+         [deployed]\nrate = 0.00017\ndepth = 4\ngain = 0.7\nchannel = 2437010000\noffset = 2400000017\n\
+         [[limit]]\nsum = {{ offset = 1 }}\nat_most = 2400000060\n",
+        parameters.concat()
+    );
+    folder.write("p.toml", &problem);
+    let script = "awk -v r=$1 -v n=$2 -v o=$3 'BEGIN { d = log(r) / log(10) + 3; printf \"%.17g\", \
+                  d * d + (n - 6) * (n - 6) / 9 + (o - 2400000040) ^ 2 / 900 }'\n";
+    folder.write("measure.sh", script);
+    let tune = "tune p.toml --seed 3 --command 'sh measure.sh {rate} {depth} {offset}' --csv t.csv";
+    let text = folder.succeed(tune);
+    assert!(
+        text.contains("rate = 0.00017, depth = 4, gain = 0.7, channel = 2437010000, offset = 2400000017 Hz"),
+        "{text}"
+    );
+    let table = folder.read("t.csv");
+    let mut decades = [0; 4];
+    for row in table.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let x: Vec<f64> = cells[2..7].iter().map(|cell| cell.parse().unwrap()).collect();
+        assert!((1e-5..=0.1).contains(&x[0]) && cells[2].len() <= 13, "{row}");
+        decades[((x[0].log10() + 5.0) as usize).min(3)] += 1;
+        assert!(x[1].fract() == 0.0 && (1.0..=16.0).contains(&x[1]), "{row}");
+        assert!(cells[4].len() <= 3 && (x[2] * 10.0).round() / 10.0 == x[2], "{row}");
+        assert!(x[3] % 1e4 == 0.0 && (2.4e9..=2.48e9).contains(&x[3]), "{row}");
+        assert!((2_400_000_000.0..=2_400_000_060.0).contains(&x[4]), "{row}");
+    }
+    assert!(decades.iter().all(|count| *count > 0), "{decades:?}: {table}");
+    let best = text.split_once("Recommended: ").unwrap().1;
+    let at = |name: &str| -> f64 {
+        let rest = best.split_once(&format!("{name} = ")).unwrap().1;
+        rest.split([',', ' ', '\n']).next().unwrap().parse().unwrap()
+    };
+    assert!((at("rate").log10() + 3.0).abs() < 0.5 && (at("depth") - 6.0).abs() <= 2.0, "{best}");
+    assert!((at("offset") - 2_400_000_040.0).abs() < 15.0, "{best}");
+    // Lines of JSON have whole numbers; a task that was broken off goes on; the next one starts from what was learnt.
+    let asked = folder.fed("serve p.toml --state s", "{\"tell\":{\"id\":1,\"value\":1}}\n");
+    assert!(
+        asked.contains("\"setting\":{\"rate\":0.00017,\"depth\":4,\"gain\":0.7,\"channel\":2437010000.0"),
+        "{asked}"
+    );
+    let again = folder.fed("serve p.toml --state s", "");
+    assert_eq!(asked.lines().last(), again.lines().last());
+    assert!(folder.succeed(tune).starts_with("Task 2 of p. It begins at the last recommendation"));
+    folder.write("p.toml", &problem.replace("scale = \"log\"", ""));
+    let error = folder.fail(tune, 2);
+    assert!(error.contains("`rate` was from 0.00001 to 0.1 on a logarithmic scale, and is from"), "{error}");
+    folder.write("p.toml", &problem.replace("offset = 1 }", "rate = 1 }"));
+    assert!(folder.fail(tune, 2).contains("`rate` has a logarithmic scale: a limit takes others"));
+}
+
 /// Interrupted in a measurement, the program says what is kept, and keeps it.
 #[test]
 #[cfg(unix)]

@@ -149,8 +149,7 @@ impl Own {
 
 /// The problem as it goes over the line.
 fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Error> {
-    let floats = |numbers: &[f64]| numbers.iter().map(|number| *number as f32).collect::<Vec<f32>>();
-    let (parts, deployed) = (space.parts(), target.deployed.as_deref().map(floats));
+    let (parts, deployed) = (space.parts(), target.deployed.as_deref().map(|point| space.core_point(point)));
     let described = space.problem(&parts, deployed.as_deref()).checked()?;
     let bytes = Bytes::of(&described).ok_or_else(|| {
         Error::usage(format!("{}: it has more levels or limits than fit a device", target.name))

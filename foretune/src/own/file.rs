@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::target::{Limit, Rung, Target};
 use host_sim::error::Error;
-use host_sim::problems::DimensionSpec;
+use host_sim::problems::{DimensionSpec, Mapping, Notation, rounded};
 use host_sim::runner::Space;
 use host_sim::words;
 
@@ -19,6 +19,8 @@ use host_sim::words;
 const MOST_PARAMETERS: usize = 16;
 /// Most fidelities; one of the core's eight is kept for remembered values.
 const MOST_FIDELITIES: usize = 7;
+/// Most levels of a parameter.
+const MOST_LEVELS: i64 = 10_000;
 /// Failures in a row after which a task ends, unless the file says otherwise.
 const FAILURES: u32 = 10;
 /// Words that stand for something else in a command.
@@ -58,7 +60,18 @@ struct Parameter {
     low: Option<Spanned<f64>>,
     high: Option<Spanned<f64>>,
     levels: Option<Spanned<i64>>,
+    step: Option<Spanned<f64>>,
+    #[serde(default)]
+    integer: bool,
     values: Option<Spanned<Vec<f64>>>,
+    scale: Option<Scale>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Scale {
+    Linear,
+    Log,
 }
 
 #[derive(Deserialize)]
@@ -216,59 +229,126 @@ fn parameters(tables: &[Spanned<Parameter>], end: &Range<usize>) -> Result<Vec<D
 }
 
 fn parameter(table: &Spanned<Parameter>, seen: &mut HashSet<String>) -> Result<DimensionSpec, Fault> {
-    let Parameter { name, unit, low, high, levels, values } = table.get_ref();
-    let name = word(name, "parameter", seen)?;
-    let unit = unit.clone();
+    let Parameter { name, unit, low, high, levels, step, integer, values, scale } = table.get_ref();
+    let (name, unit) = (word(name, "parameter", seen)?, unit.clone());
+    let log = matches!(scale, Some(Scale::Log));
+    let notation = Notation { log, whole: *integer };
+    let steps = [levels.is_some(), step.is_some(), *integer].into_iter().filter(|given| *given).count();
     let (low, high) = match (low, high, values) {
-        (None, None, Some(_)) if levels.is_none() => return list(name, unit, values),
-        (Some(low), Some(high), None) => (
-            number(low, "low", -1e30, 1e30)?,
-            number(high, "high", -1e30, 1e30).map(|value| (value, high.span()))?,
-        ),
+        (None, None, Some(values)) if steps == 0 => return list(name, unit, values, notation),
+        (Some(low), Some(high), None) if steps <= 1 => (low, high),
         _ => {
             return fault(
                 table.span(),
-                format!("parameter `{name}` takes low and high (and levels), or values, and nothing else"),
+                format!(
+                    "parameter `{name}` takes low and high (and one of levels, step, integer), or values, and nothing else"
+                ),
             );
         }
     };
-    let (high, at) = high;
-    if low as f32 >= high as f32 {
-        let [low, high] = [low, high].map(words::number);
-        return fault(at, format!("high of parameter `{name}` must be above low, {low}, and is {high}"));
-    }
-    let Some(levels) = levels else { return Ok(DimensionSpec::Interval { name, unit, low, high }) };
-    let count = *levels.get_ref();
-    if !(2..=10_000).contains(&count) {
-        return fault(levels.span(), format!("levels takes a whole number from 2 to 10000, not {count}"));
-    }
-    let gap = (high - low) / (count - 1) as f64;
-    let mut values: Vec<f64> = (0..count).map(|i| low + gap * i as f64).collect();
-    values[count as usize - 1] = high;
-    distinct(DimensionSpec::Levels { name, unit, values }, levels.span())
+    let ends = ends(&name, (low, high), notation)?;
+    let step = step.as_ref().map(|step| number(step, "step", 1e-30, 1e30)).transpose()?;
+    let (values, at) = match (levels, step.or(integer.then_some(1.0))) {
+        (Some(levels), _) => (spread(ends, levels, log)?, levels.span()),
+        (None, Some(step)) => (stepped(&name, ends, step, table.span())?, table.span()),
+        (None, None) => {
+            return Ok(DimensionSpec::Interval { name, unit, low: ends.0, high: ends.1, notation });
+        }
+    };
+    distinct(DimensionSpec::Levels { name, unit, values, notation }, at)
 }
 
-fn list(name: String, unit: String, values: &Option<Spanned<Vec<f64>>>) -> Result<DimensionSpec, Fault> {
-    let Some(values) = values else { return fault(0..0, "values are missing") };
-    let found = values.get_ref();
-    let finite = found.iter().all(|value| value.abs() <= 1e30);
-    if found.len() < 2 || !finite || !found.is_sorted_by(|a, b| a < b) {
+/// Both ends of a range, if they make one.
+fn ends(
+    name: &str,
+    (low, high): (&Spanned<f64>, &Spanned<f64>),
+    notation: Notation,
+) -> Result<(f64, f64), Fault> {
+    let least = if notation.log { 1e-30 } else { -1e30 };
+    let of_log =
+        |what: &str| if notation.log { format!("{what} on a logarithmic scale") } else { what.to_string() };
+    let ends = (number(low, &of_log("low"), least, 1e30)?, number(high, &of_log("high"), least, 1e30)?);
+    if ends.0 >= ends.1 {
+        let [low, found] = [ends.0, ends.1].map(words::number);
         return fault(
-            values.span(),
+            high.span(),
+            format!("high of parameter `{name}` must be above low, {low}, and is {found}"),
+        );
+    }
+    match [(low, ends.0), (high, ends.1)].into_iter().find(|(_, end)| notation.whole && end.fract() != 0.0) {
+        Some((end, _)) => {
+            fault(end.span(), format!("parameter `{name}` is an integer: low and high are whole"))
+        }
+        None => Ok(ends),
+    }
+}
+
+/// So many levels from one end to the other, at the same distance or ratio.
+fn spread((low, high): (f64, f64), levels: &Spanned<i64>, log: bool) -> Result<Vec<f64>, Fault> {
+    let count = *levels.get_ref();
+    if !(2..=MOST_LEVELS).contains(&count) {
+        return fault(
+            levels.span(),
+            format!("levels takes a whole number from 2 to {MOST_LEVELS}, not {count}"),
+        );
+    }
+    let (ratio, gap) = ((high / low).powf(1.0 / (count - 1) as f64), (high - low) / (count - 1) as f64);
+    let level = |i: i64| match log {
+        true => Some(low * ratio.powf(i as f64)).map(|value| rounded(value, value * 1e-9)).unwrap_or(low),
+        false => low + gap * i as f64,
+    };
+    let mut values: Vec<f64> = (0..count).map(level).collect();
+    values[count as usize - 1] = high;
+    Ok(values)
+}
+
+/// Levels a step apart.
+fn stepped(name: &str, (low, high): (f64, f64), step: f64, at: Range<usize>) -> Result<Vec<f64>, Fault> {
+    let count = ((high - low) / step).round();
+    if count > (MOST_LEVELS - 1) as f64 {
+        return fault(
+            at,
             format!(
-                "values of parameter `{name}` takes two finite numbers or more, each above the one before"
+                "parameter `{name}` has more than {MOST_LEVELS} levels: take a larger step, or leave it out"
             ),
         );
     }
-    distinct(DimensionSpec::Levels { name, unit, values: found.clone() }, values.span())
+    if (low + step * count - high).abs() > 1e-6 * step {
+        let [step, low, high] = [step, low, high].map(words::number);
+        return fault(at, format!("steps of {step} do not lead from {low} to {high} of parameter `{name}`"));
+    }
+    Ok((0..=count as u32).map(|i| rounded(low + step * f64::from(i), step * 1e-9).clamp(low, high)).collect())
+}
+
+fn list(
+    name: String,
+    unit: String,
+    values: &Spanned<Vec<f64>>,
+    notation: Notation,
+) -> Result<DimensionSpec, Fault> {
+    let found = values.get_ref();
+    let least = if notation.log { 1e-30 } else { -1e30 };
+    let within = found.iter().all(|value| (least..=1e30).contains(value));
+    if found.len() < 2 || !within || !found.is_sorted_by(|a, b| a < b) {
+        let kind = if notation.log { "numbers above 0" } else { "finite numbers" };
+        return fault(
+            values.span(),
+            format!("values of parameter `{name}` takes two {kind} or more, each above the one before"),
+        );
+    }
+    distinct(DimensionSpec::Levels { name, unit, values: found.clone(), notation }, values.span())
 }
 
 /// Levels that single precision can tell apart within their range.
 fn distinct(levels: DimensionSpec, at: Range<usize>) -> Result<DimensionSpec, Fault> {
     let (low, high) = levels.range();
     let DimensionSpec::Levels { name, values, .. } = &levels else { return Ok(levels) };
-    let unit = |value: f64| ((value as f32) - (low as f32)) / ((high as f32) - (low as f32));
-    let rounding = 4.0 * f32::EPSILON * (low.abs().max(high.abs()) / (high - low)) as f32;
+    let (mapping, relative) = (Mapping::of(&levels), (low.abs().max(high.abs()) / (high - low)) as f32);
+    let unit = |value: f64| match mapping {
+        Some(mapping) => mapping.place(value) as f32,
+        None => ((value as f32) - (low as f32)) / ((high as f32) - (low as f32)),
+    };
+    let rounding = 4.0 * f32::EPSILON * if mapping.is_some() { 1.0 } else { relative };
     if values.windows(2).all(|pair| unit(pair[1]) - unit(pair[0]) > rounding.max(f32::EPSILON)) {
         return Ok(levels);
     }
@@ -354,6 +434,12 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
                 format!("sum: no parameter is called `{name}`: there are {}", names.join(", ")),
             );
         };
+        if target.parameters[known].notation().log {
+            return fault(
+                value.span(),
+                format!("sum: parameter `{name}` has a logarithmic scale: a limit takes others"),
+            );
+        }
         coefficients[known] = number(value, "a coefficient of sum", -1e30, 1e30)?;
     }
     if coefficients.iter().all(|&coefficient| coefficient == 0.0) {
@@ -411,14 +497,22 @@ mod tests {
             ("budget = 100\n", "budget = 1\nfailures = 0\n", 3, "failures takes"),
             ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
             ("name = \"p0\"", "name = \"task\"", 4, "something else"),
-            ("unit = \"dBm\"", "step = 2", 5, "`levels`"),
+            ("unit = \"dBm\"", "steps = 2", 5, "`levels`"),
+            ("unit = \"dBm\"", "step = 2", 3, "one of levels, step, integer"),
+            ("levels = 63", "step = 3", 3, "steps of 3 do not lead from -100 to 24"),
+            ("levels = 63", "step = 0.001", 3, "more than 10000 levels"),
+            ("high = 24.0\nlevels = 63", "high = 24.5\ninteger = true", 7, "whole"),
+            ("unit = \"dBm\"", "scale = \"log\"", 6, "low on a logarithmic scale takes a number from 1e-30"),
+            ("unit = \"dBm\"", "scale = \"dB\"", 5, "`linear` or `log`"),
+            ("values = [0.0,", "scale = \"log\"\nvalues = [0.0,", 12, "numbers above 0"),
+            ("low = -100\nhigh = 24.0", "scale = \"log\"\nlow = 1\nhigh = 24.0", 22, "the nearest is 1"),
             ("low = -100", "low = \"-100\"", 6, "f64"),
             ("high = 24.0", "high = -100", 7, "above low"),
             ("levels = 63", "levels = 1", 8, "from 2"),
             ("levels = 63", "values = [1.0, 2.0]", 3, "nothing else"),
             ("name = \"alpha\"", "name = \"P0\"", 10, "alike"),
             ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 0.4, 0.4]", 11, "above the one before"),
-            ("[0.0, 0.4, 0.7, 1.0]", "[1e8, 100000001.0]", 11, "single precision"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 1e-12, 0.7]", 11, "single precision"),
             ("cost = 1.0", "cost = 0", 14, "cost takes"),
             ("cost = 1.0", "cost = 6", 19, "from cheap to expensive"),
             ("noise = 0.04", "noise = -0.04", 15, "noise takes"),
@@ -439,6 +533,33 @@ mod tests {
             assert!(error.contains(&format!("p.toml, line {line}: ")), "{to}: {error}");
             assert!(error.contains(words) && !error.contains('\n'), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn parameters_are_taken_as_people_have_them() {
+        let read = |text: &str| {
+            let text = format!(
+                "goal = \"minimise\"\nbudget = 9\n[[parameter]]\nname = \"x\"\n{text}\n\
+                 [[fidelity]]\nname = \"a\"\ncost = 1\nnoise = 0\n"
+            );
+            parse("p", &text, Path::new("")).map_err(|fault| fault.what).unwrap().parameters.remove(0)
+        };
+        let levels = |text: &str| match read(text) {
+            DimensionSpec::Levels { values, .. } => values,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(levels("low = -1\nhigh = 3\ninteger = true"), [-1.0, 0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(levels("low = 0.1\nhigh = 0.7\nstep = 0.2"), [0.1, 0.3, 0.5, 0.7]);
+        let decades = "low = 0.001\nhigh = 10\nlevels = 5\nscale = \"log\"";
+        assert_eq!(levels(decades), [0.001, 0.01, 0.1, 1.0, 10.0]);
+        assert_eq!(levels("values = [1.0, 8.0]\nscale = \"log\""), [1.0, 8.0]);
+        assert!(read("low = 1\nhigh = 64\ninteger = true\nscale = \"log\"").notation().whole);
+        assert_eq!(read("low = 2400000000\nhigh = 2400000100").range(), (2_400_000_000.0, 2_400_000_100.0));
+        let channels = read("low = 2400e6\nhigh = 2480e6\nlevels = 8001");
+        assert_eq!(channels.admissible(2_437_010_000.0), Ok(2_437_010_000.0));
+        let narrow = read("low = 2400000000\nhigh = 2400000100\nlevels = 101");
+        assert_eq!(narrow.admissible(2_400_000_017.0), Ok(2_400_000_017.0));
+        assert!(narrow.admissible(2_400_000_017.5).unwrap_err().contains("nearest is 2400000017"));
     }
 
     #[test]

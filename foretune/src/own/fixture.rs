@@ -17,12 +17,8 @@ pub(crate) fn target() -> Target {
         goal: Goal::Minimise,
         budget: 30.0,
         parameters: vec![
-            DimensionSpec::Levels {
-                name: "p0".into(),
-                unit: "dBm".into(),
-                values: (0..63).map(|i| -100.0 + 2.0 * f64::from(i)).collect(),
-            },
-            DimensionSpec::Interval { name: "alpha".into(), unit: String::new(), low: 0.0, high: 1.0 },
+            DimensionSpec::levels("p0", "dBm", (0..63).map(|i| -100.0 + 2.0 * f64::from(i)).collect()),
+            DimensionSpec::interval("alpha", "", 0.0, 1.0),
         ],
         fidelities: vec![rung("short", 1.0, 0.04, 10), rung("long", 5.0, 0.004, 100)],
         deployed: Some(vec![-80.0, 0.75]),

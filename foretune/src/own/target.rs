@@ -93,8 +93,7 @@ impl Target {
 
     /// What it asks for as a system in service.
     pub fn service(&self) -> Service {
-        let limit =
-            |limit: &Limit| (limit.coefficients.iter().map(|a| *a as f32).collect(), limit.at_most as f32);
+        let limit = |limit: &Limit| (limit.coefficients.clone(), limit.at_most);
         Service {
             floor: self.floor,
             tolerance: self.tolerance as f32,
@@ -177,17 +176,18 @@ struct Axis {
     /// Lowest and highest value of an interval, or all levels.
     values: Vec<f64>,
     levels: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    log: bool,
 }
 
 impl Identity {
     pub fn of(target: &Target) -> Self {
-        let axis = |d: &DimensionSpec| match d {
-            DimensionSpec::Interval { name, low, high, .. } => {
-                Axis { name: name.clone(), values: vec![*low, *high], levels: false }
-            }
-            DimensionSpec::Levels { name, values, .. } => {
-                Axis { name: name.clone(), values: values.clone(), levels: true }
-            }
+        let axis = |d: &DimensionSpec| {
+            let (values, levels) = match d {
+                DimensionSpec::Interval { low, high, .. } => (vec![*low, *high], false),
+                DimensionSpec::Levels { values, .. } => (values.clone(), true),
+            };
+            Axis { name: d.name().into(), values, levels, log: d.notation().log }
         };
         let goal = match target.goal {
             Goal::Maximise => "maximise",
@@ -203,17 +203,8 @@ impl Identity {
     /// A target like this, with nothing but what is known here.
     pub fn target(&self, name: &str, budget: f64) -> Target {
         let parameter = |axis: &Axis| match (axis.levels, &axis.values[..]) {
-            (false, [low, high]) => DimensionSpec::Interval {
-                name: axis.name.clone(),
-                unit: String::new(),
-                low: *low,
-                high: *high,
-            },
-            (_, values) => DimensionSpec::Levels {
-                name: axis.name.clone(),
-                unit: String::new(),
-                values: values.to_vec(),
-            },
+            (false, [low, high]) => DimensionSpec::interval(&axis.name, "", *low, *high),
+            (_, values) => DimensionSpec::levels(&axis.name, "", values.to_vec()),
         };
         Target {
             name: name.into(),
@@ -256,7 +247,8 @@ fn range(axis: &Axis) -> String {
     let (first, last) = (axis.values.first(), axis.values.last());
     let [first, last] = [first, last].map(|end| number(end.copied().unwrap_or(0.0)));
     let ends = format!("from {first} to {last}");
-    if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends }
+    let ends = if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends };
+    if axis.log { format!("{ends} on a logarithmic scale") } else { ends }
 }
 
 fn rung(rung: &Rung) -> String {

@@ -15,10 +15,10 @@ use crate::own::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::results::crc32;
-use host_sim::runner::{Next, Proposal, Space, Tuner};
+use host_sim::runner::{Next, Space, Tuner};
 use host_sim::settings::Setup;
 use host_sim::shapes::Room;
-use host_sim::words::{number, shortest};
+use host_sim::words::number;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
@@ -211,7 +211,7 @@ impl Tuning {
         self.target.check_limits(begun.deployed.as_ref())?;
         let space = self.space(begun, &self.noise(), begun.budget);
         let (parts, settings) = (space.parts(), self.settings(begun)?);
-        let point = begun.deployed.as_deref().map(single);
+        let point = begun.deployed.as_deref().map(|point| space.core_point(point));
         let mut room = Room::new(self.setup.capacity);
         let problem = space.problem(&parts, point.as_deref());
         match (room.start(problem, settings, self.state.seed), &begun.deployed) {
@@ -219,7 +219,7 @@ impl Tuning {
                 "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
                 self.target.words(point)
             ))),
-            (optimizer, _) if !begun.past.is_empty() => hand_over(&mut optimizer?, begun, knowledge),
+            (optimizer, _) if !begun.past.is_empty() => hand_over(&mut optimizer?, &space, begun, knowledge),
             (other, _) => Ok(other.map(|_| ())?),
         }
     }
@@ -292,7 +292,7 @@ impl Tuning {
         let settings = self.settings(&begun)?;
         let (capacity, seed) = (self.setup.capacity, self.state.seed);
         let parts = space.parts();
-        let point = begun.deployed.as_deref().map(single);
+        let point = begun.deployed.as_deref().map(|point| space.core_point(point));
         let mut room = Room::new(capacity);
         let mut optimizer = room.start(space.problem(&parts, point.as_deref()), settings, seed)?;
         let fleet = self.target.fleet.clone();
@@ -300,7 +300,7 @@ impl Tuning {
         if fleet.is_some() {
             optimizer.set_fleet(fleet)?;
         }
-        hand_over(&mut optimizer, &begun, &self.state.knowledge)?;
+        hand_over(&mut optimizer, &space, &begun, &self.state.knowledge)?;
         self.run(&space, &mut optimizer, source)
     }
 
@@ -363,7 +363,7 @@ impl Tuning {
                 Next::Interrupted => return Err(Error::Interrupted),
                 Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
             };
-            let ask = self.ask(natural(space, &proposal), proposal.fidelity, why(proposal.kind));
+            let ask = self.ask(space.shown(&proposal.unit), proposal.fidelity, why(proposal.kind));
             let expected = tuner.expected();
             let Some(answer) = self.answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
@@ -381,7 +381,7 @@ impl Tuning {
             )
         };
         let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        if natural(space, &proposal) != told.point || proposal.fidelity != told.fidelity {
+        if space.shown(&proposal.unit) != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
         Ok(tuner.answer(told.value, self.own_cost(told.fidelity, told.cost))?)
@@ -413,10 +413,9 @@ impl Tuning {
 
     fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
         tuner.finish();
-        let advice = tuner.advice().map(|advice| {
-            let point = space.natural(&advice.unit).iter().map(|x| shortest(*x as f32)).collect();
-            (point, advice.mean, self.widening() * advice.deviation)
-        });
+        let advice = tuner
+            .advice()
+            .map(|advice| (space.shown(&advice.unit), advice.mean, self.widening() * advice.deviation));
         self.end(advice, reason, tuner.outliers(), to_hex(&tuner.knowledge()?))
     }
 
@@ -441,15 +440,20 @@ impl Tuning {
 }
 
 /// Gives an optimizer what is known when a task begins.
-fn hand_over(optimizer: &mut Optimizer<'_>, begun: &Begun, knowledge: &str) -> Result<(), Error> {
+fn hand_over(
+    optimizer: &mut Optimizer<'_>,
+    space: &Space,
+    begun: &Begun,
+    knowledge: &str,
+) -> Result<(), Error> {
     if !knowledge.is_empty() {
         Tuner::load(optimizer, &from_hex(knowledge).ok_or(Error::Defect)?)?;
     }
     if let Some(point) = &begun.deployed {
-        optimizer.deploy(&single(point))?;
+        optimizer.deploy(&space.core_point(point))?;
     }
     for (i, Past { point, fidelity, value }) in begun.past.iter().enumerate() {
-        match optimizer.add_past(&single(point), *fidelity, *value) {
+        match optimizer.add_past(&space.core_point(point), *fidelity, *value) {
             Err(foretune_core::Error::Capacity { .. }) => {
                 return Err(Error::usage(format!(
                     "past: there is room for {i} measurements, not {}: leave out the others",
@@ -464,15 +468,6 @@ fn hand_over(optimizer: &mut Optimizer<'_>, begun: &Begun, knowledge: &str) -> R
 
 fn changed<'a>(was: &'a BTreeMap<String, String>, is: &'a BTreeMap<String, String>) -> Option<&'a str> {
     was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key)).map(String::as_str)
-}
-
-fn single(point: &[f64]) -> Vec<f32> {
-    point.iter().map(|x| *x as f32).collect()
-}
-
-/// The point of a query with the digits that single precision has.
-fn natural(space: &Space, proposal: &Proposal) -> Vec<f64> {
-    space.natural(&proposal.unit).iter().map(|x| shortest(*x as f32)).collect()
 }
 
 fn why(kind: Kind) -> Why {

@@ -8,6 +8,7 @@ use super::past::Known;
 use super::session::Standing;
 use super::state::{Ended, Reason, Told};
 use crate::own::{Ask, Rung, Target};
+use host_sim::problems::DimensionSpec;
 
 /// Version of the protocol, in the first line.
 const PROTOCOL: u32 = 1;
@@ -108,7 +109,12 @@ struct Setting<'a>(&'a Target, &'a [f64]);
 
 impl Serialize for Setting<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.names().zip(self.1))
+        let number = |(parameter, x): (&DimensionSpec, &f64)| match parameter.notation().whole {
+            true => serde_json::Number::from(*x as i64),
+            // Every value of a parameter is finite.
+            false => serde_json::Number::from_f64(*x).unwrap_or(0.into()),
+        };
+        serializer.collect_map(self.0.names().zip(self.0.parameters.iter().zip(self.1).map(number)))
     }
 }
 

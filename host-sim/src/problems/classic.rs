@@ -71,11 +71,8 @@ impl Classic {
         let family = self.family();
         let (scale_mean, scale_deviation) = family.scale;
         let noise_variance = (0.02 * scale_deviation) * (0.02 * scale_deviation);
-        let dimension = |(j, &(low, high)): (usize, &(f64, f64))| DimensionSpec::Interval {
-            name: format!("x{}", j + 1),
-            unit: String::new(),
-            low,
-            high,
+        let dimension = |(j, &(low, high)): (usize, &(f64, f64))| {
+            DimensionSpec::interval(format!("x{}", j + 1), "", low, high)
         };
         ProblemSpec {
             name,

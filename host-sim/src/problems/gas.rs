@@ -37,12 +37,7 @@ pub struct Gas;
 
 impl Gas {
     pub(super) fn spec(&self, name: String) -> ProblemSpec {
-        let interval = |name: &str, unit: &str, low, high| DimensionSpec::Interval {
-            name: name.into(),
-            unit: unit.into(),
-            low,
-            high,
-        };
+        let interval = DimensionSpec::interval::<&str>;
         let fidelity = |m| FidelitySpec { cost: 10.0 + 5.0 * f64::from(m), samples: 1, noise_variance: 1e-3 };
         ProblemSpec {
             name,

@@ -61,12 +61,7 @@ pub struct Hartmann6 {
 impl Hartmann6 {
     pub(super) fn spec(&self, name: String) -> ProblemSpec {
         let fidelity = |cost| FidelitySpec { cost, samples: 1, noise_variance: 0.1 };
-        let dimension = |j| DimensionSpec::Interval {
-            name: format!("x{}", j + 1),
-            unit: String::new(),
-            low: 0.0,
-            high: 1.0,
-        };
+        let dimension = |j| DimensionSpec::interval(format!("x{}", j + 1), "", 0.0, 1.0);
         ProblemSpec {
             name,
             dimensions: (0..D).map(dimension).collect(),

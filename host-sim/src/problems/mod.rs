@@ -10,6 +10,7 @@
 mod classic;
 mod gas;
 mod hartmann6;
+mod mapping;
 mod name;
 mod one;
 pub mod random;
@@ -21,6 +22,7 @@ mod trial;
 pub use classic::Classic;
 pub use gas::Gas;
 pub use hartmann6::{Hartmann6, Order};
+pub use mapping::{Mapping, Notation, rounded};
 pub use name::{NAMES, Named, help};
 pub use one::One;
 pub use rrm::Rrm;
@@ -40,7 +42,7 @@ pub struct FidelitySpec {
     pub noise_variance: f64,
 }
 
-/// One input. Both kinds map affinely to [0, 1]: `(value − lowest) / (highest − lowest)`.
+/// One input. Both kinds map to [0, 1], affinely but on a logarithmic scale: `(value − lowest) / (highest − lowest)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DimensionSpec {
     /// Any value between two bounds.
@@ -50,16 +52,34 @@ pub enum DimensionSpec {
         unit: String,
         low: f64,
         high: f64,
+        notation: Notation,
     },
     Levels {
         name: String,
         /// Its unit, empty if it has none.
         unit: String,
         values: Vec<f64>,
+        notation: Notation,
     },
 }
 
 impl DimensionSpec {
+    /// Any value between two bounds, as it is.
+    pub fn interval<T: Into<String>>(name: T, unit: &str, low: f64, high: f64) -> Self {
+        Self::Interval { name: name.into(), unit: unit.into(), low, high, notation: Notation::default() }
+    }
+
+    /// These values, as they are.
+    pub fn levels<T: Into<String>>(name: T, unit: &str, values: Vec<f64>) -> Self {
+        Self::Levels { name: name.into(), unit: unit.into(), values, notation: Notation::default() }
+    }
+
+    pub fn notation(&self) -> Notation {
+        match self {
+            Self::Interval { notation, .. } | Self::Levels { notation, .. } => *notation,
+        }
+    }
+
     /// The value as the parameter has it, or why it has no such value.
     pub fn admissible(&self, value: f64) -> Result<f64, String> {
         let (low, high) = self.range();
@@ -73,14 +93,15 @@ impl DimensionSpec {
                 let distance = |level: &f64| (level - value).abs();
                 let nearest = values.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
                 let nearest = nearest.filter(|_| value.is_finite()).unwrap_or(low);
-                if nearest as f32 == value as f32 {
+                let (same, nearest_word) = match Mapping::of(self) {
+                    Some(_) => ((nearest - value).abs() <= 1e-9 * nearest.abs().min(high - low), nearest),
+                    None => (nearest as f32 == value as f32, shortest(nearest as f32)),
+                };
+                if same {
                     return Ok(nearest);
                 }
-                Err(format!(
-                    "parameter `{name}` has no level {}; the nearest is {}",
-                    number(value),
-                    number(shortest(nearest as f32))
-                ))
+                let [value, nearest] = [value, nearest_word].map(number);
+                Err(format!("parameter `{name}` has no level {value}; the nearest is {nearest}"))
             }
         }
     }

@@ -144,12 +144,10 @@ impl One {
         let dimension = |(j, &(name, low, high)): (usize, &(&str, f64, f64))| {
             let name = if several(name) { format!("{name}{}", j + 1) } else { name.to_string() };
             match facts.levels.get(j) {
-                Some(&levels) => DimensionSpec::Levels {
-                    name,
-                    unit: String::new(),
-                    values: (0..levels).map(|level| level as f64).collect(),
-                },
-                None => DimensionSpec::Interval { name, unit: String::new(), low, high },
+                Some(&levels) => {
+                    DimensionSpec::levels(name, "", (0..levels).map(|level| level as f64).collect())
+                }
+                None => DimensionSpec::interval(name, "", low, high),
             }
         };
         let noise = facts.noise * facts.scale.1;

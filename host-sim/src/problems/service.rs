@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use foretune_core::{Floor, Level, Limit};
+use foretune_core::{Floor, Level};
 
 use super::random::{Purpose, Random};
 use super::{DimensionSpec, ProblemSpec};
@@ -17,15 +17,10 @@ pub struct Service {
     /// A task ends when no more than this share is to be gained; 0 never.
     pub tolerance: f32,
     /// Coefficients of the parameters in natural units, and what their sum may be at most.
-    pub limits: Vec<(Vec<f32>, f32)>,
+    pub limits: Vec<(Vec<f64>, f64)>,
 }
 
 impl Service {
-    pub fn limits(&self) -> Vec<Limit<'_>> {
-        let limit = |(coefficients, at_most)| Limit { coefficients, at_most };
-        self.limits.iter().map(|(coefficients, at_most)| (&coefficients[..], *at_most)).map(limit).collect()
-    }
-
     pub fn words(&self) -> BTreeMap<String, String> {
         let mut words = BTreeMap::new();
         if let Some(Floor { level, risk }) = self.floor {
@@ -36,7 +31,7 @@ impl Service {
         }
         if !self.limits.is_empty() {
             let limit =
-                |(coefficients, at_most): &(Vec<f32>, f32)| format!("{coefficients:?} at most {at_most}");
+                |(coefficients, at_most): &(Vec<f64>, f64)| format!("{coefficients:?} at most {at_most}");
             words.insert("limits".into(), self.limits.iter().map(limit).collect::<Vec<_>>().join(", "));
         }
         words

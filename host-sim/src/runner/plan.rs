@@ -317,8 +317,7 @@ impl Plan {
         let Variant { method, setup, .. } = self.variants[variant];
         let space = &self.benchmark.space;
         let deployed = self.benchmark.deployed(&seeds);
-        let point: Option<Vec<f32>> =
-            deployed.as_ref().map(|point| point.iter().map(|value| *value as f32).collect());
+        let point = deployed.as_ref().map(|point| space.core_point(point));
         let parts = space.parts();
         let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
         let mut room = Room::new(setup.capacity);

@@ -2,7 +2,7 @@
 
 use foretune_core::{Dimension, Fidelity, Goal, Kind, Limit, Problem as CoreProblem};
 
-use crate::problems::{DimensionSpec, ProblemSpec, Service};
+use crate::problems::{DimensionSpec, Mapping, ProblemSpec, Service};
 use crate::words::shortest;
 
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Space {
     budget: f32,
     goal: Goal,
     service: Service,
+    /// Its limits, as the core has them.
+    limits: Vec<(Vec<f32>, f32)>,
     in_use: bool,
     free_start: bool,
 }
@@ -30,6 +32,8 @@ struct Input {
     levels: Vec<f64>,
     /// The same as the core has them, empty where they are evenly spaced.
     uneven: Vec<f32>,
+    /// Where the core is given another number than a person.
+    mapping: Option<Mapping>,
 }
 
 impl Space {
@@ -50,6 +54,7 @@ impl Space {
             budget: spec.budget as f32,
             goal,
             service: Service::default(),
+            limits: Vec::new(),
             in_use: false,
             free_start: spec.free_start,
         }
@@ -58,7 +63,19 @@ impl Space {
     /// The same with what is asked beside the problem, and whether tasks start from a point in use.
     #[must_use]
     pub fn asking(self, service: Service, in_use: bool) -> Self {
-        Self { service, in_use, ..self }
+        let limit = |(coefficients, at_most): &(Vec<f64>, f64)| {
+            let mut at_most = *at_most;
+            let mapped = |(coefficient, input): (&f64, &Input)| {
+                let (coefficient, less) =
+                    input.mapping.map_or((*coefficient, 0.0), |m| m.limit(*coefficient));
+                at_most -= less;
+                coefficient as f32
+            };
+            let coefficients = coefficients.iter().zip(&self.inputs).map(mapped).collect();
+            (coefficients, at_most as f32)
+        };
+        let limits = service.limits.iter().map(limit).collect();
+        Self { service, limits, in_use, ..self }
     }
 
     /// What is asked of a system in service.
@@ -77,10 +94,11 @@ impl Space {
     }
 
     pub fn parts(&self) -> Parts<'_> {
-        Parts { dimensions: self.dimensions(), limits: self.service.limits() }
+        let limits = self.limits.iter().map(|(a, b)| Limit { coefficients: a, at_most: *b }).collect();
+        Parts { dimensions: self.dimensions(), limits }
     }
 
-    /// The core's problem; the point in use is in natural units.
+    /// The core's problem; the point in use is as [`Space::core_point`] has it.
     pub fn problem<'a>(&'a self, parts: &'a Parts<'a>, deployed: Option<&'a [f32]>) -> CoreProblem<'a> {
         CoreProblem {
             dimensions: &parts.dimensions,
@@ -102,14 +120,21 @@ impl Space {
     /// The setting at a point of the unit cube, in the problem's units: a level exactly as the problem has it, any
     /// other value with the digits that the optimizer's `f32` has.
     pub fn natural(&self, unit: &[f32]) -> Vec<f64> {
-        let value = |(x, input): (&f32, &Input)| {
-            let dimension = input.dimension();
-            match dimension.level_of_unit(*x).and_then(|level| input.levels.get(level)) {
-                Some(level) => *level,
-                None => shortest(dimension.value(*x)),
-            }
+        unit.iter().zip(&self.inputs).map(|(x, input)| input.natural(*x)).collect()
+    }
+
+    /// The same for people: levels, too, have no more digits than the optimizer has.
+    pub fn shown(&self, unit: &[f32]) -> Vec<f64> {
+        let value = |(x, input): (&f32, &Input)| match input.mapping {
+            Some(_) => input.natural(*x),
+            None => shortest(input.natural(*x) as f32),
         };
         unit.iter().zip(&self.inputs).map(value).collect()
+    }
+
+    /// A point in the problem's units as the core is given it.
+    pub fn core_point(&self, natural: &[f64]) -> Vec<f32> {
+        natural.iter().zip(&self.inputs).map(|(x, input)| input.core(*x)).collect()
     }
 
     /// The point of the unit cube nearest to a point in the problem's units.
@@ -117,7 +142,7 @@ impl Space {
         let nearest = |(x, input): (&f64, &Input)| {
             let dimension = input.dimension();
             let (low, high) = (dimension.value(0.0), dimension.value(1.0));
-            dimension.snap((*x as f32 - low) / (high - low))
+            dimension.snap((input.core(*x) - low) / (high - low))
         };
         natural.iter().zip(&self.inputs).map(nearest).collect()
     }
@@ -125,20 +150,32 @@ impl Space {
 
 impl Input {
     fn new(spec: &DimensionSpec) -> Self {
-        match spec {
-            DimensionSpec::Interval { low, high, .. } => {
-                Self { low: *low as f32, high: *high as f32, levels: Vec::new(), uneven: Vec::new() }
+        let mapping = Mapping::of(spec);
+        let core = |value: f64| mapping.map_or(value, |mapping| mapping.place(value));
+        let (low, high) = spec.range();
+        let (low, high) = (core(low) as f32, core(high) as f32);
+        let mut input = Self { low, high, levels: Vec::new(), uneven: Vec::new(), mapping };
+        if let DimensionSpec::Levels { values, .. } = spec {
+            let given: Vec<f64> = values.iter().map(|value| core(*value)).collect();
+            input.levels = values.clone();
+            if !are_even(&given) {
+                input.uneven = given.iter().map(|value| *value as f32).collect();
             }
-            DimensionSpec::Levels { values, .. } => Self {
-                low: values[0] as f32,
-                high: values[values.len() - 1] as f32,
-                levels: values.clone(),
-                uneven: if are_even(values) {
-                    Vec::new()
-                } else {
-                    values.iter().map(|value| *value as f32).collect()
-                },
-            },
+        }
+        input
+    }
+
+    fn core(&self, value: f64) -> f32 {
+        self.mapping.map_or(value as f32, |mapping| mapping.place(value) as f32)
+    }
+
+    fn natural(&self, unit: f32) -> f64 {
+        let dimension = self.dimension();
+        let level = dimension.level_of_unit(unit).and_then(|level| self.levels.get(level));
+        match (level, self.mapping) {
+            (Some(level), _) => *level,
+            (None, Some(mapping)) => mapping.value(dimension.value(unit)),
+            (None, None) => shortest(dimension.value(unit)),
         }
     }
 

@@ -108,10 +108,8 @@ impl Rrm {
 
     pub(super) fn spec(&self, name: String) -> ProblemSpec {
         let station = |b: usize| {
-            let level = |name: &str, unit: &str, values| DimensionSpec::Levels {
-                name: format!("{name} of station {}", b + 1),
-                unit: unit.into(),
-                values,
+            let level = |name: &str, unit: &str, values| {
+                DimensionSpec::levels(format!("{name} of station {}", b + 1), unit, values)
             };
             [level("P0", "dBm", p0_levels().collect()), level("alpha", "", ALPHA.to_vec())]
         };

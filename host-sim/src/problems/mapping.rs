@@ -1,0 +1,95 @@
+//! Between a person's units and what the optimizer is given, which has single precision.
+//!
+//! A parameter is given as it is, wherever single precision tells its values apart. On a logarithmic scale, or in a range
+//! that is small beside its numbers, such as some channels of a radio in Hz, it is given as its place between 0 and 1 instead,
+//! worked out in double precision.
+
+use super::DimensionSpec;
+
+/// How people write a parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notation {
+    /// Ratios count, not differences.
+    pub log: bool,
+    /// Whole numbers, printed as such.
+    pub whole: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mapping {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Mapping {
+    /// None where the parameter is given as it is.
+    pub fn of(dimension: &DimensionSpec) -> Option<Self> {
+        let (low, high) = dimension.range();
+        let log = dimension.notation().log;
+        let is_narrow = high - low < low.abs().max(high.abs()) / 256.0;
+        (log || is_narrow).then_some(Self { low, high, log })
+    }
+
+    /// Where between 0 and 1 a value is.
+    pub fn place(self, value: f64) -> f64 {
+        let Self { low, high, log } = self;
+        let place =
+            if log { libm::log(value / low) / libm::log(high / low) } else { (value - low) / (high - low) };
+        place.clamp(0.0, 1.0)
+    }
+
+    /// The value at a place, with the digits that tell it from its neighbours in single precision.
+    pub fn value(self, place: f32) -> f64 {
+        let Self { low, high, log } = self;
+        let (place, range) = (f64::from(place), if log { libm::log(high / low) } else { high - low });
+        let (value, slope) = match log {
+            true => (low * libm::exp(range * place), low * libm::exp(range * place) * range),
+            false => (low + range * place, range),
+        };
+        rounded(value, slope * f64::from(f32::EPSILON)).clamp(low, high)
+    }
+
+    /// What a limit's coefficient is in places, and what is to be taken off its other side.
+    pub fn limit(self, coefficient: f64) -> (f64, f64) {
+        (coefficient * (self.high - self.low), coefficient * self.low)
+    }
+}
+
+/// A value with no more digits than are needed beside others this far away.
+pub fn rounded(value: f64, apart: f64) -> f64 {
+    let place = |x: f64| libm::floor(libm::log10(x.abs()));
+    let digits = (place(value) - place(apart)).clamp(0.0, 17.0);
+    format!("{value:.0$e}", digits as usize).parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranges of all sizes, and how many digits their values have at most.
+    #[test]
+    fn values_come_back_and_have_no_more_digits_than_single_precision() {
+        let of = |low, high, log| Mapping { low, high, log };
+        let ranges = [
+            (of(1e-5, 0.1, true), 7),
+            (of(1e-30, 1e30, true), 7),
+            (of(1.0, 1024.0, true), 8),
+            (of(2.4e9, 2.4000001e9, false), 16),
+            (of(-1e-9 - 3.0, -3.0, false), 17),
+        ];
+        for (mapping, digits) in ranges {
+            assert_eq!((mapping.value(0.0), mapping.value(1.0)), (mapping.low, mapping.high));
+            for i in 1..200 {
+                let place = i as f32 / 200.0;
+                let value = mapping.value(place);
+                assert!((mapping.place(value) - f64::from(place)).abs() < 2e-7, "{value} of {mapping:?}");
+                let text = format!("{value:e}");
+                let count = text.split('e').next().unwrap().chars().filter(char::is_ascii_digit).count();
+                assert!(count <= digits, "{text} of {mapping:?}");
+            }
+        }
+        assert_eq!(of(1.0, 1e4, true).value(0.25), 10.0);
+        assert_eq!(of(2.4e9, 2.4000001e9, false).value(0.5), 2_400_000_050.0);
+    }
+}
