@@ -7,12 +7,12 @@ fn study(out: &str, more: &str) -> String {
     format!("run rrm --experiments 1 --tasks 2 --budget 600 --quiet --out {out} {more}")
 }
 
-/// The cells of all rows of a unit's queries: task, fidelity, cost, point, truth, deployed, floor.
+/// The cells of all rows of a unit's queries: task, fidelity, cost, point, truth, deployed, floor, answer.
 fn queries(folder: &Folder, unit: &str) -> Vec<Vec<String>> {
     let text = folder.read(&format!("o/units/{unit}-1.csv"));
     let header = text.lines().find(|line| line.contains("deployed")).expect("a header");
     let index = |name: &str| header.split(',').position(|column| column == name).expect("a column");
-    let wanted = ["task", "fidelity", "cost", "x", "truth", "deployed", "floor"].map(index);
+    let wanted = ["task", "fidelity", "cost", "x", "truth", "deployed", "floor", "y"].map(index);
     text.lines()
         .filter(|line| line.starts_with(unit) && !line.contains(",recommend,"))
         .map(|line| line.split(',').map(String::from).collect::<Vec<_>>())
@@ -47,6 +47,48 @@ fn tasks_start_from_the_point_in_use_and_every_trial_is_charged() {
         below as f64 / rows.len() as f64
     });
     assert!(ours < 0.5 * random, "{ours} against {random}");
+}
+
+/// Nobody knows the true value of a command's settings: the point in use is measured once more, and an answer is what users got.
+#[test]
+#[cfg(unix)]
+fn a_study_of_a_command_in_service_says_what_its_users_got() {
+    let folder = Folder::new();
+    folder.write("p.toml", &problem().replace("risk = 0.05", "risk = 0.2"));
+    let run = TUNE.replace("tune", "run") + " --method mft-mes,random --tasks 2 --out o --quiet --budget 30";
+    folder.succeed(&run);
+    let text = folder.read("o/tasks.csv");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let cell = |row: usize, name: &str| -> f64 {
+        let column = rows[0].iter().position(|title| *title == name).unwrap();
+        rows[row][column].parse().unwrap_or_else(|_| panic!("{name}: {text}"))
+    };
+    let mut fallen = 0.0;
+    for (row, (unit, task)) in
+        [("mft-mes", "1"), ("mft-mes", "2"), ("random", "1"), ("random", "2")].into_iter().enumerate()
+    {
+        let row = row + 1;
+        assert_eq!(&rows[row][..3], [unit, "1", task], "{text}");
+        let number = |text: &String| text.parse::<f64>().unwrap();
+        let queries: Vec<Vec<String>> =
+            queries(&folder, unit).into_iter().filter(|row| row[0] == task).collect();
+        let (deployed, floor) = (number(&queries[0][5]), number(&queries[0][6]));
+        assert!(task == "2" || (deployed + 2.0 + 0.1 / 64.0).abs() < 1e-5, "{deployed}");
+        assert!((floor - (deployed - 1.0)).abs() < 1e-5, "{floor}");
+        let got: Vec<(f64, f64)> = queries.iter().map(|row| (number(&row[2]), number(&row[7]))).collect();
+        let time: f64 = got.iter().map(|(time, _)| time).sum();
+        let low: Vec<f64> = got.iter().filter(|(_, y)| *y < floor).map(|(time, _)| *time).collect();
+        let close = |name: &str, value: f64| {
+            assert!((cell(row, name) - value).abs() < 1e-5, "{name}: {} and {value}", cell(row, name));
+        };
+        close("deployed", deployed);
+        close("meanwhile", got.iter().map(|(time, y)| time * y).sum::<f64>() / time);
+        close("worst", got.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min));
+        close("below", low.len() as f64 / got.len() as f64);
+        close("below_time", low.iter().sum::<f64>() / time);
+        fallen += cell(row, "below");
+    }
+    assert!(fallen > 0.0, "nothing fell below the floor, which says nothing: {text}");
 }
 
 #[test]

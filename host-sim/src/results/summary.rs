@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::row::{number, optional, parse_optional};
-use super::{Kind, Manifest, Task, UnitId};
+use super::{Kind, Manifest, Row, Task, UnitId};
 use crate::error::Error;
 use crate::results::crc32;
 
@@ -67,8 +67,10 @@ impl TaskSummary {
     }
 }
 
+/// Time and true value of the trials. Of a system in service that is measured, an answer at any fidelity is what its users got.
 fn timed(task: &Task) -> impl Iterator<Item = (f64, f64)> {
-    task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)))
+    let answer = |row: &Row| row.y.filter(|_| task.terms.deployed.is_some());
+    task.rows.iter().filter_map(move |row| Some((row.time?, row.truth.or_else(|| answer(row))?)))
 }
 
 /// Mean true value by time; none if no time passed.
@@ -157,8 +159,8 @@ fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Terms;
     use super::super::fixture::{manifest, whole_study};
-    use super::super::{Row, Terms};
     use super::*;
 
     #[test]

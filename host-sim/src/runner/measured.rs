@@ -1,7 +1,8 @@
 //! Tasks whose values are measured: nothing else is known, and no optimum at all.
 //!
-//! A row has a truth only where it was measured at the last fidelity; the recommended point is measured there once,
-//! without being charged. A measurement that failed is told to the optimizer, and leaves no row.
+//! A row has a truth only where it was measured at the last fidelity; the recommended point, and the one in use when a task
+//! starts from one, are measured there once, without being charged. A measurement that failed is told to the optimizer, and
+//! leaves no row.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -47,7 +48,7 @@ pub struct Trial<'a> {
 }
 
 /// A measurement that has to succeed, in a few attempts.
-fn judge(bench: &dyn Bench, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
+fn judge(bench: &dyn Bench, what: &str, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
         match bench.measure(trial, go_on)? {
@@ -55,9 +56,7 @@ fn judge(bench: &dyn Bench, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Resu
             Err(why) => last = why,
         }
     }
-    Err(Error::Device(format!(
-        "the recommended point could not be measured in {ATTEMPTS} attempts, the last: {last}"
-    )))
+    Err(Error::Device(format!("the {what} could not be measured in {ATTEMPTS} attempts, the last: {last}")))
 }
 
 pub(super) fn task(
@@ -74,7 +73,14 @@ pub(super) fn task(
     let go_on = || pool.go_on();
     let truth = spec.fidelities.len() - 1;
     let (experiment, task) = (unit.experiment, number);
-    let mut rows = writer.begin_task(Terms::default())?;
+    let in_use = |unit: Vec<f32>| {
+        let trial = Trial { seed, experiment, task, point: &space.natural(&unit), fidelity: truth };
+        judge(bench, "point in use", &trial, &go_on)
+    };
+    let deployed = tuner.deployed().map(in_use).transpose()?;
+    let floor = space.service().floor.zip(deployed);
+    let floor = floor.map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
+    let mut rows = writer.begin_task(Terms { deployed, floor, ..Terms::default() })?;
     let (mut spent, mut failed) = (0.0, 0);
     loop {
         let proposal = match tuner.next(&go_on) {
@@ -113,7 +119,8 @@ pub(super) fn task(
     }
     let nothing = || Error::Device("every measurement of a task failed".into());
     let point = space.natural(&tuner.advice().ok_or_else(nothing)?.unit);
-    let value = judge(bench, &Trial { seed, experiment, task, point: &point, fidelity: truth }, &go_on)?;
+    let trial = Trial { seed, experiment, task, point: &point, fidelity: truth };
+    let value = judge(bench, "recommended point", &trial, &go_on)?;
     let kind = results::Kind::Recommend;
     let fidelity = truth as u32 + 1;
     rows.push(Row { kind, fidelity, cost: 0.0, time: None, x: point, y: None, truth: Some(value) })?;
