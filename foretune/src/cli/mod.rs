@@ -32,6 +32,7 @@ const EXAMPLES: &str = "\
 Examples:
   foretune                                   one minute of tuning a simulated cellular system
   foretune tune p.toml --command './measure {x}'   what your own command measures, described in p.toml
+  foretune show p.state                      what was measured there so far, and what is recommended
   foretune run rrm --tasks 5                 five tasks of power control with MFT-MES, results in runs/rrm
   foretune hil --port /dev/ttyACM0           base station and radio environment to a board
   foretune report runs                       one page with everything in runs/

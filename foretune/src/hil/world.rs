@@ -206,6 +206,25 @@ mod tests {
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
     }
 
+    /// A device has single precision and knows no logarithms: it is sent places between 0 and 1.
+    #[test]
+    fn scales_are_mapped_before_a_device_sees_them() {
+        let text =
+            file().replace("low = -100\nhigh = 24.0\nlevels = 63", "low = 1e-4\nhigh = 1\nscale = \"log\"");
+        let text =
+            text.replace("p0 = -80.0", "p0 = 0.01").replace("sum = { p0 = 1.0, alpha", "sum = { alpha");
+        let mut own = own(&text, "echo {p0}").unwrap();
+        let mut numbers = Numbers::new();
+        let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
+        let problem = parts.problem(own.budget());
+        assert_eq!(problem.dimensions[0], Dimension::Interval { low: 0.0, high: 1.0 });
+        assert_eq!(problem.deployed, Some(&[0.5, 0.7][..]));
+        let point = [Coordinate::Unit(0.75), Coordinate::Level(2)].into_iter().collect();
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(0.1), None));
+    }
+
     /// The second task on the compact profile begins at the last recommendation, or where the station says.
     #[test]
     fn a_station_says_whether_the_file_s_point_is_in_use_now() {
