@@ -85,6 +85,13 @@ impl DimensionSpec {
         let (low, high) = self.range();
         match self {
             Self::Interval { .. } if (low..=high).contains(&value) => Ok(value),
+            // As the optimizer gives its ends back.
+            Self::Interval { .. }
+                if Mapping::of(self).is_none()
+                    && [low, high].map(|end| end as f32).contains(&(value as f32)) =>
+            {
+                Ok(value)
+            }
             Self::Interval { name, .. } => {
                 let [low, high, value] = [low, high, value].map(number);
                 Err(format!("parameter `{name}` takes a number from {low} to {high}, not {value}"))

@@ -199,7 +199,7 @@ fn are_even(values: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problems::Problem;
+    use crate::problems::{Notation, Problem};
 
     #[test]
     fn every_level_of_every_problem_comes_back_exactly() {
@@ -217,6 +217,51 @@ mod tests {
                         assert_eq!(*value, values[level.min(values.len() - 1)]);
                     }
                 }
+            }
+        }
+    }
+
+    /// Ends that single precision has not, narrow ranges, logarithms: what is shown is taken, and stands for the same point.
+    #[test]
+    fn every_point_that_is_shown_can_be_given_back() {
+        let log = Notation { log: true, whole: false };
+        let interval = |low, high, notation| match DimensionSpec::interval("x", "", low, high) {
+            DimensionSpec::Interval { name, unit, .. } => {
+                DimensionSpec::Interval { name, unit, low, high, notation }
+            }
+            other => other,
+        };
+        let levels = |values: Vec<f64>, notation| DimensionSpec::Levels {
+            name: "x".into(),
+            unit: String::new(),
+            values,
+            notation,
+        };
+        let plain = Notation::default();
+        let spec = "gas".parse::<Problem>().unwrap().spec();
+        for dimension in [
+            interval(-0.123456789, 0.123456789, plain),
+            interval(1e-30, 3.3333333333e-30, plain),
+            interval(2.4e9, 2.48e9, plain),
+            interval(2.4e9, 2.4000001e9, plain),
+            interval(-1e9 - 0.7, -1e9, plain),
+            interval(1.23456789e-5, 0.123456789, log),
+            levels((1..=1000).map(f64::from).collect(), log),
+            levels((0..8001).map(|i| 2.4e9 + 1e4 * f64::from(i)).collect(), plain),
+            levels((0..101).map(|i| 2.4e9 + f64::from(i)).collect(), plain),
+            levels(vec![0.1, 0.1 + 0.2, 1.0 / 0.3], plain),
+        ] {
+            let spec = ProblemSpec { dimensions: vec![dimension.clone()], ..spec.clone() };
+            let space = Space::new(&spec);
+            assert!(space.problem(&space.parts(), None).checked().is_ok(), "{dimension:?}");
+            let core = space.dimensions()[0];
+            for i in 0..=1000 {
+                let unit = core.snap(i as f32 / 1000.0);
+                let shown = space.shown(&[unit]);
+                let given = dimension.admissible(shown[0]).unwrap_or_else(|why| panic!("{why}"));
+                let back = core.unit(space.core_point(&[given])[0]).expect("within the range");
+                assert!((back - unit).abs() < 1e-5, "{unit} is shown as {shown:?}, which is {back}");
+                assert!(core.levels().is_none() || back == unit, "{unit} is shown as {shown:?}");
             }
         }
     }
