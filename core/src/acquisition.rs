@@ -138,37 +138,60 @@ fn correlation(belief: &Posterior, truth: &Posterior, noise: f32) -> f32 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }
 
+/// The mixture of the particles' beliefs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
+pub struct Mixture {
+    /// `meanᵥ μᵥ` so far.
+    pub mean: f32,
+    /// `Σᵥ [σᵥ² + (μᵥ − mean)²]`.
+    spread: f32,
+}
+
+impl Mixture {
+    /// Nothing yet.
+    pub const NONE: Mixture = Mixture { mean: 0.0, spread: 0.0 };
+
+    /// Adds the belief of particle number `count`, from 1. Welford's update keeps the sum of squares free of
+    /// cancellation.
+    pub fn add(&mut self, belief: &Posterior, count: usize) {
+        let gap = belief.mean - self.mean;
+        self.mean += gap / count as f32;
+        self.spread += belief.variance + gap * (belief.mean - self.mean);
+    }
+
+    /// Variance of the mixture of `v` beliefs.
+    pub fn variance(&self, v: usize) -> f32 {
+        self.spread / v as f32
+    }
+}
+
 /// Running sums over particles, for one candidate at one fidelity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C)]
 pub struct ScoreSums {
     /// `Σᵥ information`.
     pub information: f32,
-    /// `meanᵥ μᵥ` so far.
-    pub mean: f32,
-    /// `Σᵥ [σᵥ² + (μᵥ − mean)²]`.
-    spread: f32,
+    /// Of all particles.
+    pub mixture: Mixture,
     /// `Σᵥ ln(σᵥ² + σ²)`.
     pub log_variance: f32,
 }
 
 impl ScoreSums {
     /// Nothing yet.
-    pub const ZERO: ScoreSums = ScoreSums { information: 0.0, mean: 0.0, spread: 0.0, log_variance: 0.0 };
+    pub const ZERO: ScoreSums = ScoreSums { information: 0.0, mixture: Mixture::NONE, log_variance: 0.0 };
 
-    /// Adds the belief of particle number `count`, from 1. Welford's update keeps the sum of squares free of
-    /// cancellation.
+    /// Adds the belief of particle number `count`, from 1.
     pub fn add(&mut self, belief: &Posterior, noise: f32, information: f32, count: usize) {
         self.information += information;
-        let gap = belief.mean - self.mean;
-        self.mean += gap / count as f32;
-        self.spread += belief.variance + gap * (belief.mean - self.mean);
+        self.mixture.add(belief, count);
         self.log_variance += math::ln(belief.variance + noise);
     }
 
     /// Variance of the mixture of the `v` particles' beliefs, without noise: Eq. (35).
     pub fn variance(&self, v: usize) -> f32 {
-        self.spread / v as f32
+        self.mixture.variance(v)
     }
 
     /// `Δα`, Eq. (36): information about which particle is right, in nats; in `[0, ln V]`.

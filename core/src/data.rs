@@ -1,5 +1,7 @@
 //! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
 
+use core::mem;
+
 use heapless::Vec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -8,12 +10,16 @@ use crate::error::Error;
 use crate::fleet::{Fleet, Terms};
 use crate::gp::{Common, Observations};
 use crate::linalg::{MatrixMut, column_mut};
+use crate::live::MAX_GUARDS;
 use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
 use crate::space::MAX_DIMENSIONS;
 
 /// A point in the unit cube, or in natural units.
 pub type Point = Vec<f32, MAX_DIMENSIONS>;
+
+/// The guarded KPIs of an answer, in the order of the problem's guards.
+pub type Kpis = Vec<f32, MAX_GUARDS>;
 
 /// How observations are brought to zero mean and unit deviation before the model sees them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,6 +159,8 @@ pub struct Record {
     pub kind: Kind,
     /// The observation, or `None` if the measurement failed.
     pub y: Option<f32>,
+    /// The KPIs that were measured with it; none if the measurement failed, or the problem has no guards.
+    pub kpis: Kpis,
     /// What it cost, or `None` if that was its fidelity's cost.
     pub cost: Option<f32>,
 }
@@ -205,6 +213,9 @@ pub(crate) struct Data<'a> {
     answers: &'a mut [Answer],
     fidelity: &'a mut [u8],
     z: &'a mut [f32],
+    /// KPIs, each observation's a column, and those of the guard that the model looks at as it sees them.
+    kpis: MatrixMut<'a>,
+    kpi_z: &'a mut [f32],
     /// What a fleet says of the first few, if there is one.
     terms: &'a mut [Terms],
     described: usize,
@@ -215,17 +226,20 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Words that `n` slots in `d` dimensions take, so many of which a fleet may describe.
-    pub const fn words(d: usize, n: usize, described: usize) -> usize {
+    /// Words that `n` slots in `d` dimensions with so many guards take, so many of which a fleet may describe.
+    pub const fn words(d: usize, n: usize, guards: usize, described: usize) -> usize {
         let terms = block::words::<Terms>(described);
-        block::sum(&[n * (d + 1), block::words::<Answer>(n), block::words::<u8>(n), terms])
+        let numbers = n * (d + 1 + guards + (guards > 0) as usize);
+        block::sum(&[numbers, block::words::<Answer>(n), block::words::<u8>(n), terms])
     }
 
     /// No observations yet, in the next so many words of a block.
-    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize, described: usize) -> Self {
+    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize, guards: usize, described: usize) -> Self {
         let (points, answers, z) = (cut.matrix(d, n), cut.slice(n), cut.slice(n));
         let (fidelity, terms) = (cut.slice(n), cut.slice(described));
-        Data { dimensions: d, points, answers, fidelity, z, terms, described: 0, stored: 0, len: 0 }
+        let (kpis, kpi_z) = (cut.matrix(guards, n), cut.slice(if guards > 0 { n } else { 0 }));
+        let (described, stored, len) = (0, 0, 0);
+        Data { dimensions: d, points, answers, fidelity, z, kpis, kpi_z, terms, described, stored, len }
     }
 
     /// Forgets all observations.
@@ -251,7 +265,8 @@ impl<'a> Data<'a> {
     /// Appends an observation that does not count yet; see [`reveal`](Self::reveal).
     pub fn push_hidden(&mut self, record: &Record) -> Result<(), Error> {
         let y = record.y.unwrap_or(0.0);
-        if !y.is_finite() || libm::fabsf(y) > LARGEST_VALUE {
+        let possible = |y: f32| y.is_finite() && libm::fabsf(y) <= LARGEST_VALUE;
+        if !possible(y) || !record.kpis.iter().all(|&kpi| possible(kpi)) {
             return Err(Error::NotFinite);
         }
         let (slot, capacity) = (self.stored, self.capacity());
@@ -261,6 +276,9 @@ impl<'a> Data<'a> {
         self.stored += 1;
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
+        if !self.kpi_z.is_empty() {
+            column_mut(&mut self.kpis, slot).iter_mut().zip(&record.kpis).for_each(|(to, kpi)| *to = *kpi);
+        }
         Ok(())
     }
 
@@ -268,7 +286,14 @@ impl<'a> Data<'a> {
     pub fn record(&self, i: usize) -> Record {
         let (answer, unit) = (self.answers[i], self.slot(i).iter().copied().collect());
         let y = (answer.failed == 0).then_some(answer.y);
-        Record { unit, fidelity: usize::from(self.fidelity[i]), kind: answer.kind(), y, cost: answer.cost() }
+        let kpis = if y.is_some() { self.kpis(i).iter().copied().collect() } else { Kpis::new() };
+        let (fidelity, kind, cost) = (usize::from(self.fidelity[i]), answer.kind(), answer.cost());
+        Record { unit, fidelity, kind, y, kpis, cost }
+    }
+
+    /// The KPIs of observation `i`, if there are guards; of a failed one whatever they may be.
+    pub fn kpis(&self, i: usize) -> &[f32] {
+        if self.kpi_z.is_empty() { &[] } else { self.kpis.column(i).data.into_slice() }
     }
 
     fn slot(&self, i: usize) -> &[f32] {
@@ -280,18 +305,30 @@ impl<'a> Data<'a> {
     ///
     /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
     pub fn rescale(&mut self, scale: Scale, sign: f32) {
-        let answers = &self.answers[..self.len];
+        let z = mem::take(&mut self.z);
+        self.standardise(0, z, scale, sign, |i| self.answers[i].y);
+        self.z = z;
+    }
+
+    /// The same of the KPI of guard `g`, from slot `from` on: values remembered of earlier tasks have none.
+    pub fn rescale_kpi(&mut self, g: usize, from: usize, scale: Scale, sign: f32) {
+        let z = mem::take(&mut self.kpi_z);
+        self.standardise(from, z, scale, sign, |i| self.kpis[(g, i)]);
+        self.kpi_z = z;
+    }
+
+    fn standardise(&self, from: usize, z: &mut [f32], scale: Scale, sign: f32, value: impl Fn(usize) -> f32) {
         let mut worst = f32::INFINITY;
-        for (z, answer) in self.z.iter_mut().zip(answers).filter(|(_, answer)| answer.is_believed()) {
-            *z = sign * scale.apply(answer.y).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
-            worst = worst.min(*z);
+        for i in (from..self.len).filter(|&i| self.is_believed(i)) {
+            z[i] = sign * scale.apply(value(i)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+            worst = worst.min(z[i]);
         }
         // Before anything was told, one standard deviation below the mean.
         let worst = if worst.is_finite() { worst } else { -1.0 };
-        for i in 0..self.len {
+        for i in from..self.len {
             if !self.is_believed(i) {
                 let second = self.twins(i).find(|&j| self.is_outlier(i) && self.is_believed(j));
-                self.z[i] = second.map_or(worst, |j| self.z[j]);
+                z[i] = second.map_or(worst, |j| z[j]);
             }
         }
     }
@@ -335,7 +372,7 @@ impl<'a> Data<'a> {
 
     /// Slots.
     pub fn capacity(&self) -> usize {
-        self.z.len()
+        self.answers.len()
     }
 
     /// Free slots, hidden observations left aside.
@@ -428,6 +465,11 @@ impl<'a> Data<'a> {
         let common = fleet.map(|fleet| Common { fleet, terms: &self.terms[from..self.len] });
         Observations { points, fidelity: &self.fidelity()[from..], z: &self.z()[from..], common }
     }
+
+    /// The same for the KPI that was [rescaled](Self::rescale_kpi) last.
+    pub fn kpi_observations(&self, from: usize) -> Observations<'_> {
+        Observations { z: &self.kpi_z[from..self.len], ..self.observations(from, None) }
+    }
 }
 
 #[cfg(test)]
@@ -435,7 +477,14 @@ mod tests {
     use super::*;
 
     fn record(x: f32, fidelity: usize, y: Option<f32>) -> Record {
-        Record { unit: Point::from_slice(&[x]).unwrap(), fidelity, kind: Kind::Search, y, cost: None }
+        Record {
+            unit: Point::from_slice(&[x]).unwrap(),
+            fidelity,
+            kind: Kind::Search,
+            y,
+            kpis: Kpis::new(),
+            cost: None,
+        }
     }
 
     #[test]
@@ -469,8 +518,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
-        let mut words = [0; Data::words(1, 2, 0)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2, 0);
+        let mut words = [0; Data::words(1, 2, 0, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2, 0, 0);
         assert_eq!(data.push(&record(0.5, 0, Some(f32::NAN))), Err(Error::NotFinite));
         assert_eq!(data.push(&record(0.5, 0, Some(f32::INFINITY))), Err(Error::NotFinite));
         assert_eq!(data.len(), 0);
@@ -485,8 +534,8 @@ mod tests {
 
     #[test]
     fn a_failure_counts_as_the_worst_that_was_told() {
-        let mut words = [0; Data::words(1, 4, 0)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0);
+        let mut words = [0; Data::words(1, 4, 0, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0, 0);
         data.push(&record(0.1, 0, None)).unwrap();
         data.rescale(Scale::IDENTITY, 1.0);
         assert_eq!(data.z(), [-1.0]);

@@ -46,6 +46,13 @@ pub enum Error {
         /// How much the memory has room for.
         available: usize,
     },
+    /// An answer does not have one KPI for every guard of the problem.
+    Kpis {
+        /// Guards of the problem.
+        wanted: usize,
+        /// KPIs of the answer.
+        given: usize,
+    },
     /// An observation is NaN or infinite.
     NotFinite,
     /// An observation lies more than a million standard deviations from the others, or beyond ±10³⁰: no measurement
@@ -132,6 +139,9 @@ impl fmt::Display for Error {
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the memory has room for {available}")
             }
+            Error::Kpis { wanted, given } => {
+                write!(f, "an answer needs {wanted} KPIs, one for each guard, and has {given}")
+            }
             Error::NotFinite => write!(f, "the observation is not a finite number"),
             Error::Outlier => {
                 write!(f, "the observation lies over a million standard deviations away from the others")
@@ -193,6 +203,7 @@ mod tests {
                 "dimension 3 (from 0): `low` must be below `high`",
             ),
             (full, "particles: 12 needed, but the memory has room for 10"),
+            (Error::Kpis { wanted: 2, given: 0 }, "an answer needs 2 KPIs, one for each guard, and has 0"),
             (Error::NotFinite, "the observation is not a finite number"),
             (
                 SnapshotError::Newer { version: 9 }.into(),

@@ -303,6 +303,12 @@ impl Workspace<'_> {
         -0.5 * sum
     }
 
+    /// Sum of squares of `L⁻¹z`: `t` of them on average where the model is right about how far the values spread; after
+    /// [`condition`](Self::condition).
+    pub(crate) fn misfit(&self, t: usize) -> f32 {
+        self.whitened[..t].iter().fold(0.0, |sum, w| sum + w * w)
+    }
+
     /// `α = K̃⁻¹z`, which the gradient needs; after [`condition`](Self::condition).
     pub fn solve(&mut self, t: usize) {
         self.alpha[..t].copy_from_slice(&self.whitened[..t]);
@@ -409,6 +415,19 @@ impl Workspace<'_> {
         fidelities: usize,
         out: &mut [Posterior],
     ) {
+        self.posterior_from(0, particle, data, points, fidelities, out);
+    }
+
+    /// The same at the fidelities from `least` on; the others are left as they are.
+    pub(crate) fn posterior_from(
+        &mut self,
+        least: usize,
+        particle: &Particle<'_>,
+        data: &Observations<'_>,
+        points: Matrix<'_>,
+        fidelities: usize,
+        out: &mut [Posterior],
+    ) {
         let (t, truth) = (data.fidelity.len(), fidelities - 1);
         let count = points.ncols();
         self.base_kernel(particle, points, t);
@@ -416,7 +435,7 @@ impl Workspace<'_> {
         let [base, of_truth, work] = &mut self.panels;
         let base = &base[..t];
         let mut of_fleet = data.common.map(|common| [common.fleet.lanes(points, truth); 2]);
-        for m in (0..fidelities).rev() {
+        for m in (least..fidelities).rev() {
             let panel = if m == truth { &mut of_truth[..t] } else { &mut work[..t] };
             let (signal, mut kappas) = (particle.hyper.signal, [1.0; MAX_FIDELITIES]);
             for (n, kappa) in kappas.iter_mut().enumerate().take(particle.hyper.levels) {

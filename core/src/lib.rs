@@ -105,18 +105,18 @@ mod optimizer;
 pub mod profile;
 
 pub use acquisition::Information;
-pub use data::{Kind, Point, Record, Scaling};
+pub use data::{Kind, Kpis, Point, Record, Scaling};
 pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
 pub use fleet::Fleet;
 pub use gp::Fallbacks;
 pub use kernel::MAX_FIDELITIES;
-pub use live::{Floor, Level, Limit, Predicate};
+pub use live::{Floor, Guard, Level, Limit, MAX_GUARDS, Predicate, Side};
 pub use math::LARGEST_VALUE;
 pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
-    Activity, Ask, Block, Capacities, FleetStatus, LiveStatus, Memory, Optimizer, Progress, Query,
-    Recommendation, Refused, Status, Stop,
+    Activity, Ask, Block, Capacities, FleetStatus, GuardStatus, LiveStatus, Memory, Optimizer, Progress,
+    Query, Recommendation, Refused, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};

@@ -10,6 +10,9 @@
 //! a point that it measured, the true share differs. Where the range's lower end holds, it is less than the risk allows.
 //! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
 //!
+//! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
+//! be allowed by all of them.
+//!
 //! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
 //! best mean by more than the tolerance's share of it. Where something was observed at every allowed point, as on coarse
 //! levels at the start of a task, their neighbours count, too: one of them comes next, and one measurement can make it
@@ -77,11 +80,72 @@ pub(crate) fn weight(cost: f32, budget: f32) -> f32 {
     math::clamp(cost / (ORDINARY * budget), 0.25, 2.0)
 }
 
+impl Floor {
+    /// Feeds all of it to a checksum.
+    pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
+        let (kind, level) = match self.level {
+            Level::Value(value) => (1, value),
+            Level::Drop(drop) => (2, drop),
+            Level::Share(share) => (3, share),
+        };
+        mix(kind);
+        mix(level.to_bits());
+        mix(self.risk.to_bits());
+    }
+}
+
 /// The margin after a trial of this weight. It is never below the least: the more risk is taken, the less that is.
 pub(crate) fn controlled(margin: f32, risk: f32, below: bool, weight: f32) -> f32 {
     let by = if below { 1.0 - risk } else { -risk };
     let least = math::clamp(1.5 - 25.0 * risk, -1.0, 1.0);
     math::clamp(margin + ETA * weight * by, least, LARGEST_MARGIN)
+}
+
+/// Most guards that a problem may have.
+pub const MAX_GUARDS: usize = 4;
+
+/// On which side of its bound a KPI is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Side {
+    /// It must not fall below: larger is better.
+    AtLeast,
+    /// It must not rise above: smaller is better.
+    AtMost,
+}
+
+impl Side {
+    pub(crate) const fn sign(self) -> f32 {
+        match self {
+            Side::AtLeast => 1.0,
+            Side::AtMost => -1.0,
+        }
+    }
+}
+
+/// A KPI that is measured with the objective and has a bound to keep while the objective is tuned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Guard<'a> {
+    /// On which side of the bound it is kept.
+    pub side: Side,
+    /// The bound, and how often trials may break it. What [`Level`] says of maximising holds for [`Side::AtLeast`], what it
+    /// says of minimising for [`Side::AtMost`].
+    pub floor: Floor,
+    /// Variance of its noise at each fidelity of the problem, in squared units; at least 0.
+    pub noise: &'a [f32],
+}
+
+impl Guard<'_> {
+    pub(crate) const fn is_valid(&self, fidelities: usize) -> bool {
+        let mut valid = self.floor.is_valid() && self.noise.len() == fidelities;
+        let mut i = 0;
+        while i < self.noise.len() {
+            valid = valid && self.noise[i] >= 0.0 && self.noise[i].is_finite();
+            i += 1;
+        }
+        valid
+    }
 }
 
 /// The margin that holds after so many trials of a task.

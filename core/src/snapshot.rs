@@ -21,13 +21,15 @@
 //! | 48 | 1 | 1 if the newest carried point comes from a task unlike those before it |
 //! | 49 | 1 | 1 if there is a point in use |
 //! | 50 | 1 | 1 if an earlier task spoke against the fleet's prior |
-//! | 51 | 13 | zeros |
+//! | 51 | 1 | guards |
+//! | 52 | 12 | zeros |
 //! | 64 | 4, 4, 4 | checksums of the problem's parameters, fidelities and goal |
 //! | 76 | 4 | zeros |
 //! | 80 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
-//! | | 4 (D + 1) | if there is one: the point in use at the task's start, with the margin to the floor, `f32` |
-//! | | 4 (D + 3) each | records: point, observation, cost, `f32`, then a byte each: fidelity, kind (0 initial, 1 carried,
+//! | | 4 (D + 1 + G) | if there is one: the point in use at the task's start, with the margins to the floor and to each guard,
+//! `f32` |
+//! | | 4 (D + 3 + G) each | records: point, observation, cost, the KPIs of G guards, `f32`, then a byte each: fidelity, kind (0 initial, 1 carried,
 //! 2 search, 3 past), failed, whether the cost is its own (else 0 is written) |
 //! | | 4 | CRC-32 (IEEE) of all before |
 
@@ -38,6 +40,7 @@ use crate::error::SnapshotError;
 use crate::features::Map;
 use crate::fleet::Fleet;
 use crate::kernel::Model;
+use crate::live::MAX_GUARDS;
 use crate::math::LARGEST_VALUE;
 use crate::prior::LARGEST_PARAMETER;
 use crate::settings::{MAX_CARRIED, Settings};
@@ -75,6 +78,8 @@ pub struct Header {
     pub in_use: bool,
     /// Whether an earlier task spoke against the fleet's prior.
     pub fleet_refuted: bool,
+    /// Guards of the problem.
+    pub guards: usize,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -94,13 +99,18 @@ impl Header {
     pub fn length(&self) -> usize {
         HEADER
             + self.particles * self.parameters * 4
-            + (self.carried + usize::from(self.in_use)) * (self.dimensions + 1) * 4
+            + self.carried * (self.dimensions + 1) * 4
+            + self.in_use_length()
             + self.records * self.record_length()
             + 4
     }
 
     fn record_length(&self) -> usize {
-        (self.dimensions + 3) * 4
+        (self.dimensions + 3 + self.guards) * 4
+    }
+
+    fn in_use_length(&self) -> usize {
+        if self.in_use { (self.dimensions + 1 + self.guards) * 4 } else { 0 }
     }
 
     pub(crate) fn carried_at(&self) -> usize {
@@ -112,7 +122,7 @@ impl Header {
     }
 
     pub(crate) fn records_at(&self) -> usize {
-        self.in_use_at() + usize::from(self.in_use) * (self.dimensions + 1) * 4
+        self.in_use_at() + self.in_use_length()
     }
 
     /// Reads the header, without looking at the checksum.
@@ -146,6 +156,7 @@ impl Header {
             newest_is_unlike: header[48] == 1,
             in_use: header[49] == 1,
             fleet_refuted: header[50] == 1,
+            guards: usize::from(header[51]),
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -157,6 +168,7 @@ impl Header {
         let sane = header[10] <= 1
             && header[49] <= 1
             && header[50] <= 1
+            && read.guards <= MAX_GUARDS
             && read.parameters < 1 << 20
             && read.records < 1 << 16;
         if !sane || read.length() != word(44) as usize {
@@ -195,7 +207,9 @@ impl Header {
         put(36, &self.model.to_le_bytes());
         put(40, &self.settings.to_le_bytes());
         put(44, &(self.length() as u32).to_le_bytes());
-        put(48, &[u8::from(self.newest_is_unlike), u8::from(self.in_use), u8::from(self.fleet_refuted)]);
+        let flags = [self.newest_is_unlike, self.in_use, self.fleet_refuted].map(u8::from);
+        put(48, &flags);
+        put(51, &[self.guards as u8]);
         put(64, &self.problem.parameters.to_le_bytes());
         put(68, &self.problem.fidelities.to_le_bytes());
         put(72, &self.problem.goal.to_le_bytes());
@@ -270,9 +284,12 @@ impl<S: FnMut(&[u8])> Writer<S> {
         }
     }
 
-    pub fn record(&mut self, record: &Record) {
+    pub fn record(&mut self, record: &Record, guards: usize) {
         self.floats(&record.unit);
         self.floats(&[record.y.unwrap_or(0.0), record.cost.unwrap_or(0.0)]);
+        let mut kpis = [0.0; MAX_GUARDS];
+        kpis.iter_mut().zip(&record.kpis).for_each(|(to, kpi)| *to = *kpi);
+        self.floats(&kpis[..guards.min(MAX_GUARDS)]);
         let flags = [u8::from(record.y.is_none()), u8::from(record.cost.is_some())];
         self.put(&[record.fidelity as u8, record.kind as u8, flags[0], flags[1]]);
     }
@@ -320,15 +337,17 @@ pub(crate) fn fits(
     if header.carried > MAX_CARRIED || header.task == 0 || header.task > LAST_TASK {
         return Err(SnapshotError::Contents);
     }
-    // The point in use is stored like a carried one.
-    let carried = bytes.get(header.carried_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
+    let carried = bytes.get(header.carried_at()..header.in_use_at()).ok_or(SnapshotError::Truncated)?;
+    let in_use = bytes.get(header.in_use_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
     let within = |bytes: &[u8], largest: f32| {
         bytes.as_chunks::<4>().0.iter().all(|value| f32::from_le_bytes(*value).abs() <= largest)
     };
     let point = header.dimensions * 4;
     let sound = within(&bytes[HEADER..header.carried_at()], LARGEST_PARAMETER)
-        && carried.chunks_exact(point + 4).all(|entry| {
-            within(&entry[..point], LARGEST_PARAMETER) && within(&entry[point..], LARGEST_VALUE)
+        // The point in use is stored like a carried one, with more numbers.
+        && carried.chunks_exact(point + 4).chain([in_use]).all(|entry| {
+            let (x, numbers) = entry.split_at(point.min(entry.len()));
+            within(x, LARGEST_PARAMETER) && within(numbers, LARGEST_VALUE)
         });
     if sound { Ok(()) } else { Err(SnapshotError::Contents) }
 }
@@ -343,13 +362,13 @@ pub(crate) fn read_floats(bytes: &[u8], out: &mut [f32]) {
 pub(crate) fn read_record(bytes: &[u8], header: &Header, i: usize) -> Result<Record, SnapshotError> {
     let at = header.records_at() + i * header.record_length();
     let bytes = bytes.get(at..at + header.record_length()).ok_or(SnapshotError::Truncated)?;
-    let (floats, rest) = bytes.split_at((header.dimensions + 2) * 4);
+    let (floats, rest) = bytes.split_at((header.dimensions + 2 + header.guards) * 4);
     let mut unit = Point::new();
     unit.resize(header.dimensions, 0.0).map_err(|_| SnapshotError::Contents)?;
     read_floats(floats, &mut unit);
-    let mut answer = [0.0; 2];
+    let mut answer = [0.0; 2 + MAX_GUARDS];
     read_floats(&floats[header.dimensions * 4..], &mut answer);
-    let [y, cost] = answer;
+    let [y, cost, ..] = answer;
     let kind = match rest[1] {
         0 => Kind::Initial,
         1 => Kind::Carried,
@@ -361,7 +380,8 @@ pub(crate) fn read_record(bytes: &[u8], header: &Header, i: usize) -> Result<Rec
         return Err(SnapshotError::Contents);
     }
     let (y, cost) = ((rest[2] == 0).then_some(y), (rest[3] == 1).then_some(cost));
-    Ok(Record { unit, fidelity: usize::from(rest[0]), kind, y, cost })
+    let kpis = answer[2..2 + header.guards].iter().copied().filter(|_| y.is_some()).collect();
+    Ok(Record { unit, fidelity: usize::from(rest[0]), kind, y, kpis, cost })
 }
 
 #[cfg(test)]
@@ -389,6 +409,7 @@ mod tests {
             newest_is_unlike: true,
             in_use: true,
             fleet_refuted: true,
+            guards: 1,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,
@@ -398,7 +419,7 @@ mod tests {
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 80 + 24 + 8 + 8 + 32 + 4);
+        assert_eq!(header.length(), 80 + 24 + 8 + 12 + 40 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));

@@ -4,7 +4,7 @@
 //! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
 
 use crate::error::Error;
-use crate::live::{Floor, Level, Limit, Predicate};
+use crate::live::{Floor, Guard, Limit, MAX_GUARDS, Predicate};
 
 /// Most dimensions of a problem.
 pub const MAX_DIMENSIONS: usize = 16;
@@ -243,6 +243,9 @@ pub struct Problem<'a> {
     pub deployed: Option<&'a [f32]>,
     /// What trials should keep above; needs a point in use. There are no random initial points then.
     pub floor: Option<Floor>,
+    /// What other numbers of every measurement must keep; needs a point in use, and there are no random initial points. Then
+    /// every answer carries these numbers, in this order: [`Optimizer::tell_all`](crate::Optimizer::tell_all). At most 4.
+    pub guards: &'a [Guard<'a>],
     /// A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0,
     /// to use the whole budget, to 1.
     pub tolerance: f32,
@@ -261,6 +264,7 @@ impl Problem<'static> {
         goal: Goal::Maximise,
         deployed: None,
         floor: None,
+        guards: &[],
         tolerance: 0.0,
         limits: &[],
         predicate: None,
@@ -318,17 +322,34 @@ impl<'a> Problem<'a> {
                 "`floor` must be within ±1e30, a drop above 0, a share from 0 to below 1, its risk 0.001 to 0.5",
             );
         }
+        if self.guards.len() > MAX_GUARDS {
+            return Some("there may be 4 `guards` at most");
+        }
         let mut index = 0;
+        while index < self.guards.len() {
+            if !self.guards[index].is_valid(self.fidelities.len()) {
+                return Some(
+                    "each of `guards` needs a bound as a floor's, and a finite variance of noise per fidelity",
+                );
+            }
+            index += 1;
+        }
+        index = 0;
         while index < self.limits.len() {
             if !self.limits[index].is_valid(self.dimensions.len()) {
                 return Some("each of `limits` needs one finite coefficient per dimension");
             }
             index += 1;
         }
-        if self.deployed.is_none() && (self.floor.is_some() || self.is_limited()) {
-            return Some("`floor`, `limits` and `predicate` need a point in use, `deployed`");
+        if self.deployed.is_none() && (self.is_guarded() || self.is_limited()) {
+            return Some("`floor`, `guards`, `limits` and `predicate` need a point in use, `deployed`");
         }
         None
+    }
+
+    /// Whether a trial must be worth something: there is a floor, or a guard.
+    pub(crate) const fn is_guarded(&self) -> bool {
+        self.floor.is_some() || !self.guards.is_empty()
     }
 
     /// Whether there is anything to keep to.
@@ -378,15 +399,13 @@ impl<'a> Problem<'a> {
         if self.tolerance > 0.0 {
             mix(self.tolerance.to_bits());
         }
-        if let Some(Floor { level, risk }) = self.floor {
-            let (kind, level) = match level {
-                Level::Value(value) => (1, value),
-                Level::Drop(drop) => (2, drop),
-                Level::Share(share) => (3, share),
-            };
-            mix(kind);
-            mix(level.to_bits());
-            mix(risk.to_bits());
+        if let Some(floor) = &self.floor {
+            floor.fingerprint(&mut mix);
+        }
+        for guard in self.guards {
+            mix(guard.side as u32);
+            guard.floor.fingerprint(&mut mix);
+            guard.noise.iter().for_each(|noise| mix(noise.to_bits()));
         }
         for limit in self.limits {
             limit.coefficients.iter().for_each(|a| mix(a.to_bits()));

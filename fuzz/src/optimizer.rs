@@ -328,7 +328,7 @@ impl Game<'_> {
 
 fn record(query: &Query, y: Option<f32>) -> Record {
     let unit = Point::from_slice(query.unit()).expect("as many dimensions as there may be");
-    Record { unit, fidelity: query.fidelity(), kind: query.kind(), y, cost: None }
+    Record { unit, fidelity: query.fidelity(), kind: query.kind(), y, kpis: Default::default(), cost: None }
 }
 
 #[cfg(test)]

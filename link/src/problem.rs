@@ -243,6 +243,7 @@ impl<'n> Parts<'n> {
             floor: self.floor,
             tolerance: self.tolerance,
             limits: &self.limits,
+            guards: &[],
             predicate: None,
         }
     }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use heapless::Vec;
 
-use crate::acquisition::ScoreSums;
+use crate::acquisition::{Mixture, ScoreSums};
 use crate::block::{self, Cut};
 use crate::data::Point;
 use crate::gp::Posterior;
@@ -24,6 +24,8 @@ pub(super) struct Candidates<'a> {
     pub sums: &'a mut [ScoreSums],
     /// What a particle believes of the truth.
     pub truth: &'a mut [max_value::Candidate],
+    /// What the guards' KPIs are believed to be, those of a candidate behind each other.
+    pub kpis: &'a mut [Mixture],
     pub fidelities: usize,
     pub len: usize,
     /// The best considered so far, best first.
@@ -50,22 +52,24 @@ impl Choice {
 }
 
 impl<'a> Candidates<'a> {
-    /// Words that `q` candidates in `d` dimensions with `m` fidelities take.
-    pub const fn words(d: usize, m: usize, q: usize) -> usize {
+    /// Words that `q` candidates in `d` dimensions with `m` fidelities and `g` guards take.
+    pub const fn words(d: usize, m: usize, g: usize, q: usize) -> usize {
         let each = block::sum(&[
             d,
             block::words::<max_value::Candidate>(1),
             m * block::words::<Posterior>(1),
             m * block::words::<ScoreSums>(1),
+            g * block::words::<Mixture>(1),
         ]);
         q.saturating_mul(each)
     }
 
     /// None yet, in the next so many words of a block.
-    pub fn cut(cut: &mut Cut<'a>, d: usize, m: usize, q: usize) -> Self {
+    pub fn cut(cut: &mut Cut<'a>, d: usize, m: usize, g: usize, q: usize) -> Self {
         let beliefs = q.saturating_mul(m);
         let (points, beliefs, sums) = (cut.matrix(d, q), cut.slice(beliefs), cut.slice(beliefs));
-        Candidates { points, beliefs, sums, truth: cut.slice(q), fidelities: m, len: 0, best: Vec::new() }
+        let (truth, kpis) = (cut.slice(q), cut.slice(q.saturating_mul(g)));
+        Candidates { points, beliefs, sums, truth, kpis, fidelities: m, len: 0, best: Vec::new() }
     }
 
     /// Candidates `first..end`.
@@ -110,6 +114,7 @@ impl<'a> Candidates<'a> {
     pub fn clear_sums(&mut self) {
         let end = self.at(self.len);
         self.sums[..end].fill(ScoreSums::ZERO);
+        self.kpis.fill(Mixture::NONE);
     }
 
     /// Keeps the best few, best first; of equal scores the earlier. A point is kept once.
@@ -143,8 +148,8 @@ mod tests {
 
     #[test]
     fn keeps_the_best_few_each_once_and_the_first_of_equals() {
-        let mut words = [0; Candidates::words(1, 1, 1)];
-        let mut candidates = Candidates::cut(&mut Cut::new(&mut words), 1, 1, 1);
+        let mut words = [0; Candidates::words(1, 1, 0, 1)];
+        let mut candidates = Candidates::cut(&mut Cut::new(&mut words), 1, 1, 0, 1);
         let scores =
             [(0.1, 2.0), (0.2, 5.0), (0.3, 2.0), (0.2, 9.0), (0.4, f32::NAN), (0.5, 1.0), (0.6, 3.0)];
         for (x, score) in scores {

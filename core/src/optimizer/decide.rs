@@ -114,7 +114,7 @@ impl State<'_> {
         let worth = |&i: &usize| {
             let (x, fidelity) = (data.point(i), usize::from(data.fidelity()[i]));
             let bad = data.record(i).y.is_none_or(|y| sign * self.task.scale.apply(y) < 0.0);
-            let harmful = self.problem.floor.is_some() && bad || !self.problem.admits(x);
+            let harmful = self.problem.is_guarded() && bad || !self.problem.admits(x);
             data.count(x, fidelity) == 1 && prices.can_pay(fidelity) && !harmful
         };
         let i = (self.task.remembered..data.len()).filter(|&i| data.is_outlier(i)).find(worth)?;
@@ -125,7 +125,7 @@ impl State<'_> {
     /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
     fn carried_query(&mut self) -> Option<Query> {
         let (truth, settings) = (self.problem.truth(), &self.settings);
-        if self.problem.floor.is_some()
+        if self.problem.is_guarded()
             || !settings.details.remeasure
             || !self.uses_memory()
             || !self.prices().can_pay(truth)
@@ -152,6 +152,7 @@ impl State<'_> {
             self.task.settled = matches!(self.settings.details.scaling, Scaling::Fixed { .. });
         }
         self.rescale();
+        self.scale_guards();
         let learns = self.initial_done() && self.outlier_query().is_none();
         let steps = if learns { self.settings.steps_per_round } else { 0 };
         if self.checks_fleet() { Next::Check(steps) } else { Next::Learn(steps) }

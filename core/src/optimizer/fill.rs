@@ -1,6 +1,7 @@
 //! How candidates are chosen.
 
 use super::candidates::{TOP, last_to_front};
+use super::guards::kept;
 use super::state::State;
 use crate::data::Kind;
 use crate::linalg::column;
@@ -20,7 +21,7 @@ impl State<'_> {
         let carried = if self.uses_memory() { self.carried() } else { 0 };
         let best = self.best_observed();
         self.memory.candidates.len = 0;
-        if lattice.whole.is_none() && self.problem.floor.is_some() {
+        if lattice.whole.is_none() && self.problem.is_guarded() {
             self.nearby_candidates(&best, &mut random);
         } else if lattice.whole.is_none() {
             let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
@@ -53,8 +54,10 @@ impl State<'_> {
     /// and points around these and around all that was found above the floor, at four distances.
     fn nearby_candidates(&mut self, best: &[Option<usize>; TOP], random: &mut Random) {
         let count = self.settings.candidates * 3 / 4;
-        let (floor, from) = (self.task.trials.floor, self.task.remembered);
+        let (floor, from) = (self.task.trials.floor.at, self.task.remembered);
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        let (guards, watched) = (self.problem.guards, &*self.memory.guards);
+        let fine = |i: &usize| data.z()[*i] >= floor && kept(guards, watched, data.kpis(*i));
         let deployed = self.start.deployed.as_deref().unwrap_or_default();
         candidates.push(|x| x.copy_from_slice(deployed));
         let carried = self.memory.carried.points.as_view();
@@ -64,7 +67,7 @@ impl State<'_> {
         for &i in best.iter().flatten() {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
-        let good = || (from..data.len()).filter(|&i| data.is_believed(i) && data.z()[i] >= floor);
+        let good = || (from..data.len()).filter(|&i| data.is_believed(i)).filter(fine);
         let known = good().count();
         let mut pick = 0;
         while candidates.len < count {
@@ -107,14 +110,15 @@ impl State<'_> {
             candidates.push(|x| search::around(dimensions, &centre.x, radius, &mut random, x));
         }
         candidates.keep_to_limits(&self.problem, self.start.deployed.as_deref());
-        candidates.clear_sums();
+        self.memory.clear_sums();
     }
 
-    /// The observations of this task with the largest values, best first, limits kept to.
+    /// The observations of this task with the largest values, best first, limits and guards kept to.
     pub fn best_observed(&self) -> [Option<usize>; TOP] {
         let (data, z) = (&self.memory.data, self.memory.data.z());
         let mut best = [None; TOP];
-        let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
+        let keeps = |i: usize| kept(self.problem.guards, self.memory.guards, data.kpis(i));
+        let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i)) && keeps(*i);
         for i in (self.task.remembered..z.len()).filter(admits) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {

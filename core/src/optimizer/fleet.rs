@@ -166,10 +166,10 @@ impl<'a> State<'a> {
     /// above the floor.
     pub fn plain_bound(&self, mean: f32, variance: f32) -> (f32, bool) {
         let (plain, scale, sign) = (self.plain_scale(), self.task.scale, self.problem.goal.sign());
-        let margin = margin_at(self.task.trials.margin.max(FIRST_MARGIN), self.round());
+        let margin = margin_at(self.task.trials.floor.margin.max(FIRST_MARGIN), self.round());
         let value = plain.undo(sign * mean) - sign * margin * math::sqrt(variance) * plain.deviation;
         let bound = sign * scale.apply(value);
-        (bound, bound >= self.task.trials.floor)
+        (bound, bound >= self.task.trials.floor.at)
     }
 
     /// Whether there is something to weigh the fleet's prior by.
@@ -188,7 +188,8 @@ impl<'a> State<'a> {
         for v in 0..self.settings.particles {
             self.draw_particle(v);
         }
-        self.task.trials.margin = self.task.trials.margin.max(FIRST_MARGIN);
+        let floor = &mut self.task.trials.floor;
+        floor.margin = floor.margin.max(FIRST_MARGIN);
         self.rescale();
     }
 }

@@ -3,10 +3,10 @@
 use super::Optimizer;
 use super::query::{LiveStatus, Query};
 use super::state::State;
-use super::trials::{Start, Trials, deployable, unit_of};
+use super::trials::{Bound, Start, Trials, deployable, unit_of};
 use crate::data::{Kind, Record, Scale};
 use crate::error::Error;
-use crate::live::{Floor, controlled, margin_at, weight};
+use crate::live::{Floor, Level, weight};
 use crate::math;
 
 impl Optimizer<'_> {
@@ -31,6 +31,21 @@ impl Optimizer<'_> {
     /// [`Error::OutOfTurn`] later than that; [`Error::NotFinite`]; [`Error::Capacity`] if no slot would be left for the
     /// task; [`Error::Live`] for a point or a fidelity that the problem does not have. The state is unchanged then.
     pub fn add_past(&mut self, point: &[f32], fidelity: usize, y: f32) -> Result<(), Error> {
+        self.add_past_all(point, fidelity, y, &[])
+    }
+
+    /// The same with the KPIs of a problem's guards.
+    ///
+    /// # Errors
+    /// The same, and [`Error::Kpis`] unless there is one for every guard.
+    pub fn add_past_all(
+        &mut self,
+        point: &[f32],
+        fidelity: usize,
+        y: f32,
+        kpis: &[f32],
+    ) -> Result<(), Error> {
+        let kpis = self.state.kpis(kpis)?;
         let (state, data) = (&self.state, &self.state.memory.data);
         if state.task.begun || !state.takes_past() {
             return Err(Error::OutOfTurn);
@@ -43,7 +58,7 @@ impl Optimizer<'_> {
         if needed > capacity {
             return Err(Error::Capacity { what: "observations", needed, available: capacity });
         }
-        let record = Record { unit, fidelity, kind: Kind::Past, y: Some(y), cost: None };
+        let record = Record { unit, fidelity, kind: Kind::Past, y: Some(y), kpis, cost: None };
         self.state.memory.data.push_hidden(&record)
     }
 
@@ -57,7 +72,7 @@ impl State<'_> {
     /// The point in use, at the truth's fidelity: the first query, where there is one. A floor is worth what this gives, so
     /// that it is asked again should the measurement fail.
     pub fn deployed_query(&self) -> Option<Query> {
-        let wanted = self.round() == 0 || self.problem.floor.is_some() && self.first_told().is_none();
+        let wanted = self.round() == 0 || self.problem.is_guarded() && self.first_told().is_none();
         let deployed = self.start.deployed.as_ref().filter(|_| wanted)?;
         let known = (0..self.task.remembered).any(|i| self.memory.data.point(i) == &deployed[..]);
         let kind = if known { Kind::Carried } else { Kind::Initial };
@@ -91,17 +106,20 @@ impl State<'_> {
         let Start { deployed, .. } = self.start.clone();
         let best = self.task.recommendation.as_ref().map(|best| best.unit.clone());
         let deployed = deployed.map(|deployed| best.unwrap_or(deployed));
-        Start { deployed, margin: self.task.trials.margin }
+        let margins = self.memory.guards.iter().map(|watched| watched.bound.margin).collect();
+        Start { deployed, margin: self.task.trials.floor.margin, margins }
     }
 
-    /// Scales by what the point in use gave and by the floor below it, once, and renews what the model sees.
-    pub fn rescale_around(&mut self, floor: Floor) {
+    /// Scales by what the point in use gave and by the floor below it, once, and renews what the model sees. Guards without a
+    /// floor take a tenth less for one.
+    pub fn rescale_around(&mut self, floor: Option<Floor>) {
+        let level = floor.map_or(Level::Share(0.9), |floor| floor.level);
         let (sign, truth) = (self.problem.goal.sign(), self.problem.truth());
         if !self.task.settled
             && let Some(v) = self.first_told()
         {
             let noise = math::sqrt(self.problem.fidelities[truth].noise);
-            self.task.scale = Scale::around(v, floor.level.at(v, sign), noise, sign);
+            self.task.scale = Scale::around(v, level.at(v, sign), noise, sign);
             self.task.settled = true;
         }
         self.memory.data.rescale(self.task.scale, sign);
@@ -137,25 +155,30 @@ impl State<'_> {
         let trials = &mut self.task.trials;
         (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);
         trials.worst = trials.worst.min(mean);
-        let Some(floor) = self.problem.floor else { return };
-        trials.floor = sign * scale.apply(floor.level.at(scale.undo(sign * v), sign));
         // The point in use is no trial of the tuner's.
-        if !first {
-            let below = failed || mean < trials.floor;
-            trials.below += u32::from(below);
-            trials.time_below += if below { cost } else { 0.0 };
-            let weight = weight(cost, self.problem.budget);
-            trials.margin = controlled(trials.margin, floor.risk, below, weight);
+        let weight = weight(cost, self.problem.budget);
+        if let Some(floor) = &self.problem.floor {
+            trials.floor.at = sign * scale.apply(floor.level.at(scale.undo(sign * v), sign));
+            if !first {
+                trials.floor.judge(floor, mean, failed, (cost, weight));
+            }
         }
+        self.judge_guards(failed, (cost, weight), first);
     }
 
-    /// The mean less the margin that holds now, and whether that is above the floor.
-    pub fn lower_bound(&self, mean: f32, variance: f32) -> (f32, bool) {
-        if self.problem.floor.is_none() {
-            return (mean, true);
+    /// The mean of candidate `c` less the margin that holds now, and whether floor and guards allow it. Where a guard is farther
+    /// from it than the floor, as much above the floor as that is above its bound.
+    pub fn lower_bound(&self, c: usize, mean: f32, variance: f32) -> (f32, bool) {
+        let floor = &self.task.trials.floor;
+        let (mut bound, at) = match self.problem.floor {
+            Some(_) => (floor.lower(mean, variance, self.round()), floor.at),
+            None => (mean, mean),
+        };
+        let (mut allowed, slack) = (bound >= at, self.guard_slack(c));
+        if slack < bound - at {
+            (bound, allowed) = (at + slack, allowed && slack >= 0.0);
         }
-        let bound = mean - margin_at(self.task.trials.margin, self.round()) * math::sqrt(variance);
-        (bound, bound >= self.task.trials.floor)
+        (bound, allowed)
     }
 
     /// Whether a task that expects `gain` over its best mean pays no more.
@@ -171,7 +194,14 @@ impl State<'_> {
     }
 
     pub fn live_status(&self) -> Option<LiveStatus> {
-        let Trials { margin, below, time_below, worst, sum, time, expected, .. } = self.task.trials;
+        let Trials {
+            floor: Bound { margin, broken: below, time: time_below, .. },
+            worst,
+            sum,
+            time,
+            expected,
+            ..
+        } = self.task.trials;
         let natural = |z: f32| self.in_units(z);
         self.judges().then(|| LiveStatus {
             margin,

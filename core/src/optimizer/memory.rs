@@ -3,7 +3,7 @@
 use heapless::Vec;
 
 use super::candidates::Candidates;
-use super::trials::Start;
+use super::trials::{Start, Watched};
 use crate::block::{self, Cut};
 use crate::data::Data;
 use crate::error::Error;
@@ -12,6 +12,7 @@ use crate::gp::{Fallbacks, Workspace};
 use crate::kernel::MAX_FIDELITIES;
 use crate::kernels::VECTORS;
 use crate::linalg::MatrixMut;
+use crate::live::MAX_GUARDS;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
 use crate::settings::{MAX_CARRIED, Settings};
@@ -46,6 +47,8 @@ pub struct Capacities {
     pub keeps_factors: bool,
     /// Whether there is room for what a [`Fleet`](crate::Fleet) says of the observations: 28 bytes for each. No unless said.
     pub fleet: bool,
+    /// Guards that there is room for, 0 unless said, to 4.
+    pub guards: usize,
 }
 
 impl Capacities {
@@ -61,6 +64,7 @@ impl Capacities {
         keeps_particles: true,
         keeps_factors: false,
         fleet: false,
+        guards: 0,
     };
 
     /// What a problem and settings need, for so many observations.
@@ -77,6 +81,7 @@ impl Capacities {
             keeps_particles: true,
             keeps_factors: false,
             fleet: false,
+            guards: problem.guards.len(),
         }
     }
 
@@ -111,6 +116,7 @@ impl Capacities {
             ("parameters", needed.parameters(), self.parameters()),
             ("moments of the steps", needed.moments(), self.moments()),
             ("candidates", needed.candidates, self.candidates),
+            ("guards", needed.guards, self.guards),
         ] {
             if needed > available {
                 return Err(Error::Capacity { what, needed, available });
@@ -163,18 +169,22 @@ impl Capacities {
     pub const fn parts(&self) -> [(&'static str, usize); PARTS] {
         let Capacities { dimensions: d, fidelities: m, observations: n, particles: v, candidates: q, .. } =
             *self;
+        let g = self.guards;
         let columns = v.saturating_mul(self.parameters());
         let others = (self.centres() + self.moments()).saturating_mul(self.parameters());
         let tables = v * (MAX_PARTICLES + MAX_SAMPLES);
         let design = if crate::PAPER { n * d + block::words::<u8>(n) } else { 0 };
         [
-            ("observations", Data::words(d, n, self.described())),
+            ("observations", Data::words(d, n, g, self.described())),
             ("Gaussian process", Workspace::words(n, self.features())),
             ("particles", columns),
             ("gradients", columns),
             ("last task's particles, moments of steps", others),
-            ("candidates", Candidates::words(d, m, q)),
-            ("carried points, tables, batch design", d * MAX_CARRIED + tables + design),
+            ("candidates", Candidates::words(d, m, g, q)),
+            (
+                "carried points, tables, batch design",
+                d * MAX_CARRIED + tables + design + block::words::<Watched>(g),
+            ),
             ("particles' factors", Kept::words(self.factors(), n, self.features())),
         ]
     }
@@ -196,11 +206,13 @@ impl Capacities {
         assert!(width < 1 << 16, "`map` must have a width of at most 65535");
         assert!(q >= n, "`candidates` must be at least as many as `observations`");
         assert!(q < 1 << 16, "`candidates` must be at most 65535");
+        assert!(self.guards <= MAX_GUARDS, "`guards` must be at most 4");
         let switches = [self.moments() > 0, self.keeps_particles, self.keeps_factors, self.fleet];
         let switches = switches[0] as usize
             | (switches[1] as usize) << 1
             | (switches[2] as usize) << 2
-            | (switches[3] as usize) << 3;
+            | (switches[3] as usize) << 3
+            | self.guards << 4;
         let fields = [d, m, n, v, width, q, switches];
         let (mut packed, mut i) = (0, fields.len());
         while i > 0 {
@@ -226,6 +238,7 @@ impl Capacities {
             keeps_particles: switches & 2 > 0,
             keeps_factors: switches & 4 > 0,
             fleet: switches & 8 > 0,
+            guards: switches >> 4,
         }
     }
 }
@@ -339,6 +352,7 @@ pub(super) struct Buffers<'a> {
     #[cfg(feature = "paper")]
     pub design_fidelity: &'a mut [u8],
     pub carried: Carried<'a>,
+    pub guards: &'a mut [Watched],
     pub kept: Kept<'a>,
     pub maps: Maps,
 }
@@ -347,25 +361,35 @@ impl<'a> Buffers<'a> {
     fn cut(cut: &mut Cut<'a>, capacities: &Capacities, settings: &Settings, maps: Maps) -> Self {
         let Capacities { dimensions: d, fidelities: m, observations: n, particles: v, candidates: q, .. } =
             *capacities;
+        let g = capacities.guards;
         let (p, samples) = (capacities.parameters(), settings.details.max_values);
         Buffers {
-            data: Data::cut(cut, d, n, capacities.described()),
+            data: Data::cut(cut, d, n, g, capacities.described()),
             gp: Workspace::cut(cut, n, capacities.features()),
             particles: cut.matrix(p, v),
             gradients: cut.matrix(p, v),
             centres: capacities.keeps_particles.then(|| cut.matrix(p, v)),
             moments: cut.matrix(p, capacities.moments()),
             pairs: cut.slice(v),
-            candidates: Candidates::cut(cut, d, m, q),
+            candidates: Candidates::cut(cut, d, m, g, q),
             maxima: block::matrix(cut.slice(MAX_SAMPLES * v), samples, v),
             #[cfg(feature = "paper")]
             design: cut.matrix(d, n),
             #[cfg(feature = "paper")]
             design_fidelity: cut.slice(n),
             carried: Carried { points: cut.matrix(d, MAX_CARRIED), values: Vec::new() },
+            guards: cut.slice(g),
             kept: Kept::cut(cut, capacities.factors(), n, capacities.features()),
             maps,
         }
+    }
+}
+
+impl Buffers<'_> {
+    /// Forgets what was thought of the candidates.
+    pub fn clear_sums(&mut self) {
+        self.candidates.clear_sums();
+        self.guards.iter_mut().for_each(|watched| (watched.used, watched.misfit) = (0, 0.0));
     }
 }
 

@@ -41,6 +41,7 @@ mod candidates;
 mod memory;
 mod state;
 mod fleet;
+mod guards;
 mod budget;
 mod fill;
 mod search;
@@ -53,12 +54,14 @@ mod live;
 mod save;
 
 pub use memory::{Block, Capacities, Memory};
-pub use query::{Activity, Ask, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop};
+pub use query::{
+    Activity, Ask, GuardStatus, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop,
+};
 pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 
-use crate::data::{Kind, LARGEST_DEVIATION, Point, Scale, Scaling};
+use crate::data::{Kind, Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
 use crate::error::Error;
 use crate::math::{self, LARGEST_VALUE};
 use crate::settings::Settings;
@@ -256,7 +259,7 @@ impl<'a> Optimizer<'a> {
             Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
             Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
             Next::Hand(query) => {
-                state.task.asked = Some(query.record(None, None));
+                state.task.asked = Some(query.record(None, Kpis::new(), None));
                 self.phase = Phase::Waiting;
                 return Progress::Query(query);
             }
@@ -288,6 +291,14 @@ impl<'a> Optimizer<'a> {
         self.answer(query, Some(y), None)
     }
 
+    /// Answers a query of a problem with guards: the objective, and a KPI for each guard in their order.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell), and [`Error::Kpis`] unless there is one for every guard.
+    pub fn tell_all(&mut self, query: Query, y: f32, kpis: &[f32]) -> Result<(), Refused> {
+        self.answer_all(query, Some(y), kpis, None)
+    }
+
     /// The measurement failed for good. It is charged and takes a slot; the model keeps away from there, and another
     /// query follows.
     ///
@@ -303,9 +314,25 @@ impl<'a> Optimizer<'a> {
     /// # Errors
     /// As [`tell`](Self::tell), and [`Error::Cost`] unless the cost is 0 or more and finite.
     pub fn answer(&mut self, query: Query, y: Option<f32>, cost: Option<f32>) -> Result<(), Refused> {
+        self.answer_all(query, y, &[], cost)
+    }
+
+    /// The same for a problem with guards. A measurement that failed has no KPIs.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer), and [`Error::Kpis`] unless there is one for every guard.
+    pub fn answer_all(
+        &mut self,
+        query: Query,
+        y: Option<f32>,
+        kpis: &[f32],
+        cost: Option<f32>,
+    ) -> Result<(), Refused> {
         let acceptable = self.is_asked(&query).and_then(|()| y.map_or(Ok(()), |y| self.check_value(y)));
         let acceptable = acceptable.and_then(|()| check_cost(cost));
-        match acceptable.and_then(|()| self.state.memory.data.push(&query.record(y, cost))) {
+        let kpis =
+            acceptable.and_then(|()| if y.is_some() { self.state.kpis(kpis) } else { Ok(Kpis::new()) });
+        match kpis.and_then(|kpis| self.state.memory.data.push(&query.record(y, kpis, cost))) {
             Ok(()) => {
                 let next = self.state.observed();
                 self.enter(next);
@@ -326,7 +353,7 @@ impl<'a> Optimizer<'a> {
     fn is_asked(&self, query: &Query) -> Result<(), Error> {
         let same = query.task == self.state.task.number
             && query.round == self.state.round()
-            && self.state.task.asked.as_ref() == Some(&query.record(None, None));
+            && self.state.task.asked.as_ref() == Some(&query.record(None, Kpis::new(), None));
         if same { Ok(()) } else { Err(Error::UnknownQuery) }
     }
 
@@ -383,6 +410,7 @@ impl<'a> Optimizer<'a> {
                 mean: state.in_units(best.mean),
                 // Observations near the largest allowed, times a large signal, would be infinite.
                 deviation: (state.task.scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
+                assured: best.allowed,
             }
         });
         state.carry_best();
@@ -462,6 +490,11 @@ impl<'a> Optimizer<'a> {
             live: state.live_status(),
             fleet: state.fleet_status(),
         }
+    }
+
+    /// How the problem's guard `index` is kept; `None` if it has no such guard.
+    pub fn guard(&self, index: usize) -> Option<GuardStatus> {
+        self.state.guard_status(index)
     }
 
     /// The settings.

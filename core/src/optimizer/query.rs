@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::trust::FleetStatus;
-use crate::data::{Kind, Point, Record};
+use crate::data::{Kind, Kpis, Point, Record};
 use crate::error::Error;
 use crate::gp::Fallbacks;
 
@@ -52,8 +52,8 @@ impl Query {
     }
 
     /// The query with its answer, or with none if the measurement failed, and its cost, if not the fidelity's.
-    pub(super) fn record(&self, y: Option<f32>, cost: Option<f32>) -> Record {
-        Record { unit: self.unit.clone(), fidelity: self.fidelity, kind: self.kind, y, cost }
+    pub(super) fn record(&self, y: Option<f32>, kpis: Kpis, cost: Option<f32>) -> Record {
+        Record { unit: self.unit.clone(), fidelity: self.fidelity, kind: self.kind, y, kpis, cost }
     }
 }
 
@@ -152,6 +152,8 @@ pub struct Recommendation {
     pub mean: f32,
     /// Posterior standard deviation, in units of the observations; finite.
     pub deviation: f32,
+    /// Whether every guard is kept there with the probability that its risk asks for. If not, this is the point in use.
+    pub assured: bool,
 }
 
 impl Recommendation {
@@ -244,4 +246,21 @@ pub struct LiveStatus {
     pub meanwhile: Option<f32>,
     /// What the query that waits for its answer was expected to give, if it was searched for.
     pub expected: Option<f32>,
+}
+
+/// How a guard is kept in a task, as the model sees it after each trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct GuardStatus {
+    /// The margin that a query must have to the bound, in standard deviations.
+    pub margin: f32,
+    /// The bound, in units of the KPI; nothing before the point in use is measured.
+    pub bound: Option<f32>,
+    /// Trials that broke it, failed ones included.
+    pub broken: u32,
+    /// What these cost.
+    pub broken_time: f32,
+    /// Candidates that it ruled out in the last search.
+    pub ruled_out: u32,
 }

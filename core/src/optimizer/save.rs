@@ -5,6 +5,7 @@ use super::{Optimizer, check_cost};
 use crate::checksum::checksum;
 use crate::data::{Kind, Point, Record};
 use crate::error::{Error, SnapshotError};
+use crate::live::{FIRST_MARGIN, MAX_GUARDS};
 use crate::math::LARGEST_VALUE;
 use crate::snapshot::{
     Header, ProblemSums, Writer, fits, model_checksum, particles_of, read_floats, read_record,
@@ -59,6 +60,7 @@ impl Optimizer<'_> {
             newest_is_unlike: state.task.newest_is_unlike,
             in_use: state.judges(),
             fleet_refuted: state.trust.before || !mid_task && state.trust.now,
+            guards: state.problem.guards.len(),
             records: if mid_task { self.records().count() } else { 0 },
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
@@ -83,9 +85,10 @@ impl Optimizer<'_> {
         if let Some(deployed) = &start.deployed {
             writer.floats(deployed);
             writer.floats(&[start.margin]);
+            writer.floats(&start.margins);
         }
         for record in self.records().take(header.records) {
-            writer.record(&record);
+            writer.record(&record, header.guards);
         }
         writer.finish();
     }
@@ -163,15 +166,17 @@ impl Optimizer<'_> {
 
     /// The point in use and the margin to the floor that are stored, where this problem wants them and may use the point.
     fn stored_start(&self, header: &Header, bytes: &[u8]) -> Option<Start> {
-        let (problem, mut margin) = (&self.state.problem, [0.0]);
+        let (problem, mut margins) = (&self.state.problem, [FIRST_MARGIN; 1 + MAX_GUARDS]);
         let stored = bytes.get(header.in_use_at()..header.records_at())?;
         let (point, rest) = stored.split_at_checked(problem.dimensions.len() * 4)?;
         let mut deployed: Point = problem.dimensions.iter().map(|_| 0.0).collect();
         read_floats(point, &mut deployed);
-        read_floats(rest, &mut margin);
+        read_floats(rest, &mut margins);
         deployed.iter_mut().zip(problem.dimensions).for_each(|(x, dimension)| *x = dimension.snap(*x));
         let usable = self.state.judges() && problem.admits(&deployed);
-        usable.then(|| Start { deployed: Some(deployed), margin: margin[0] })
+        let [margin, margins @ ..] = margins;
+        let margins = margins.into_iter().take(problem.guards.len()).collect();
+        usable.then(|| Start { deployed: Some(deployed), margin, margins })
     }
 
     /// Everything that could be wrong with a snapshot whose checksum is right.
@@ -185,7 +190,8 @@ impl Optimizer<'_> {
             return Err(SnapshotError::Settings.into());
         }
         let impossible = self.stored_start(header, bytes).is_none() && state.judges();
-        if header.mid_task && (header.in_use != state.judges() || impossible) {
+        let guards = header.guards != state.problem.guards.len();
+        if header.mid_task && (header.in_use != state.judges() || impossible || guards) {
             return Err(SnapshotError::Contents.into());
         }
         let mut asked = false;
@@ -226,7 +232,10 @@ impl Optimizer<'_> {
         let Problem { dimensions, fidelities, .. } = self.state.problem;
         let inside = record.unit.len() == dimensions.len()
             && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
-        let sound = record.y.is_none_or(|y| y.is_finite() && libm::fabsf(y) <= LARGEST_VALUE);
+        let possible = |y: &f32| y.is_finite() && libm::fabsf(*y) <= LARGEST_VALUE;
+        let sound = record.y.iter().chain(&record.kpis).all(possible);
+        let wanted = if record.y.is_some() { self.state.problem.guards.len() } else { 0 };
+        let sound = sound && record.kpis.len() == wanted;
         let past = record.kind == Kind::Past;
         let inside = inside && (past || self.state.problem.admits(&record.unit));
         let sound = sound && check_cost(record.cost).is_ok() && !(past && record.y.is_none());

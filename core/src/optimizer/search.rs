@@ -9,6 +9,7 @@ use core::ops::Range;
 use super::budget::Prices;
 use super::candidates::Choice;
 use super::fleet::theta_of;
+use super::guards::Guarding;
 use super::state::State;
 use crate::acquisition::{SIDE, information_of_some};
 use crate::gp::{Fallbacks, NOISE_FLOOR};
@@ -83,6 +84,8 @@ enum Stage {
     Quartile { index: usize },
     /// Sums over particles, of the candidates from `first`.
     Sum { first: usize },
+    /// What particle `v` believes of the guards' KPIs.
+    Guard(Guarding),
     /// After all particles: the best of the candidates, from `first`.
     Collect { first: usize },
 }
@@ -108,7 +111,10 @@ impl Search {
             _ => state.fill_candidates(),
         };
         state.memory.candidates.best.clear();
-        state.memory.candidates.clear_sums();
+        if objective == Objective::Mean {
+            state.add_point_in_use();
+        }
+        state.memory.clear_sums();
         let nothing = f32::NEG_INFINITY;
         let quartiles = [0.0; 3];
         Search {
@@ -144,6 +150,7 @@ impl Search {
             Stage::Beliefs { first } => Some(self.beliefs(state, first)),
             Stage::Quartile { index } => Some(self.quartile(state, index)),
             Stage::Sum { first } => self.sum(state, first),
+            Stage::Guard(guarding) => guarding.advance(state, self.v).map(Stage::Guard),
             Stage::Collect { first } => match self.collect(state, first) {
                 Some(stage) => Some(stage),
                 None => return self.end(state),
@@ -186,7 +193,7 @@ impl Search {
             // No particle had an opinion: nothing but the first, the point in use.
             let (bound, allowed) = match self.used {
                 0 => (-(c as f32), false),
-                used => state.plain_bound(sums.mean, sums.variance(used)),
+                used => state.plain_bound(sums.mixture.mean, sums.variance(used)),
             };
             let observed = state.memory.data.has(candidates.point(c));
             if allowed {
@@ -204,7 +211,7 @@ impl Search {
             kept += 1;
         }
         state.memory.candidates.len = kept;
-        state.memory.candidates.clear_sums();
+        state.memory.clear_sums();
         (self.doubting, self.v, self.used) = (false, 0, 0);
     }
 
@@ -332,7 +339,8 @@ impl Search {
             return Some(Stage::Sum { first: end });
         }
         self.used += 1;
-        None
+        let guarded = !state.problem.guards.is_empty() && !self.doubting;
+        guarded.then_some(Stage::Guard(Guarding::START))
     }
 
     /// After all particles: looks for the best candidates among some more of them.
@@ -344,6 +352,9 @@ impl Search {
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
         for c in first..end {
+            if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
+                state.note_ruled_out(c, c == 0 && self.refinement == 0);
+            }
             let (bound, allowed) = self.look(state, c);
             let mut best: Option<Choice> = None;
             for m in self.fidelities(state) {
@@ -370,7 +381,8 @@ impl Search {
         let candidates = &state.memory.candidates;
         let sums = &candidates.sums[candidates.at(c) + state.problem.truth()];
         let variance = sums.variance(self.used);
-        (sums.mean, variance, state.lower_bound(sums.mean, variance))
+        let mean = sums.mixture.mean;
+        (mean, variance, state.lower_bound(c, mean, variance))
     }
 
     /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it; where it does, or might after one
@@ -389,7 +401,15 @@ impl Search {
                 self.next_hope = hope;
             }
         }
-        (bound, allowed || self.objective == Objective::Mean)
+        match self.objective {
+            Objective::Mean if state.is_assured(c) => (bound, true),
+            // Behind all that is: what was in use.
+            Objective::Mean if state.start.deployed.as_deref() == Some(state.memory.candidates.point(c)) => {
+                (f32::MAX, false)
+            }
+            Objective::Mean => (bound, false),
+            _ => (bound, allowed),
+        }
     }
 
     /// Whether candidate `c` is one level away from an allowed one.
@@ -415,7 +435,7 @@ impl Search {
     /// The means of the point in use and of the last trial; `None` if no particle has an opinion.
     pub fn trial_means(&self, state: &State<'_>) -> Option<[f32; 2]> {
         let (candidates, truth) = (&state.memory.candidates, state.problem.truth());
-        (self.used > 0).then(|| [0, 1].map(|c| candidates.sums[candidates.at(c) + truth].mean))
+        (self.used > 0).then(|| [0, 1].map(|c| candidates.sums[candidates.at(c) + truth].mixture.mean))
     }
 
     /// Candidate `c` at fidelity `m`, if it may be asked.
@@ -429,23 +449,23 @@ impl Search {
     ) -> Option<Choice> {
         let candidates = &state.memory.candidates;
         let (x, sums) = (candidates.point(c), &candidates.sums[candidates.at(c) + m]);
-        let variance = sums.variance(self.used);
-        let enough = if self.whole && state.problem.floor.is_none() { SETTLED } else { 0.5 };
+        let (mean, variance) = (sums.mixture.mean, sums.variance(self.used));
+        let enough = if self.whole && !state.problem.is_guarded() { SETTLED } else { 0.5 };
         let again = noise >= NOISE_FLOOR && variance >= enough * noise;
         let score = match self.objective {
-            Objective::Mean => return Some(known(state, x, m, sums.mean, (variance, noise))),
-            Objective::Trial => sums.mean,
+            Objective::Mean => return Some(known(state, x, m, mean, (variance, noise))),
+            Objective::Trial => mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
             Objective::Combined { beta } => {
                 let limited = state.settings.details.limited;
                 sums.score(beta, limited, information_noise, prices.price(m), self.used)
             }
-            Objective::Verify => sums.mean,
+            Objective::Verify => mean,
             Objective::Optimum => sums.information,
             Objective::Parameters => sums.transfer(information_noise, self.used),
         };
         let x = x.iter().copied().collect();
-        Some(Choice { allowed: true, score, x, fidelity: m, mean: sums.mean, variance })
+        Some(Choice { allowed: true, score, x, fidelity: m, mean, variance })
     }
 }
 

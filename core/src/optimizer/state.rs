@@ -5,7 +5,7 @@ use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};
 use super::trust::Trust;
-use crate::data::{Kind, Point, Record, Scale, Scaling};
+use crate::data::{Kind, Kpis, Point, Record, Scale, Scaling};
 use crate::features::Maps;
 use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
@@ -116,7 +116,8 @@ impl<'a> State<'a> {
         self.memory.moments.fill(0.0);
         let Task { seed, newest_is_unlike, .. } = self.task;
         self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.details.scaling) };
-        self.task.trials.margin = self.start.margin;
+        self.task.trials.floor.margin = self.start.margin;
+        self.begin_guards();
         self.trust.begin();
         if number == 1 && self.fleet().is_some() {
             self.carry_typical();
@@ -131,8 +132,8 @@ impl<'a> State<'a> {
         let wanted = self.carried().min(self.settings.remembers());
         for i in 0..wanted {
             let y = Some(self.memory.carried.values[i]);
-            let record =
-                Record { unit: self.carried_point(i), fidelity: level, kind: Kind::Carried, y, cost: None };
+            let (unit, kind, kpis) = (self.carried_point(i), Kind::Carried, Kpis::new());
+            let record = Record { unit, fidelity: level, kind, y, kpis, cost: None };
             self.task.remembered += usize::from(self.memory.data.push(&record).is_ok());
         }
         // The first search may come before the first answer.
@@ -181,7 +182,7 @@ impl<'a> State<'a> {
     ///
     /// With a floor, the point in use is all there is.
     pub fn initial_done(&self) -> bool {
-        if self.problem.floor.is_some() {
+        if self.problem.is_guarded() {
             return self.round() > 0;
         }
         let data = &self.memory.data;
@@ -249,8 +250,8 @@ impl<'a> State<'a> {
             self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
             return self.memory.data.describe(&fleet);
         }
-        if let Some(floor) = self.problem.floor {
-            return self.rescale_around(floor);
+        if self.problem.is_guarded() {
+            return self.rescale_around(self.problem.floor);
         }
         let data = &self.memory.data;
         let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
@@ -297,12 +298,8 @@ impl<'a> State<'a> {
 
     /// Standardised noise variance per fidelity.
     pub fn noise(&self) -> [f32; MAX_FIDELITIES] {
-        let deviation = self.task.scale.deviation;
-        let mut noise = [0.0; MAX_FIDELITIES];
-        for (noise, fidelity) in noise.iter_mut().zip(self.problem.fidelities) {
-            *noise = (fidelity.noise / deviation / deviation).min(LARGEST_NOISE);
-        }
-        noise
+        let variances = self.problem.fidelities.iter().map(|fidelity| fidelity.noise);
+        standardised(variances, self.task.scale.deviation)
     }
 
     /// What the model sees of the data.
@@ -356,6 +353,14 @@ impl<'a> State<'a> {
     }
 }
 
+fn standardised(variances: impl Iterator<Item = f32>, deviation: f32) -> [f32; MAX_FIDELITIES] {
+    let mut noise = [0.0; MAX_FIDELITIES];
+    for (noise, variance) in noise.iter_mut().zip(variances) {
+        *noise = (variance / deviation / deviation).min(LARGEST_NOISE);
+    }
+    noise
+}
+
 /// What the model sees: which of the data, and through which noise.
 #[derive(Clone, Copy)]
 pub(super) struct ModelView<'a> {
@@ -370,6 +375,12 @@ pub(super) struct ModelView<'a> {
 }
 
 impl ModelView<'_> {
+    /// Of a KPI with this noise and this deviation: of the task's own data alone, without a fleet.
+    pub fn plain(variances: &[f32], deviation: f32, maps: Maps) -> ModelView<'static> {
+        let noise = standardised(variances.iter().copied(), deviation);
+        ModelView { noise, fidelities: variances.len(), from: 0, remembers: false, maps, fleet: None }
+    }
+
     pub fn particle<'p>(
         &self,
         model: &'p Model,

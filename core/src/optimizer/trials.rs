@@ -1,8 +1,11 @@
 //! What a task in service starts from, and what its trials come to.
 
-use crate::data::Point;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::data::{Kpis, Point, Scale};
 use crate::error::Error;
-use crate::live::FIRST_MARGIN;
+use crate::live::{FIRST_MARGIN, Floor, controlled, margin_at};
+use crate::math;
 use crate::settings::Method;
 use crate::space::Problem;
 
@@ -11,18 +14,22 @@ use crate::space::Problem;
 pub(super) struct Start {
     /// The point in use, in the unit cube.
     pub deployed: Option<Point>,
-    /// The margin below the mean, in standard deviations.
+    /// The margin below the mean, in standard deviations, and that of every guard.
     pub margin: f32,
+    pub margins: Kpis,
 }
 
 impl Start {
     /// Of the first task.
     pub fn new(problem: &Problem<'_>, method: Method) -> Result<Start, Error> {
-        if problem.floor.is_some() && method.asks_in_batches() {
-            return Err(Error::Live("a floor needs a method that learns from every trial: no batch design"));
+        if problem.is_guarded() && method.asks_in_batches() {
+            return Err(Error::Live(
+                "a floor or a guard needs a method that learns from every trial: no batch design",
+            ));
         }
         let deployed = problem.deployed.map(|point| deployable(problem, point)).transpose()?;
-        Ok(Start { deployed, margin: FIRST_MARGIN })
+        let margins = problem.guards.iter().map(|_| FIRST_MARGIN).collect();
+        Ok(Start { deployed, margin: FIRST_MARGIN, margins })
     }
 }
 
@@ -43,20 +50,73 @@ pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, 
     }
 }
 
+/// One bound in a task, the floor's or a guard's: where it lies, and how it is kept.
+#[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
+pub(super) struct Bound {
+    /// The margin now.
+    pub margin: f32,
+    /// Standardised; below all where there is none.
+    pub at: f32,
+    /// Trials that broke it, and what they cost.
+    pub broken: u32,
+    pub time: f32,
+}
+
+impl Bound {
+    /// Nothing to keep to.
+    pub const NONE: Bound = Bound { margin: FIRST_MARGIN, at: f32::NEG_INFINITY, broken: 0, time: 0.0 };
+
+    /// The mean less the margin that holds after so many trials.
+    pub fn lower(&self, mean: f32, variance: f32, trials: u32) -> f32 {
+        mean - margin_at(self.margin, trials) * math::sqrt(variance)
+    }
+
+    /// Judges a trial by its mean afterwards, and controls the margin by its weight.
+    pub fn judge(&mut self, floor: &Floor, mean: f32, failed: bool, (cost, weight): (f32, f32)) {
+        let broken = failed || mean < self.at;
+        self.broken += u32::from(broken);
+        self.time += if broken { cost } else { 0.0 };
+        self.margin = controlled(self.margin, floor.risk, broken, weight);
+    }
+}
+
+/// A guard in a task.
+#[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
+pub(super) struct Watched {
+    pub bound: Bound,
+    /// Of its KPI's scale.
+    pub mean: f32,
+    /// 0 until the point in use is measured.
+    pub deviation: f32,
+    /// Particles that took part in the search so far, and the sum of their misfits.
+    pub used: u32,
+    pub misfit: f32,
+    /// Candidates that it ruled out in the last search.
+    pub ruled_out: u32,
+}
+
+impl Watched {
+    pub fn new(margin: f32) -> Watched {
+        let bound = Bound { margin, ..Bound::NONE };
+        Watched { bound, mean: 0.0, deviation: 0.0, used: 0, misfit: 0.0, ruled_out: 0 }
+    }
+
+    pub fn scale(&self) -> Scale {
+        Scale { mean: self.mean, deviation: self.deviation, warp: 0.0 }
+    }
+}
+
 /// The task's trials as the model sees them afterwards.
 #[derive(Clone, Copy)]
 pub(super) struct Trials {
-    /// The margin now.
-    pub margin: f32,
-    /// The floor, standardised; below all without one.
-    pub floor: f32,
-    pub below: u32,
+    /// The floor.
+    pub floor: Bound,
     /// Standardised: the worst mean, and the sum of means times costs.
     pub worst: f32,
     pub sum: f32,
     pub time: f32,
-    /// Of the time, that of trials below.
-    pub time_below: f32,
     /// Standardised mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
     /// The best standardised mean that the last search saw.
@@ -65,15 +125,6 @@ pub(super) struct Trials {
 
 impl Trials {
     /// None yet.
-    pub const NONE: Trials = Trials {
-        margin: FIRST_MARGIN,
-        floor: f32::NEG_INFINITY,
-        below: 0,
-        worst: f32::INFINITY,
-        sum: 0.0,
-        time: 0.0,
-        time_below: 0.0,
-        expected: None,
-        best: None,
-    };
+    pub const NONE: Trials =
+        Trials { floor: Bound::NONE, worst: f32::INFINITY, sum: 0.0, time: 0.0, expected: None, best: None };
 }

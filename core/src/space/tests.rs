@@ -1,4 +1,5 @@
 use super::*;
+use crate::Level;
 extern crate std;
 
 const ALPHA: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);

@@ -5,6 +5,7 @@ mod block;
 mod budget;
 mod capacities;
 mod fleet;
+mod guards;
 mod live;
 mod outliers;
 mod profiles;

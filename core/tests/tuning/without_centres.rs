@@ -117,6 +117,7 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
         fidelity: 0,
         kind: foretune_core::Kind::Initial,
         y: Some(1.0),
+        kpis: Default::default(),
         cost: None,
     };
     let good = at(&[0.25, 0.0, 0.4]);

@@ -112,7 +112,7 @@ impl Entry {
         };
         let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
         let kind = *KINDS.get(usize::from(asked.kind))?;
-        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, cost })
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, kpis: Default::default(), cost })
     }
 
     /// The answer that is given back to who asks for it.

@@ -1,0 +1,225 @@
+//! Guards in a task: what their KPIs are believed to be, and whether they are kept.
+//!
+//! A KPI has the objective's particles, but a scale and a noise of its own, so that it needs a factor of its own. Its posterior is
+//! needed at the truth alone. The scale's mean is what the point in use gave. Its deviation is at first that of a floor, and then
+//! follows the answers: after each, it is multiplied by the root of how much farther they lay from what was foreseen than the model
+//! thought, [`BELIEVED`] answers' worth of the first deviation beside them. So a KPI that hardly moves stops being a reason for
+//! caution, and one that moves over decades becomes one.
+
+use super::query::GuardStatus;
+use super::state::{ModelView, State};
+use super::trials::Watched;
+use crate::acquisition::Mixture;
+use crate::data::{Kpis, Scale};
+use crate::error::Error;
+use crate::gp::Particle;
+use crate::linalg::{LANES, column};
+use crate::live::Guard;
+use crate::math;
+
+/// As many answers is the first guess of a KPI's deviation worth.
+const BELIEVED: f32 = 0.5;
+/// The deviation shrinks by no more in one round, and grows by no more.
+const SHRINKS: f32 = 0.5;
+const GROWS: f32 = 16.0;
+
+/// One particle's look at the KPIs of all guards, and where that stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guarding {
+    g: usize,
+    first: usize,
+    factored: bool,
+}
+
+impl Guarding {
+    pub const START: Guarding = Guarding { g: 0, first: 0, factored: false };
+
+    /// One slice: a block of the factor, or of the candidates. What follows; nothing when all guards are done.
+    pub fn advance(self, state: &mut State<'_>, v: usize) -> Option<Guarding> {
+        let next = Guarding { g: self.g + 1, ..Guarding::START };
+        let after = match self.factored {
+            false => self.factor(state, v).unwrap_or(next),
+            true => self.beliefs(state, v).unwrap_or(next),
+        };
+        (after.g < state.problem.guards.len()).then_some(after)
+    }
+
+    /// `None` if the particle must be left out.
+    fn factor(self, state: &mut State<'_>, v: usize) -> Option<Guarding> {
+        let (g, first) = (self.g, self.first);
+        if first == 0 {
+            state.rescale_guard(g);
+        }
+        let (view, own) = (state.guard_view(g)?, state.task.remembered);
+        let State { memory, task, model, .. } = state;
+        let data = memory.data.kpi_observations(own);
+        let particles = memory.particles.as_view();
+        let particle = view.particle(model, column(&particles, v), &mut task.fallbacks);
+        let t = data.fidelity.len();
+        if first < t {
+            memory.gp.factor(&particle, &data, first, &mut task.fallbacks).ok()?;
+            return Some(Guarding { first: first + LANES, ..self });
+        }
+        if !memory.gp.condition(&data).is_finite() {
+            return None;
+        }
+        let watched = &mut memory.guards[g];
+        watched.used += 1;
+        watched.misfit += memory.gp.misfit(t) / t as f32;
+        Some(Guarding { first: 0, factored: true, ..self })
+    }
+
+    fn beliefs(self, state: &mut State<'_>, v: usize) -> Option<Guarding> {
+        let (g, first) = (self.g, self.first);
+        let (view, own, all) = (state.guard_view(g)?, state.task.remembered, state.problem.fidelities.len());
+        let State { memory, model, .. } = state;
+        let data = memory.data.kpi_observations(own);
+        let particles = memory.particles.as_view();
+        let particle: Particle<'_> = view.particle(model, column(&particles, v), &mut Default::default());
+        let (candidates, guards) = (&mut memory.candidates, memory.guards.len());
+        let end = (first + LANES).min(candidates.len);
+        let (from, to) = (candidates.at(first), candidates.at(end));
+        let (points, beliefs) = candidates.points_and_beliefs(first..end, from..to);
+        memory.gp.posterior_from(all - 1, &particle, &data, points, all, beliefs);
+        let count = memory.guards[g].used as usize;
+        for c in first..end {
+            let belief = candidates.beliefs[candidates.at(c) + all - 1];
+            candidates.kpis[c * guards + g].add(&belief, count);
+        }
+        (end < candidates.len).then_some(Guarding { first: end, ..self })
+    }
+}
+
+impl State<'_> {
+    /// An answer's KPIs, if there is one for every guard.
+    pub fn kpis(&self, kpis: &[f32]) -> Result<Kpis, Error> {
+        let (wanted, given) = (self.problem.guards.len(), kpis.len());
+        if wanted == given { Ok(kpis.iter().copied().collect()) } else { Err(Error::Kpis { wanted, given }) }
+    }
+
+    /// Sets up the guards of a task.
+    pub fn begin_guards(&mut self) {
+        for (watched, margin) in self.memory.guards.iter_mut().zip(&self.start.margins) {
+            *watched = Watched::new(*margin);
+        }
+    }
+
+    /// After an answer: the scale of every KPI begins with the first that is believed.
+    pub fn scale_guards(&mut self) {
+        let data = &self.memory.data;
+        let Some(i) = (self.task.remembered..data.len()).find(|&i| data.is_believed(i)) else { return };
+        for (g, watched) in self.memory.guards.iter_mut().enumerate().filter(|(_, w)| w.deviation == 0.0) {
+            let (guard, v) = (&self.problem.guards[g], data.kpis(i)[g]);
+            (watched.mean, watched.deviation) = (v, first_deviation(guard, v));
+        }
+    }
+
+    /// Among the candidates for the recommendation is the point in use, which is kept where nothing else is assured.
+    pub fn add_point_in_use(&mut self) {
+        let candidates = &mut self.memory.candidates;
+        if let Some(deployed) = self.start.deployed.as_deref().filter(|_| !self.problem.guards.is_empty()) {
+            candidates.len = candidates.len.min(candidates.truth.len() - 1);
+            candidates.push(|x| x.copy_from_slice(deployed));
+        }
+    }
+
+    /// What the model sees of the KPI of guard `g`.
+    fn rescale_guard(&mut self, g: usize) {
+        let (scale, sign) = (self.memory.guards[g].scale(), self.problem.guards[g].side.sign());
+        self.memory.data.rescale_kpi(g, self.task.remembered, scale, sign);
+    }
+
+    /// How the model sees it; `None` before anything was measured.
+    fn guard_view(&self, g: usize) -> Option<ModelView<'static>> {
+        let deviation = Some(self.memory.guards[g].deviation).filter(|deviation| *deviation > 0.0)?;
+        Some(ModelView::plain(self.problem.guards[g].noise, deviation, self.memory.maps))
+    }
+
+    /// Mean and variance of the KPI of guard `g` at candidate `c`, standardised; `None` if no particle has an opinion.
+    fn guard_belief(&self, g: usize, c: usize) -> Option<(f32, f32)> {
+        let (watched, guards) = (&self.memory.guards[g], self.memory.guards.len());
+        let Mixture { mean, .. } = self.memory.candidates.kpis[c * guards + g];
+        let count = Some(watched.used as usize).filter(|used| *used > 0)?;
+        Some((mean, self.memory.candidates.kpis[c * guards + g].variance(count)))
+    }
+
+    /// How far above its bound the worst of the guards' lower bounds lies at candidate `c`, standardised; below 0 a query is not
+    /// allowed. Infinite without guards.
+    pub fn guard_slack(&self, c: usize) -> f32 {
+        (0..self.problem.guards.len()).fold(f32::INFINITY, |least, g| least.min(self.slack_of(g, c)))
+    }
+
+    fn slack_of(&self, g: usize, c: usize) -> f32 {
+        let bound = &self.memory.guards[g].bound;
+        match self.guard_belief(g, c) {
+            Some((mean, variance)) => bound.lower(mean, variance, self.round()) - bound.at,
+            None => -f32::MAX,
+        }
+    }
+
+    /// Notes which guards rule candidate `c` out.
+    pub fn note_ruled_out(&mut self, c: usize, first: bool) {
+        for g in 0..self.problem.guards.len() {
+            let out = self.slack_of(g, c) < 0.0;
+            let ruled_out = &mut self.memory.guards[g].ruled_out;
+            *ruled_out = if first { 0 } else { *ruled_out } + u32::from(out);
+        }
+    }
+
+    /// Whether all guards are kept at candidate `c` with the probability that their risks ask for.
+    pub fn is_assured(&self, c: usize) -> bool {
+        self.problem.guards.iter().enumerate().all(|(g, guard)| {
+            let at = self.memory.guards[g].bound.at;
+            self.guard_belief(g, c).is_some_and(|(mean, variance)| {
+                math::ln_normal_cdf((mean - at) / math::sqrt(variance)) >= math::ln(1.0 - guard.floor.risk)
+            })
+        })
+    }
+
+    /// Renews every guard's bound, judges the last trial by it, and lets its deviation follow the answers. The candidates are the
+    /// point in use and the trial's.
+    pub fn judge_guards(&mut self, failed: bool, weight: (f32, f32), first: bool) {
+        for (g, guard) in self.problem.guards.iter().enumerate() {
+            let (Some((v, _)), Some((mean, _))) = (self.guard_belief(g, 0), self.guard_belief(g, 1)) else {
+                continue;
+            };
+            let (watched, sign) = (&mut self.memory.guards[g], guard.side.sign());
+            let (scale, answers) = (watched.scale(), self.memory.data.len() - self.task.remembered);
+            let at = guard.floor.level.at(scale.undo(sign * v), sign);
+            watched.bound.at = sign * scale.apply(at);
+            if !first {
+                watched.bound.judge(&guard.floor, mean, failed, weight);
+            }
+            let believed = first_deviation(guard, watched.mean) / scale.deviation;
+            let misfit = answers as f32 * watched.misfit / watched.used as f32;
+            let by = (BELIEVED * believed * believed + misfit) / (BELIEVED + answers as f32);
+            watched.deviation *= math::clamp(math::sqrt(by), SHRINKS, GROWS);
+            watched.bound.at = sign * watched.scale().apply(at);
+        }
+    }
+
+    pub fn guard_status(&self, g: usize) -> Option<GuardStatus> {
+        let (watched, guard) = (self.memory.guards.get(g)?, self.problem.guards.get(g)?);
+        let known = watched.bound.at.is_finite() && watched.deviation > 0.0;
+        Some(GuardStatus {
+            margin: watched.bound.margin,
+            bound: known.then(|| watched.scale().undo(guard.side.sign() * watched.bound.at)),
+            broken: watched.bound.broken,
+            broken_time: watched.bound.time,
+            ruled_out: watched.ruled_out,
+        })
+    }
+}
+
+/// Whether an answer's KPIs are on the right side of every guard's bound.
+pub(super) fn kept(guards: &[Guard<'_>], watched: &[Watched], kpis: &[f32]) -> bool {
+    let each = guards.iter().zip(watched).zip(kpis);
+    each.into_iter()
+        .all(|((guard, watched), kpi)| guard.side.sign() * watched.scale().apply(*kpi) >= watched.bound.at)
+}
+
+/// Of a KPI of which the point in use gave `v`, before more is known: as a floor's.
+fn first_deviation(guard: &Guard<'_>, v: f32) -> f32 {
+    let (noise, sign) = (guard.noise.last().copied().unwrap_or(0.0), guard.side.sign());
+    Scale::around(v, guard.floor.level.at(v, sign), math::sqrt(noise), sign).deviation
+}

@@ -1,0 +1,200 @@
+//! Guards: other numbers of every measurement are kept while the objective is tuned, each at its own risk; a restored task goes on
+//! bit for bit, and bad numbers change nothing.
+
+use crate::support::snapshot;
+use foretune_core::{
+    Ask, Dimension, Error, Fidelity, Floor, Guard, Level, Optimizer, Problem, Query, Recommendation,
+    Settings, Side, memory,
+};
+
+const NOISE: [f32; 2] = [0.01, 0.0025];
+const IN_USE: [f32; 2] = [0.3, 0.4];
+const EDGE: Guard<'static> =
+    Guard { side: Side::AtLeast, floor: Floor { level: Level::Share(0.9), risk: 0.05 }, noise: &NOISE };
+const POWER: Guard<'static> =
+    Guard { side: Side::AtMost, floor: Floor { level: Level::Drop(2.0), risk: 0.05 }, noise: &[0.0; 2] };
+const PROBLEM: Problem<'static> = Problem {
+    dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
+    fidelities: &[
+        Fidelity { cost: 1.0, samples: 1, noise: 0.09 },
+        Fidelity { cost: 4.0, samples: 4, noise: 0.0225 },
+    ],
+    budget: 90.0,
+    deployed: Some(&IN_USE),
+    floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
+    guards: &[EDGE, POWER],
+    ..Problem::PLAIN
+};
+type Toy = memory!(
+    dimensions: 2, fidelities: 2, observations: 96, particles: 10, map: Ard, candidates: 256, guards: 2
+);
+
+/// Best at (0.8, 0.6), which the edge does not bear.
+fn objective(x: &[f32]) -> f32 {
+    10.0 - 20.0 * (x[0] - 0.8).powi(2) - 10.0 * (x[1] - 0.6).powi(2)
+}
+
+fn edge(x: &[f32]) -> f32 {
+    2.0 - 2.2 * x[0] * x[0] + x[1]
+}
+
+fn power(x: &[f32]) -> f32 {
+    10.0 * x[0] + 2.0 * x[1]
+}
+
+fn keeps(x: &[f32]) -> [bool; 2] {
+    [edge(x) >= 0.9 * edge(&IN_USE), power(x) <= power(&IN_USE) + 2.0]
+}
+
+/// Noise that is the same whenever the same is asked: any number between −√3 and √3.
+fn noise(round: u32, salt: u32) -> f32 {
+    let bits = (round + 1).wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503)) >> 8;
+    (bits % 4096) as f32 / 4096.0 * 3.46 - 1.73
+}
+
+fn measure(query: &Query, seed: u32) -> (f32, [f32; 2]) {
+    let (x, m) = (query.point(), query.fidelity());
+    let y = objective(x) + PROBLEM.fidelities[m].noise.sqrt() * noise(query.round(), seed);
+    (y, [edge(x) + NOISE[m].sqrt() * noise(query.round(), seed + 7), power(x)])
+}
+
+fn start<'a>(memory: &'a mut Toy, problem: Problem<'static>, seed: u64) -> Optimizer<'a> {
+    memory.start(problem, Settings::DEFAULT, seed).unwrap()
+}
+
+/// Runs a task; the points tried, and the recommendation.
+fn run(problem: Problem<'static>, seed: u32) -> (Vec<Vec<f32>>, Recommendation) {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = start(&mut memory, problem, u64::from(seed));
+    let mut tried = Vec::new();
+    while let Ask::Query(query) = tuner.ask() {
+        tried.push(query.point().to_vec());
+        let (y, kpis) = measure(&query, seed);
+        tuner.tell_all(query, y, &kpis[..problem.guards.len()]).unwrap();
+    }
+    (tried, tuner.recommendation().unwrap())
+}
+
+#[test]
+fn guards_are_kept_while_the_objective_is_tuned() {
+    let (mut trials, mut broken) = (0, [0; 2]);
+    for seed in 0..4 {
+        let (tried, best) = run(PROBLEM, seed);
+        trials += tried.len();
+        for point in &tried {
+            broken.iter_mut().zip(keeps(point)).for_each(|(broken, keeps)| *broken += usize::from(!keeps));
+        }
+        // The best that keeps to all is 7.85, the point in use is worth 4.6, and the best of all 10.
+        assert!(best.assured && objective(best.point()) > 7.6, "{best:?}");
+        assert!(edge(best.point()) > 0.98 * 0.9 * edge(&IN_USE) && keeps(best.point())[1], "{best:?}");
+    }
+    assert!(broken.iter().all(|broken| 16 * broken <= trials), "{broken:?} of {trials}");
+    let unguarded = run(Problem { guards: &[], ..PROBLEM }, 0);
+    assert!(objective(unguarded.1.point()) > 9.5 && unguarded.1.assured);
+    assert!(4 * unguarded.0.iter().filter(|x| !keeps(x)[0]).count() > unguarded.0.len());
+}
+
+#[test]
+fn a_kpi_far_from_its_bound_costs_next_to_nothing() {
+    let far: &[Guard<'_>] = &[Guard { floor: Floor { level: Level::Value(-2.0), risk: 0.05 }, ..EDGE }];
+    let regret =
+        |guards| (0..4).map(move |seed| 10.0 - objective(run(Problem { guards, ..PROBLEM }, seed).1.point()));
+    let (with, without): (f32, f32) = (regret(far).sum(), regret(&[]).sum());
+    assert!(with / 4.0 < without / 4.0 + 0.05, "{with} {without}");
+}
+
+/// Where no setting keeps a guard, or its side was got wrong, the point in use is recommended, and it is said so.
+#[test]
+fn what_cannot_be_kept_ends_with_the_point_in_use() {
+    let floor = Floor { level: Level::Value(100.0), risk: 0.05 };
+    for guard in [Guard { floor, ..EDGE }, Guard { floor, noise: &[1e30; 2], ..EDGE }] {
+        let guards: &'static [Guard<'static>] = Box::leak(Box::new([guard]));
+        let (_, best) = run(Problem { guards, budget: 40.0, ..PROBLEM }, 1);
+        assert_eq!((best.point(), best.assured), (&IN_USE[..], false));
+    }
+}
+
+#[test]
+fn constant_and_huge_kpis_do_no_harm() {
+    for kpi in [0.0, 1.0, 1e30, -1e30, 1e-40] {
+        let mut memory = Box::new(Toy::new());
+        let mut tuner = start(&mut memory, Problem { budget: 40.0, ..PROBLEM }, 3);
+        while let Ask::Query(query) = tuner.ask() {
+            let value = if query.round() % 5 == 4 { -kpi } else { kpi };
+            let y = objective(query.point());
+            tuner.tell_all(query, y, &[kpi, value]).unwrap();
+        }
+        let (best, guard) = (tuner.recommendation().unwrap(), tuner.guard(0).unwrap());
+        assert!(best.mean.is_finite() && guard.margin.is_finite(), "{kpi}: {best:?} {guard:?}");
+        let bytes = snapshot(&tuner);
+        tuner.load(&bytes).unwrap();
+    }
+}
+
+#[test]
+fn an_answer_without_all_its_numbers_changes_nothing() {
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = start(&mut memory, PROBLEM, 1);
+    let mut query = tuner.ask().query().unwrap();
+    let wanted = |given| Error::Kpis { wanted: 2, given };
+    for (kpis, error) in [
+        (&[][..], wanted(0)),
+        (&[1.0], wanted(1)),
+        (&[1.0; 3], wanted(3)),
+        (&[1.0, f32::NAN], Error::NotFinite),
+        (&[f32::INFINITY, 1.0], Error::NotFinite),
+        (&[2e30, 1.0], Error::NotFinite),
+    ] {
+        let refused = tuner.tell_all(query, 1.0, kpis).unwrap_err();
+        assert_eq!(refused.error, error);
+        query = refused.query;
+    }
+    assert_eq!(tuner.tell(query, 1.0).unwrap_err().error, wanted(0));
+    assert_eq!(tuner.status().observations, 0);
+    let query = tuner.outstanding().unwrap();
+    tuner.fail(query).unwrap();
+    assert_eq!(tuner.status().failures, 1);
+    let more = Problem { guards: &[EDGE; 3], ..PROBLEM };
+    let refused = memory.start(more, Settings::DEFAULT, 1).map(drop);
+    assert_eq!(refused, Err(Error::Capacity { what: "guards", needed: 3, available: 2 }));
+    let wrong = Problem { guards: &[Guard { noise: &[0.0], ..EDGE }], ..PROBLEM };
+    assert!(matches!(memory.start(wrong, Settings::DEFAULT, 1).map(drop), Err(Error::Live(_))));
+}
+
+/// Over two tasks, the second from the first's margins and point in use.
+#[test]
+fn a_restored_task_goes_on_bit_for_bit() {
+    let problem = Problem { budget: 32.0, ..PROBLEM };
+    let step = |tuner: &mut Optimizer<'_>, asked: &mut Vec<Vec<f32>>| match tuner.ask() {
+        Ask::Query(query) => {
+            asked.push(query.point().to_vec());
+            let (y, kpis) = measure(&query, 5);
+            match query.round() {
+                6 => tuner.fail(query).unwrap(),
+                _ => tuner.tell_all(query, y, &kpis).unwrap(),
+            }
+        }
+        _ => tuner.next_task().unwrap(),
+    };
+    let (mut memory, mut asked) = (Box::new(Toy::new()), Vec::new());
+    let mut tuner = start(&mut memory, problem, 5);
+    let mut saved = Vec::new();
+    while tuner.task() < 3 {
+        saved.push((snapshot(&tuner), asked.len()));
+        step(&mut tuner, &mut asked);
+    }
+    for (bytes, done) in saved.iter().step_by(7) {
+        let (mut memory, mut again) = (Box::new(Toy::new()), asked[..*done].to_vec());
+        let mut tuner = start(&mut memory, problem, 5);
+        tuner.load(bytes).unwrap();
+        assert_eq!(snapshot(&tuner), *bytes);
+        while tuner.task() < 3 {
+            step(&mut tuner, &mut again);
+        }
+        assert_eq!(again, asked);
+    }
+    let guards: &[Guard<'_>] = &[EDGE];
+    let mut memory = Box::new(Toy::new());
+    let mut other = start(&mut memory, Problem { guards, ..problem }, 5);
+    assert!(other.load(&saved[3].0).is_err(), "another number of guards");
+}
