@@ -33,7 +33,7 @@ const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 const TOLERANCE: f32 = 0.01;
 
 pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
-    let service = Service { floor: Some(FLOOR), tolerance: TOLERANCE, limits: Vec::new() };
+    let service = Service { floor: Some(FLOOR), tolerance: TOLERANCE, ..Service::default() };
     let benchmark = Benchmark::new(Problem::Rrm(Rrm::default())).in_service(Deployed::Default, service)?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.set("capacity", CAPACITY)?;

@@ -69,6 +69,7 @@ pub fn setup(preset: Preset, spec: &ProblemSpec, assignments: &[Assignment]) -> 
 
 /// A system in service.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("bounds").multiple(true).args(["floor", "guard"]))]
 pub struct ServiceArguments {
     /// Start from a point in use, and charge every trial: `default` (the problem's ordinary one), `random` (another one
     /// in every experiment), or a number per parameter. Later tasks start from the last recommendation.
@@ -77,8 +78,11 @@ pub struct ServiceArguments {
     /// Try nothing that gives less than this: share:0.9 (of what the point in use gives), drop:2 (below it), or value:30.
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub floor: Option<Level>,
-    /// The share of the time that trials may be below the floor all the same.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = risk, requires = "floor")]
+    /// Keep a KPI of the problem: NAME:[at-most:]share:0.9, drop:2 or value:30, at least unless said; up to four.
+    #[arg(long, value_name = "BOUND")]
+    pub guard: Vec<String>,
+    /// The share of the time that trials may be below the floor, or break a guard, all the same.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = risk, requires = "bounds")]
     pub risk: f32,
     /// End a task when going on is not expected to improve the recommendation by more than this share.
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -88,12 +92,16 @@ pub struct ServiceArguments {
 impl ServiceArguments {
     /// The benchmark in service, if anything asks for it.
     pub fn put(&self, benchmark: Benchmark) -> Result<Benchmark, Error> {
-        if self.deployed.is_none() && self.floor.is_none() && self.tolerance.is_none() {
+        let asked = self.deployed.is_some() || self.floor.is_some() || self.tolerance.is_some();
+        if !asked && self.guard.is_empty() {
             return Ok(benchmark);
         }
         let floor = self.floor.map(|level| Floor { level, risk: self.risk });
         let tolerance = self.tolerance.unwrap_or(0.0);
-        let service = Service { floor, tolerance, ..benchmark.space().service().clone() };
+        let mut service = Service { floor, tolerance, ..benchmark.space().service().clone() };
+        if !self.guard.is_empty() {
+            service.guards = benchmark.guards(&self.guard, self.risk)?;
+        }
         benchmark.in_service(self.deployed.clone().unwrap_or(Deployed::Default), service)
     }
 
@@ -104,6 +112,9 @@ impl ServiceArguments {
         }
         if let Some(floor) = self.floor {
             words.push(("--floor", level_words(floor)));
+        }
+        words.extend(self.guard.iter().map(|guard| ("--guard", guard.clone())));
+        if self.floor.is_some() || !self.guard.is_empty() {
             words.push(("--risk", self.risk.to_string()));
         }
         if let Some(tolerance) = self.tolerance {

@@ -198,7 +198,8 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
 
 /// The one that was asked for; with a floor the live one, else the default.
 fn preset(arguments: &RunArguments) -> Preset {
-    let usual = if arguments.service.floor.is_some() { PresetName::Live } else { PresetName::Default };
+    let guarded = arguments.service.floor.is_some() || !arguments.service.guard.is_empty();
+    let usual = if guarded { PresetName::Live } else { PresetName::Default };
     arguments.preset.unwrap_or(usual).into()
 }
 

@@ -98,6 +98,7 @@ impl Target {
             floor: self.floor,
             tolerance: self.tolerance as f32,
             limits: self.limits.iter().map(limit).collect(),
+            guards: Vec::new(),
         }
     }
 

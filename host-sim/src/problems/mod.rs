@@ -9,6 +9,7 @@
 
 mod classic;
 mod gas;
+mod guard;
 mod hartmann6;
 mod mapping;
 mod name;
@@ -21,6 +22,7 @@ mod trial;
 
 pub use classic::Classic;
 pub use gas::Gas;
+pub use guard::{Guarded, Kpi};
 pub use hartmann6::{Hartmann6, Order};
 pub use mapping::{Mapping, Notation, rounded};
 pub use name::{NAMES, Named, help};
@@ -176,6 +178,18 @@ pub trait Task {
 
     /// Where the truth is highest.
     fn optimum_at(&self) -> Vec<f64>;
+
+    /// What a measurement gives beside the value, in the order of [`Problem::kpis`].
+    fn kpis(&self, fidelity: usize, x: &[f64]) -> Vec<f64> {
+        let _ = (fidelity, x);
+        Vec::new()
+    }
+
+    /// Highest value of the truth where all KPIs are as they should be, as they are at `start`.
+    fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
+        let _ = (start, keeps);
+        self.optimum()
+    }
 }
 
 /// A benchmark problem; parses from and prints as a name with options (`rrm:stations=3,antennas=32`).
@@ -197,6 +211,14 @@ impl Problem {
             Self::Gas(problem) => problem.spec(name),
             Self::Classic(problem) => problem.spec(name),
             Self::One(problem) => problem.spec(name),
+        }
+    }
+
+    /// What can be guarded.
+    pub fn kpis(&self) -> Vec<Kpi> {
+        match self {
+            Self::Rrm(problem) => problem.kpis(),
+            _ => Vec::new(),
         }
     }
 

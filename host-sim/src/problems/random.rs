@@ -45,6 +45,8 @@ pub enum Purpose {
     Moved = 17,
     /// Problems with one fidelity: what makes a task differ.
     One = 18,
+    /// Studies: the noise of guarded KPIs.
+    KpiNoise = 19,
     /// Tests that need random queries.
     #[cfg(test)]
     Queries = 100,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use foretune_core::{Floor, Level};
 
 use super::random::{Purpose, Random};
-use super::{DimensionSpec, ProblemSpec};
+use super::{DimensionSpec, Guarded, ProblemSpec};
 use crate::words::{self, shortest};
 
 /// What trials have to keep to, and when a task is over.
@@ -18,6 +18,8 @@ pub struct Service {
     pub tolerance: f32,
     /// Coefficients of the parameters in natural units, and what their sum may be at most.
     pub limits: Vec<(Vec<f64>, f64)>,
+    /// KPIs that are kept, in the order in which they are told.
+    pub guards: Vec<Guarded>,
 }
 
 impl Service {
@@ -25,6 +27,10 @@ impl Service {
         let mut words = BTreeMap::new();
         if let Some(Floor { level, risk }) = self.floor {
             words.insert("floor".into(), format!("{} at a risk of {risk}", level_words(level)));
+        }
+        if !self.guards.is_empty() {
+            let guard = |guard: &Guarded| format!("{} at a risk of {}", guard.words(), guard.risk);
+            words.insert("guards".into(), self.guards.iter().map(guard).collect::<Vec<_>>().join(", "));
         }
         if self.tolerance > 0.0 {
             words.insert("tolerance".into(), self.tolerance.to_string());

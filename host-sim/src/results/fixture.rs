@@ -43,12 +43,14 @@ pub fn rows(unit: UnitId, task: u32) -> Vec<Row> {
         x: vec![value(i + 9).abs(), value(i + 5) / 3.0],
         y: (kind != Kind::Recommend).then(|| value(i) + 0.01),
         truth: Some(value(i)),
+        kpis: Vec::new(),
     };
     kinds.into_iter().enumerate().map(row).collect()
 }
 
 pub fn write_task(writer: &mut UnitWriter, unit: UnitId, task: u32) {
-    let terms = Terms { optimum: 1.5 + f64::from(task), deployed: Some(0.5), floor: Some(0.25) };
+    let terms =
+        Terms { optimum: 1.5 + f64::from(task), deployed: Some(0.5), floor: Some(0.25), bounds: Vec::new() };
     let mut open = writer.begin_task(terms).unwrap();
     for row in rows(unit, task) {
         open.push(row).unwrap();

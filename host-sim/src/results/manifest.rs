@@ -69,6 +69,12 @@ pub struct UnitId {
 }
 
 impl Manifest {
+    /// Names of the guarded KPIs.
+    pub fn guards(&self) -> Vec<&str> {
+        let guards = self.options.get("guards").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        guards.iter().filter_map(|words| words.as_str()?.split(':').next()).collect()
+    }
+
     /// The manifest itself when every field makes sense, else what is wrong.
     pub fn checked(self) -> Result<Self, String> {
         if self.format != FORMAT {

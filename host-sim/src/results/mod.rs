@@ -25,9 +25,9 @@ pub use disk::{check_writable, seal, sealed, unseal, unsealed, write_atomically}
 pub use manifest::Shard;
 pub use manifest::Timing;
 pub use manifest::{FORMAT, Manifest, UnitId, Variant};
-pub use row::{Kind, Row, Terms};
+pub use row::{Bound, Kind, Row, Terms};
 pub use study::{Loaded, Resumed, Study};
-pub use summary::TaskSummary;
+pub use summary::{GuardSummary, TaskSummary};
 pub use unit::{Task, Unit};
 pub use writer::{TaskWriter, UnitWriter};
 

@@ -122,7 +122,11 @@ impl Study {
             other => other.map_err(Error::io("read", &path))?,
         };
         let found = Unit::parse(&bytes, &self.manifest, unit);
-        let Some(problem) = found.problem else { return Ok(Resumed::Finished) };
+        let Some(problem) = found.problem else {
+            // A kill may have come between the last line and the end of the saved state.
+            super::disk::remove_if_there(&snapshot_path)?;
+            return Ok(Resumed::Finished);
+        };
         if problem.foreign {
             return Err(Error::damaged(&path, problem.line, problem.what));
         }
@@ -279,6 +283,17 @@ mod tests {
             Resumed::Continue { writer, state, note } => (writer, state, note),
             Resumed::Finished => panic!("finished"),
         }
+    }
+
+    #[test]
+    fn a_finished_unit_loses_the_state_that_a_kill_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        whole_study(folder.path());
+        let study = Study::resume(folder.path(), manifest()).unwrap();
+        let left = study.unit_path(UNIT).with_extension("snapshot");
+        fs::write(&left, "state after 3").unwrap();
+        assert!(matches!(study.open_unit(UNIT), Ok(Resumed::Finished)));
+        assert!(!left.exists());
     }
 
     #[test]

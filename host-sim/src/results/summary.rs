@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::row::{number, optional, parse_optional};
-use super::{Kind, Manifest, Row, Task, UnitId};
+use super::{Bound, Kind, Manifest, Row, Task, UnitId};
 use crate::error::Error;
 use crate::results::crc32;
 
@@ -37,6 +37,58 @@ pub struct TaskSummary {
     pub worst: Option<f64>,
     /// The true value of the point in use at the task's start; none if the task did not start from one.
     pub deployed: Option<f64>,
+    /// What became of every guard.
+    pub guards: Vec<GuardSummary>,
+}
+
+/// What became of a guard in a task, by true values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GuardSummary {
+    /// Share of the trials that break it, and their share of the time.
+    pub broken: f64,
+    pub broken_time: f64,
+    /// 1 where the recommendation keeps it, else 0.
+    pub recommended: f64,
+    /// Mean of the KPI over all trials, weighted by their time.
+    pub meanwhile: f64,
+}
+
+impl GuardSummary {
+    const NAMES: [&str; 4] = ["broken", "broken_time", "recommended", "meanwhile"];
+
+    fn of(rows: &Task, index: usize, bound: &Bound) -> Self {
+        let (mut trials, mut time, mut sums) = (0.0, 0.0, [0.0; 3]);
+        for row in &rows.rows {
+            if let (Some(took), Some(&kpi)) = (row.time, row.kpis.get(index)) {
+                let broken = f64::from(!bound.is_kept_by(kpi));
+                (trials, time) = (trials + 1.0, time + took);
+                let terms = [broken, took * broken, took * kpi];
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            }
+        }
+        let kept =
+            rows.rows.last().and_then(|row| row.kpis.get(index)).is_some_and(|kpi| bound.is_kept_by(*kpi));
+        let share = |sum: f64, of: f64| rounded(sum / f64::max(of, f64::MIN_POSITIVE));
+        Self {
+            broken: share(sums[0], trials),
+            broken_time: share(sums[1], time),
+            recommended: f64::from(kept),
+            meanwhile: share(sums[2], time),
+        }
+    }
+
+    fn numbers(&self) -> [f64; 4] {
+        [self.broken, self.broken_time, self.recommended, self.meanwhile]
+    }
+}
+
+/// The columns of a study: those of all, and some for each of its guards.
+fn columns(manifest: &Manifest) -> String {
+    let mut columns = COLUMNS.to_string();
+    for name in manifest.guards() {
+        GuardSummary::NAMES.iter().for_each(|column| columns += &format!(",{column}_{name}"));
+    }
+    columns
 }
 
 impl TaskSummary {
@@ -63,6 +115,10 @@ impl TaskSummary {
             below_time: rows.terms.floor.map(|floor| rounded(share_below(rows, floor, |time| time))),
             worst: timed(rows).map(|(_, truth)| truth).reduce(f64::min).map(rounded),
             deployed: rows.terms.deployed.map(rounded),
+            guards: (0..)
+                .zip(&rows.terms.bounds)
+                .map(|(i, bound)| GuardSummary::of(rows, i, bound))
+                .collect(),
         }
     }
 }
@@ -93,13 +149,15 @@ fn rounded(v: f64) -> f64 {
 }
 
 pub(super) fn format(rows: &[TaskSummary], manifest: &Manifest) -> String {
-    let mut text = format!("{COLUMNS}\n");
+    let mut text = format!("{}\n", columns(manifest));
     for r in rows {
         let key = &manifest.variants[r.variant].key;
         let numbers = [r.spent, r.best, r.recommended, r.optimum].map(number).join(",");
         let known = [r.mean_tried, r.meanwhile, r.below, r.below_time, r.worst, r.deployed];
         let known = known.map(optional).join(",");
-        text += &format!("{key},{},{},{},{numbers},{known}\n", r.experiment, r.task, r.queries);
+        let guards: String =
+            r.guards.iter().flat_map(GuardSummary::numbers).map(|v| format!(",{}", number(v))).collect();
+        text += &format!("{key},{},{},{},{numbers},{known}{guards}\n", r.experiment, r.task, r.queries);
     }
     let end = end_line(rows.len(), &text);
     text + &end
@@ -114,10 +172,11 @@ pub(super) fn parse(bytes: &[u8], manifest: &Manifest, path: &Path) -> Result<Ve
     let text = String::from_utf8_lossy(bytes);
     let count = text.lines().count();
     let damaged = |line: usize, problem: &str| Error::damaged(path, line.max(1), problem);
-    let Some((rows, _)) = text.strip_prefix(COLUMNS).and_then(|rows| rows.split_once("\n#")) else {
+    let Some((rows, _)) = text.strip_prefix(&*columns(manifest)).and_then(|rows| rows.split_once("\n#"))
+    else {
         return Err(damaged(count, "the file is cut off, or has other columns"));
     };
-    let body = &text[..COLUMNS.len() + rows.len() + 1];
+    let body = &text[..columns(manifest).len() + rows.len() + 1];
     if text[body.len()..] != end_line(rows.lines().count().saturating_sub(1), body) {
         return Err(damaged(count, "the rows above do not match their checksum"));
     }
@@ -131,10 +190,16 @@ fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
     let fields: Vec<&str> = line.split(',').collect();
     let known: Vec<Option<f64>> =
         fields.get(4..)?.iter().map(|field| parse_optional(field)).collect::<Option<_>>()?;
-    let [spent, best, recommended, optimum, mean_tried, meanwhile, below, below_time, worst, deployed] =
-        known[..]
+    let (known, guards) = known.split_at_checked(COLUMNS.split(',').count() - 4)?;
+    let &[spent, best, recommended, optimum, mean_tried, meanwhile, below, below_time, worst, deployed] =
+        known
     else {
         return None;
+    };
+    let guard = |numbers: &[Option<f64>; 4]| {
+        let [broken, broken_time, recommended, meanwhile] = *numbers;
+        let [broken, broken_time] = [broken?, broken_time?];
+        Some(GuardSummary { broken, broken_time, recommended: recommended?, meanwhile: meanwhile? })
     };
     let row = TaskSummary {
         variant: manifest.variants.iter().position(|variant| variant.key == fields[0])?,
@@ -151,6 +216,7 @@ fn parse_row(line: &str, manifest: &Manifest) -> Option<TaskSummary> {
         below_time,
         worst,
         deployed,
+        guards: guards.as_chunks().0.iter().map(guard).collect::<Option<_>>()?,
     };
     let known =
         (1..=manifest.experiments).contains(&row.experiment) && (1..=manifest.tasks).contains(&row.task);
@@ -167,7 +233,8 @@ mod tests {
     fn sums_a_task_up() {
         let row = |kind, cost, truth| {
             let time = Some(f64::max(cost, 5.0));
-            Row { kind, fidelity: 1, cost, time, x: vec![0.0], y: Some(0.0), truth: Some(truth) }
+            let kpis = vec![truth, cost];
+            Row { kind, fidelity: 1, cost, time, x: vec![0.0], y: Some(0.0), truth: Some(truth), kpis }
         };
         let rows = vec![
             row(Kind::Initial, 0.0, 2.0),
@@ -175,7 +242,8 @@ mod tests {
             row(Kind::Search, 25.0, 0.5),
             Row { y: None, time: None, ..row(Kind::Recommend, 0.0, 9.0) },
         ];
-        let terms = Terms { optimum: 10.0, deployed: Some(2.0), floor: Some(1.0) };
+        let bounds = vec![Bound { at_most: false, at: 1.0 }, Bound { at_most: true, at: 20.0 }];
+        let terms = Terms { optimum: 10.0, deployed: Some(2.0), floor: Some(1.0), bounds };
         let unit = UnitId { variant: 1, experiment: 2 };
         let sum = TaskSummary::of(unit, 3, &Task { terms, rows });
         let expected = TaskSummary {
@@ -193,6 +261,10 @@ mod tests {
             below_time: Some(0.625),
             worst: Some(0.5),
             deployed: Some(2.0),
+            guards: vec![
+                GuardSummary { broken: 0.333333333, broken_time: 0.625, recommended: 1.0, meanwhile: 0.8125 },
+                GuardSummary { broken: 0.333333333, broken_time: 0.625, recommended: 1.0, meanwhile: 18.125 },
+            ],
         };
         assert_eq!(sum, expected);
     }

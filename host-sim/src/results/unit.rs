@@ -143,7 +143,7 @@ fn mark(bytes: &[u8], from: usize) -> Option<Range<usize>> {
 fn task(block: &[u8]) -> Option<Task> {
     let rows: Vec<(Row, Terms)> =
         std::str::from_utf8(block).ok()?.lines().map(parse_row).collect::<Option<_>>()?;
-    let terms = rows.first()?.1;
+    let terms = rows.first()?.1.clone();
     Some(Task { terms, rows: rows.into_iter().map(|(row, _)| row).collect() })
 }
 

@@ -189,7 +189,7 @@ mod tests {
     use super::super::fixture::{UNIT, manifest, rows, unit_bytes, write_task};
     use super::*;
 
-    const TERMS: Terms = Terms { optimum: 9.0, deployed: None, floor: None };
+    const TERMS: Terms = Terms { optimum: 9.0, deployed: None, floor: None, bounds: Vec::new() };
 
     fn writer(folder: &Path) -> UnitWriter {
         let (path, state) = (folder.join("u.csv"), folder.join("u.snapshot"));

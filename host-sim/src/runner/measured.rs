@@ -115,6 +115,7 @@ pub(super) fn task(
             x: point,
             y: Some(shortest(y)),
             truth: (fidelity == truth).then_some(value),
+            kpis: Vec::new(),
         })?;
     }
     let nothing = || Error::Device("every measurement of a task failed".into());
@@ -123,7 +124,8 @@ pub(super) fn task(
     let value = judge(bench, "recommended point", &trial, &go_on)?;
     let kind = results::Kind::Recommend;
     let fidelity = truth as u32 + 1;
-    rows.push(Row { kind, fidelity, cost: 0.0, time: None, x: point, y: None, truth: Some(value) })?;
+    let (x, truth, kpis) = (point, Some(value), Vec::new());
+    rows.push(Row { kind, fidelity, cost: 0.0, time: None, x, y: None, truth, kpis })?;
     rows.close()?;
     Ok(())
 }

@@ -7,9 +7,9 @@
 //! truth's fidelity, so that there is something to tell. *Hill climbing* is how an engineer does it: one parameter at a
 //! time, at the cheapest fidelity, one step up and, if that is worse, one step down; on as long as it gets better; half
 //! the step when no parameter helped; the first step again when half a step would be less than a level, or too small to
-//! matter.
+//! matter. With guards a step must keep them, too, as measured, against what was measured of the point in use.
 
-use foretune_core::{Dimension, Error, Kind, Problem, SnapshotError};
+use foretune_core::{Dimension, Error, Guard, Kind, Problem, Side, SnapshotError};
 
 use super::safe_opt::SafeOpt;
 use super::tuner::{Advice, Next, Proposal, Tuner};
@@ -61,6 +61,8 @@ pub(super) struct Opponent<'a> {
     deployed: Vec<f32>,
     way: Way,
     asked: Option<Proposal>,
+    /// The KPIs of the task's first measurement.
+    in_use: Vec<f32>,
     task: usize,
     round: u32,
     /// What the initial points cost.
@@ -78,7 +80,7 @@ impl<'a> Opponent<'a> {
         seed: u64,
     ) -> Self {
         // With a floor, the point in use is all that a task starts from.
-        let initial = if problem.floor.is_some() { 1 } else { initial as u32 };
+        let initial = if problem.floor.is_some() || !problem.guards.is_empty() { 1 } else { initial as u32 };
         Self {
             inner,
             problem,
@@ -90,6 +92,7 @@ impl<'a> Opponent<'a> {
             way: Way::new(method, &deployed, seed, 1),
             deployed,
             asked: None,
+            in_use: Vec::new(),
             task: 1,
             round: 0,
             spent: 0.0,
@@ -100,6 +103,7 @@ impl<'a> Opponent<'a> {
     fn begin(&mut self, task: usize) {
         self.task = task;
         self.way = Way::new(self.method, &self.deployed, self.seed, task);
+        self.in_use.clear();
         (self.asked, self.round, self.begun, self.spent, self.done) = (None, 0, 0, 0.0, false);
     }
 
@@ -168,19 +172,23 @@ impl Tuner for Opponent<'_> {
         Next::or_budget(self.asked.clone())
     }
 
-    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
+    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error> {
         if self.optimizes() {
-            return self.inner.answer(y, cost);
+            return self.inner.answer_all(y, kpis, cost);
         }
         let asked = self.asked.clone().ok_or(Error::OutOfTurn)?;
         if self.begins() && asked.kind != Kind::Search {
-            self.inner.answer(y, cost)?;
+            self.inner.answer_all(y, kpis, cost)?;
             self.begun += 1;
             self.spent += if self.charges { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
         }
         self.asked = None;
         self.round += 1;
         let comparable = asked.fidelity == self.fidelity();
+        if self.in_use.is_empty() && y.is_some() {
+            self.in_use = kpis.to_vec();
+        }
+        let kept = kept(self.problem.guards, &self.in_use, kpis);
         match (&mut self.way, y) {
             (Way::Search { best, .. }, Some(y)) => {
                 let better = |best: &(bool, f32, Vec<f32>)| (comparable, y) > (best.0, best.1);
@@ -189,8 +197,8 @@ impl Tuner for Opponent<'_> {
                 }
             }
             (Way::Stay { told }, Some(y)) => *told = y,
-            (Way::Climb(climb), Some(y)) => climb.tell(y),
-            (Way::Climb(climb), None) => climb.fail(),
+            (Way::Climb(climb), Some(y)) if kept => climb.tell(y),
+            (Way::Climb(climb), _) => climb.fail(),
             (Way::SafeOpt(task), y) => task.tell(y),
             (_, None) => {}
         }
@@ -265,6 +273,14 @@ impl Tuner for Opponent<'_> {
             false => Some(self.deployed.clone()),
         }
     }
+}
+
+/// Whether KPIs are within their bounds, which are those of the point in use.
+fn kept(guards: &[Guard<'_>], in_use: &[f32], kpis: &[f32]) -> bool {
+    guards.iter().zip(in_use.iter().zip(kpis)).all(|(guard, (v, kpi))| {
+        let sign = if guard.side == Side::AtMost { -1.0 } else { 1.0 };
+        sign * kpi >= sign * guard.floor.level.at(*v, sign)
+    })
 }
 
 /// The level or value that a coordinate in [0, 1) stands for; every level equally often.

@@ -13,7 +13,9 @@ use super::space::Space;
 use super::tuner::Tuner;
 use crate::error::Error;
 use crate::method::Method;
-use crate::problems::{Deployed, DimensionSpec, Problem, ProblemSpec, Sequence, Service, Task, level_words};
+use crate::problems::{
+    Deployed, DimensionSpec, Guarded, Problem, ProblemSpec, Sequence, Service, Task, level_words,
+};
 use crate::results::crc32;
 use crate::results::{self, Manifest};
 use crate::settings::Setup;
@@ -99,6 +101,30 @@ impl Benchmark {
         Ok(self)
     }
 
+    /// The guards that words ask for, of the problem's KPIs.
+    pub fn guards(&self, words: &[String], risk: f32) -> Result<Vec<Guarded>, Error> {
+        let kpis = match &self.source {
+            Source::Known(problem) => problem.kpis(),
+            Source::Measured(_) => {
+                return Err(Error::usage("--guard is for built-in problems: a file has [[guard]]"));
+            }
+        };
+        let guarded = |text: &String| {
+            let wrong = |why: String| Error::usage(format!("--guard {why}"));
+            let (name, side, level) = Guarded::parse(text).map_err(wrong)?;
+            let names: Vec<&str> = kpis.iter().map(|kpi| kpi.name).collect();
+            let unknown = || match names.is_empty() {
+                true => Error::usage(format!("problem {} has no KPIs to guard", self.spec.name)),
+                false => Error::usage(format!("there is no KPI `{name}`; there are {}", names.join(", "))),
+            };
+            let index = names.iter().position(|known| *known == name).ok_or_else(unknown)?;
+            let noise = vec![kpis[index].noise as f32; self.spec.fidelities.len()];
+            let guard = Guarded { log: kpis[index].log, name, index, side, level, risk, noise };
+            guard.fault().map_or(Ok(guard), |why| Err(wrong(why)))
+        };
+        words.iter().map(guarded).collect()
+    }
+
     /// In service: tasks start from a point in use and keep to what is asked.
     pub fn in_service(mut self, deployed: Deployed, service: Service) -> Result<Self, Error> {
         match &deployed {
@@ -153,10 +179,15 @@ impl Benchmark {
         if let Some(deployed) = &self.deployed {
             options.insert("deployed".into(), deployed.to_string().into());
         }
-        let Service { floor, tolerance, limits } = self.space.service();
+        let Service { floor, tolerance, limits, guards } = self.space.service();
         if let Some(floor) = floor {
             options.insert("floor".into(), level_words(floor.level).into());
             options.insert("risk".into(), shortest(floor.risk).into());
+        }
+        if !guards.is_empty() {
+            let words: Vec<String> = guards.iter().map(Guarded::words).collect();
+            options.insert("guards".into(), words.into());
+            options.insert("risk".into(), shortest(guards[0].risk).into());
         }
         if *tolerance > 0.0 {
             options.insert("tolerance".into(), shortest(*tolerance).into());
@@ -350,11 +381,15 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
     }
     let settings = setup.for_method(variant.method)?;
     let remembered = if settings.details.memory_deviation > 0.0 { settings.carried } else { 0 };
-    let floor = benchmark.space().service().floor.is_some();
+    let service = benchmark.space().service();
+    let floor = service.floor.is_some() || !service.guards.is_empty();
     if floor && matches!(variant.method, Method::Myopic | Method::TwoPhase) {
-        return Err(Error::usage(format!("{} asks in batches, and cannot keep to a floor", variant.method)));
+        return Err(Error::usage(format!(
+            "{} asks in batches, and cannot keep to a floor or a guard",
+            variant.method
+        )));
     }
-    if !floor && variant.method == Method::SafeOpt {
+    if service.floor.is_none() && variant.method == Method::SafeOpt {
         return Err(Error::usage("safe-opt needs a floor: add --floor"));
     }
     if settings.initial + remembered >= setup.capacity {

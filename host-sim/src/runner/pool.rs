@@ -6,13 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use foretune_core::Side;
+
 use super::measured;
 use super::plan::Plan;
 use super::progress::Progress;
-use super::session::{Noise, play};
+use super::session::{Noise, guarded, play};
 use super::tuner::Tuner;
 use crate::error::Error;
-use crate::results::{Resumed, Shard, Study, Terms, Timing, Unit, UnitId, UnitWriter};
+use crate::problems::{Guarded, Task};
+use crate::results::{Bound, Resumed, Shard, Study, Terms, Timing, Unit, UnitId, UnitWriter};
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -188,6 +191,14 @@ fn run_unit(plan: &Plan, study: &Study, unit: UnitId, pool: &Pool<'_>) -> Result
     writer.finish()
 }
 
+/// The true bounds of the guards where this point is in use.
+fn bounds(guards: &[Guarded], task: &dyn Task, truth: usize, x: &[f64]) -> Vec<Bound> {
+    let kpis = guarded(guards, task, truth, x);
+    let bound =
+        |(guard, kpi): (&Guarded, f64)| Bound { at_most: guard.side == Side::AtMost, at: guard.bound(kpi) };
+    guards.iter().zip(kpis).map(bound).collect()
+}
+
 fn task(
     plan: &Plan,
     unit: UnitId,
@@ -202,12 +213,22 @@ fn task(
     }
     let spec = benchmark.spec();
     let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
-    let optimum = plan.optimum(unit.experiment, number, &*task);
-    let deployed =
-        tuner.deployed().map(|unit| task.value(spec.fidelities.len() - 1, &benchmark.space().natural(&unit)));
+    let (truth, guards) = (spec.fidelities.len() - 1, &benchmark.space().service().guards);
+    let in_use = tuner.deployed().map(|unit| benchmark.space().natural(&unit));
+    let deployed = in_use.as_ref().map(|x| task.value(truth, x));
+    let bounds: Vec<Bound> = in_use.iter().flat_map(|x| bounds(guards, &*task, truth, x)).collect();
+    let optimum = match &in_use {
+        Some(x) if !guards.is_empty() => {
+            let index = |guard: &Guarded| guard.index;
+            task.optimum_within(x, &|kpis| {
+                guards.iter().zip(&bounds).all(|(guard, bound)| bound.is_kept_by(kpis[index(guard)]))
+            })
+        }
+        _ => plan.optimum(unit.experiment, number, &*task),
+    };
     let asked = benchmark.space().service().floor;
     let floor = asked.zip(deployed).map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
-    let mut rows = writer.begin_task(Terms { optimum, deployed, floor })?;
+    let mut rows = writer.begin_task(Terms { optimum, deployed, floor, bounds })?;
     let mut spent = 0.0;
     let ended = play(
         tuner,

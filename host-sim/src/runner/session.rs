@@ -5,7 +5,7 @@ use super::space::Space;
 use super::tuner::{Advice, Next, Proposal, Tuner};
 use crate::error::Error;
 use crate::problems::random::{Purpose, Random};
-use crate::problems::{ProblemSpec, Task};
+use crate::problems::{Guarded, ProblemSpec, Task};
 use crate::results;
 use crate::words::shortest;
 use foretune_core::{Kind, Stop};
@@ -22,6 +22,8 @@ pub struct Answered {
     pub y: f32,
     /// The noise-free value at the truth's fidelity.
     pub truth: f64,
+    /// Likewise the guarded KPIs.
+    pub kpis: Vec<f64>,
 }
 
 impl Answered {
@@ -34,6 +36,7 @@ impl Answered {
             x: self.setting,
             y: Some(shortest(self.y)),
             truth: Some(self.truth),
+            kpis: self.kpis,
         }
     }
 }
@@ -54,8 +57,9 @@ pub struct Ended {
     pub advice: Advice,
     /// The recommended setting in the problem's units.
     pub setting: Vec<f64>,
-    /// Its noise-free value at the truth's fidelity.
+    /// Its noise-free value at the truth's fidelity, and the guarded KPIs.
     pub truth: f64,
+    pub kpis: Vec<f64>,
 }
 
 impl Ended {
@@ -68,6 +72,7 @@ impl Ended {
             x: self.setting.clone(),
             y: None,
             truth: Some(self.truth),
+            kpis: self.kpis.clone(),
         }
     }
 }
@@ -86,6 +91,7 @@ pub fn play(
     each: &mut dyn FnMut(Answered) -> Result<(), Error>,
 ) -> Result<Ended, Error> {
     let truth = spec.fidelities.len() - 1;
+    let guards = &space.service().guards;
     loop {
         let proposal = match tuner.next(go_on) {
             Next::Query(proposal) => proposal,
@@ -96,18 +102,29 @@ pub fn play(
                 };
                 let advice = tuner.advice().ok_or_else(nothing)?;
                 let setting = space.natural(&advice.unit);
-                let truth = task.value(truth, &setting);
-                return Ok(Ended { stop, advice, setting, truth });
+                let (truth, kpis) = (task.value(truth, &setting), guarded(guards, task, truth, &setting));
+                return Ok(Ended { stop, advice, setting, truth, kpis });
             }
         };
         let fidelity = &spec.fidelities[proposal.fidelity];
         let setting = space.natural(&proposal.unit);
         let y = (task.value(proposal.fidelity, &setting) + noise.draw(fidelity.noise_variance)) as f32;
-        tuner.tell(y)?;
+        let measured = guarded(guards, task, proposal.fidelity, &setting);
+        let told = |(guard, kpi): (&Guarded, f64)| {
+            guard.told(kpi) + noise.kpi(f64::from(guard.noise[proposal.fidelity])) as f32
+        };
+        let kpis: Vec<f32> = guards.iter().zip(measured).map(told).collect();
+        tuner.answer_all(Some(y), &kpis, None)?;
         let cost = if space.is_free(proposal.kind) { 0.0 } else { fidelity.cost };
-        let truth = task.value(truth, &setting);
-        each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth })?;
+        let (truth, kpis) = (task.value(truth, &setting), guarded(guards, task, truth, &setting));
+        each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth, kpis })?;
     }
+}
+
+/// The true KPIs that are guarded, in the order of the guards.
+pub(super) fn guarded(guards: &[Guarded], task: &dyn Task, fidelity: usize, x: &[f64]) -> Vec<f64> {
+    let kpis = if guards.is_empty() { Vec::new() } else { task.kpis(fidelity, x) };
+    guards.iter().map(|guard| kpis[guard.index]).collect()
 }
 
 /// The seeds of one experiment. None depends on the method, so that all methods of an experiment meet the same tasks, the
@@ -131,18 +148,26 @@ impl Seeds {
     }
 }
 
-/// The observation noise of one task: one draw per query, in their order.
-pub struct Noise(Random);
+/// The observation noise of one task: one draw per query, in their order; and that of the KPIs.
+pub struct Noise(Random, Random);
 
 impl Noise {
     /// The noise of a task, counted from 1.
     pub fn new(seed: u64, task: u32) -> Self {
-        Self(Random::new(seed, Purpose::Noise, task as usize))
+        Self(
+            Random::new(seed, Purpose::Noise, task as usize),
+            Random::new(seed, Purpose::KpiNoise, task as usize),
+        )
     }
 
     /// The next query's noise, of the given variance.
     pub fn draw(&mut self, variance: f64) -> f64 {
         variance.sqrt() * self.0.normal()
+    }
+
+    /// The next KPI's.
+    fn kpi(&mut self, variance: f64) -> f64 {
+        variance.sqrt() * self.1.normal()
     }
 }
 

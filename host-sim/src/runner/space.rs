@@ -1,8 +1,8 @@
 //! A benchmark as the optimizer sees it: the problem's space, fidelities and budget, and the way back.
 
-use foretune_core::{Dimension, Fidelity, Goal, Kind, Limit, Problem as CoreProblem};
+use foretune_core::{Dimension, Fidelity, Goal, Guard, Kind, Limit, Problem as CoreProblem};
 
-use crate::problems::{DimensionSpec, Mapping, ProblemSpec, Service};
+use crate::problems::{DimensionSpec, Guarded, Mapping, ProblemSpec, Service};
 use crate::words::shortest;
 
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub struct Space {
 pub struct Parts<'a> {
     dimensions: Vec<Dimension<'a>>,
     limits: Vec<Limit<'a>>,
+    guards: Vec<Guard<'a>>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +96,8 @@ impl Space {
 
     pub fn parts(&self) -> Parts<'_> {
         let limits = self.limits.iter().map(|(a, b)| Limit { coefficients: a, at_most: *b }).collect();
-        Parts { dimensions: self.dimensions(), limits }
+        let guards = self.service.guards.iter().map(Guarded::core).collect();
+        Parts { dimensions: self.dimensions(), limits, guards }
     }
 
     /// The core's problem; the point in use is as [`Space::core_point`] has it.
@@ -109,6 +111,7 @@ impl Space {
             floor: self.service.floor,
             tolerance: self.service.tolerance,
             limits: &parts.limits,
+            guards: &parts.guards,
             ..CoreProblem::PLAIN
         }
     }

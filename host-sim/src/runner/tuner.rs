@@ -45,7 +45,12 @@ pub trait Tuner {
 
     /// Answers the last query, with `None` where the measurement failed, and with what it cost if that is not its
     /// fidelity's cost.
-    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error>;
+    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
+        self.answer_all(y, &[], cost)
+    }
+
+    /// The same with the KPIs of the problem's guards.
+    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error>;
 
     fn tell(&mut self, y: f32) -> Result<(), Error> {
         self.answer(Some(y), None)
@@ -114,9 +119,9 @@ impl Tuner for Optimizer<'_> {
         Next::Interrupted
     }
 
-    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
+    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error> {
         let query = self.outstanding().ok_or(Error::OutOfTurn)?;
-        Ok(Optimizer::answer(self, query, y, cost)?)
+        Ok(Optimizer::answer_all(self, query, y, kpis, cost)?)
     }
 
     fn advice(&self) -> Option<Advice> {

@@ -94,6 +94,20 @@ impl Gains {
         }
     }
 
+    /// The spectral efficiency of every user in bit/s/Hz for these powers in mW, averaged over the first samples.
+    pub(super) fn rates(&self, powers: &[f64], samples: usize) -> Vec<f64> {
+        let (mut rates, mut disturbance) = (vec![0.0; self.users], vec![0.0; self.users]);
+        for sample in 0..samples {
+            disturbance.fill(1.0);
+            self.add_interference(sample, powers.iter().copied().enumerate(), &mut disturbance);
+            for (u, rate) in rates.iter_mut().enumerate() {
+                let ratio = self.signal(sample)[u] * powers[u] / disturbance[u];
+                *rate += libm::log2(1.0 + ratio) / samples as f64;
+            }
+        }
+        rates
+    }
+
     /// Sum of spectral efficiencies in bit/s/Hz for these powers in mW, averaged over the first samples.
     pub(super) fn sum_rate(&self, powers: &[f64], samples: usize) -> f64 {
         let mut disturbance = vec![0.0; self.users];

@@ -25,14 +25,16 @@
 mod deployment;
 mod fading;
 mod optimum;
+mod within;
 
 use std::sync::OnceLock;
 
 use super::random::{Purpose, Random};
-use super::{DimensionSpec, FidelitySpec, ProblemSpec, Task};
+use super::{DimensionSpec, FidelitySpec, Kpi, ProblemSpec, Task};
 use deployment::{Deployment, Layout};
 use fading::{Gains, SAMPLES, from_decibel};
 use optimum::Search;
+use within::optimum_within;
 
 const USERS_PER_STATION: usize = 10;
 /// Highest transmit power of a user in dBm.
@@ -130,6 +132,12 @@ impl Rrm {
         }
     }
 
+    /// The mean rate of the two weakest users, in bit/s/Hz, and the mean transmit power of all, in dBm. Noise: our choice, a tenth of
+    /// what the weakest get, 0.1 dB.
+    pub(super) fn kpis(&self) -> Vec<Kpi> {
+        vec![Kpi { name: "edge", log: true, noise: 0.01 }, Kpi { name: "power", log: false, noise: 0.01 }]
+    }
+
     /// Follows the users from the first task to this one.
     pub(super) fn task(&self, seed: u64, task: usize) -> Cells {
         let layout = Layout::new(self.stations, RADIUS);
@@ -176,13 +184,38 @@ impl Cells {
     }
 }
 
+impl Cells {
+    /// Settings of the stations, each with the path losses of its users.
+    fn cells<'c>(&'c self, x: &'c [f64]) -> impl Iterator<Item = ([f64; 2], &'c [f64])> {
+        assert_eq!(x.len() * USERS_PER_STATION, 2 * self.path_losses.len(), "two numbers per station");
+        let settings = x.chunks(2).map(|setting| [setting[0], setting[1]]);
+        settings.zip(self.path_losses.chunks(USERS_PER_STATION))
+    }
+
+    fn powers(&self, x: &[f64]) -> Vec<f64> {
+        self.cells(x).flat_map(|(setting, losses)| powers(setting, losses)).collect()
+    }
+}
+
 impl Task for Cells {
     fn value(&self, fidelity: usize, x: &[f64]) -> f64 {
-        assert_eq!(x.len() * USERS_PER_STATION, 2 * self.path_losses.len(), "two numbers per station");
-        let cells = x.chunks(2).zip(self.path_losses.chunks(USERS_PER_STATION));
-        let powers: Vec<f64> =
-            cells.flat_map(|(setting, losses)| powers([setting[0], setting[1]], losses)).collect();
-        self.gains.sum_rate(&powers, FIDELITY_SAMPLES[fidelity] as usize)
+        self.gains.sum_rate(&self.powers(x), FIDELITY_SAMPLES[fidelity] as usize)
+    }
+
+    fn kpis(&self, fidelity: usize, x: &[f64]) -> Vec<f64> {
+        let mut rates = self.gains.rates(&self.powers(x), FIDELITY_SAMPLES[fidelity] as usize);
+        rates.sort_by(f64::total_cmp);
+        let weakest = &rates[..2];
+        let decibels = self
+            .cells(x)
+            .flat_map(|([p0, alpha], losses)| losses.iter().map(move |&loss| power_dbm(p0, alpha, loss)));
+        let users = self.path_losses.len() as f64;
+        vec![weakest.iter().sum::<f64>() / 2.0, decibels.sum::<f64>() / users]
+    }
+
+    /// One station after the other takes the best of its settings that keeps all, from several starts, until none changes.
+    fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
+        optimum_within(self, start, keeps)
     }
 
     fn optimum(&self) -> f64 {
