@@ -137,9 +137,9 @@ fn meanwhile(task: &Task) -> Option<f64> {
 
 /// The share of the trials below the floor, each counting what `weight` makes of its time.
 fn share_below(task: &Task, floor: f64, weight: fn(f64) -> f64) -> f64 {
-    let sum =
-        |least: f64| timed(task).filter(|(_, truth)| *truth < least).map(|(time, _)| weight(time)).sum();
-    let (all, below): (f64, f64) = (sum(f64::INFINITY), sum(floor));
+    let (all, below) = timed(task).fold((0.0, 0.0), |(all, below), (time, truth)| {
+        (all + weight(time), if truth < floor { below + weight(time) } else { below })
+    });
     if all > 0.0 { below / all } else { 0.0 }
 }
 
