@@ -26,6 +26,11 @@
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
      + 224 * (size_t)(d) + 128 * (size_t)(v))
 
+/* What is added to it for g guards. */
+#define FORETUNE_GUARDS_SIZE(g, n, q) \
+    ((size_t)(g) * (6 * sizeof(void *) + 48 + 4 * (size_t)(n) \
+     + 8 * ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n))) + 4 * (size_t)(n))
+
 // What the memory must be aligned to: every tuner's, not only the compact one's.
 #define FORETUNE_COMPACT_ALIGN 8
 
@@ -47,6 +52,9 @@
 
 // Most limits of a problem.
 #define FORETUNE_MAX_LIMITS 8
+
+// Most guards of a problem.
+#define FORETUNE_MAX_GUARDS 4
 
 // Why a call did nothing. Whatever the error, nothing has changed.
 enum foretune_error
@@ -72,11 +80,11 @@ enum foretune_error
   FORETUNE_FIDELITY = 7,
   // The budget is negative or not finite.
   FORETUNE_BUDGET = 8,
-  // Point in use, floor, risk, tolerance or limits make no sense; foretune_check says what is wrong.
+  // Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong.
   FORETUNE_LIVE = 9,
   // There are not enough slots for observations, or too many fidelities for remembered values.
   FORETUNE_CAPACITY = 10,
-  // An observation is NaN or infinite.
+  // An observation or a KPI is NaN, infinite or beyond 1e30.
   FORETUNE_NOT_FINITE = 11,
   // An observation lies more than a million standard deviations from the others, or beyond 1e30.
   FORETUNE_OUTLIER = 12,
@@ -108,12 +116,33 @@ enum foretune_error
   FORETUNE_CONTENTS = 25,
   // Anything else.
   FORETUNE_INTERNAL = 26,
+  // An answer does not have one KPI for every guard of the problem.
+  FORETUNE_KPIS = 27,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum foretune_error foretune_error;
 #else
 typedef uint32_t foretune_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -137,25 +166,6 @@ enum foretune_floor
 typedef enum foretune_floor foretune_floor;
 #else
 typedef uint32_t foretune_floor;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// Whether larger or smaller observations are better.
-enum foretune_goal
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Larger is better.
-  FORETUNE_MAXIMISE = 0,
-  // Smaller is better.
-  FORETUNE_MINIMISE = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_goal foretune_goal;
-#else
-typedef uint32_t foretune_goal;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -200,6 +210,25 @@ enum foretune_dimension_kind
 typedef enum foretune_dimension_kind foretune_dimension_kind;
 #else
 typedef uint32_t foretune_dimension_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// On which side of its bound a KPI is kept.
+enum foretune_side
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It must not fall below: larger is better.
+  FORETUNE_AT_LEAST = 0,
+  // It must not rise above: smaller is better.
+  FORETUNE_AT_MOST = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_side foretune_side;
+#else
+typedef uint32_t foretune_side;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -334,6 +363,20 @@ struct foretune_limit {
   float at_most;
 };
 
+// A KPI that is measured with the objective and has a bound to keep while the objective is tuned.
+struct foretune_guard {
+  // A foretune_side.
+  uint32_t side;
+  // A foretune_floor, but not FORETUNE_NO_FLOOR: how the bound is meant.
+  uint32_t floor;
+  // The bound's number.
+  float level;
+  // Share of the time that trials may break it, 0.001 to 0.5; time is what they cost.
+  float risk;
+  // Variance of the KPI's noise, one per fidelity, at least 0; read as long as the tuner is used.
+  const float *noise;
+};
+
 // What is tuned. foretune_plain_problem writes one to start from.
 struct foretune_problem {
   // The parameters to tune.
@@ -365,9 +408,14 @@ struct foretune_problem {
   const struct foretune_limit *limits;
   // How many, 0 to FORETUNE_MAX_LIMITS.
   size_t limit_count;
+  // What other numbers of every measurement must keep. They need a point in use; answers then carry these numbers, in this
+  // order: foretune_tell_all.
+  const struct foretune_guard *guards;
+  // How many, 0 to FORETUNE_MAX_GUARDS.
+  size_t guard_count;
 };
 // Nothing but what every problem must say for itself.
-#define foretune_problem_PLAIN (foretune_problem){ .dimensions = (null){  }, .dimension_count = 0, .fidelities = (null){  }, .fidelity_count = 0, .budget = 0.0, .goal = (uint32_t)FORETUNE_MAXIMISE, .deployed = (null){  }, .floor = (uint32_t)FORETUNE_NO_FLOOR, .floor_level = 0.0, .risk = 0.0, .tolerance = 0.0, .limits = (null){  }, .limit_count = 0 }
+#define foretune_problem_PLAIN (foretune_problem){ .dimensions = (null){  }, .dimension_count = 0, .fidelities = (null){  }, .fidelity_count = 0, .budget = 0.0, .goal = (uint32_t)FORETUNE_MAXIMISE, .deployed = (null){  }, .floor = (uint32_t)FORETUNE_NO_FLOOR, .floor_level = 0.0, .risk = 0.0, .tolerance = 0.0, .limits = (null){  }, .limit_count = 0, .guards = (null){  }, .guard_count = 0 }
 
 // How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
 // the fields. The feature map is ARD: one lengthscale per dimension.
@@ -429,6 +477,8 @@ struct foretune_recommendation {
   float mean;
   // Its standard deviation.
   float deviation;
+  // 1 if every guard is kept there with the probability that its risk asks for; 0: not, and this is the point in use.
+  uint32_t assured;
 };
 
 // Where a task stands.
@@ -475,6 +525,20 @@ struct foretune_status {
   float expected;
 };
 
+// How a guard is kept in a task, as the model sees it after each trial.
+struct foretune_guard_status {
+  // The margin that a query must have to the bound, in standard deviations.
+  float margin;
+  // The bound, in units of the KPI; NaN before the point in use is measured.
+  float bound;
+  // Trials that broke it, failed ones included.
+  uint32_t broken;
+  // What these cost.
+  float broken_time;
+  // Candidates that it ruled out in the last search.
+  uint32_t ruled_out;
+};
+
 // What is called on a panic, an error of the library that should not be possible: the file (not terminated by a zero), the
 // length of its name, and the line. It should not return: reset, or stop. If it does, the library stops.
 typedef void (*foretune_panic_hook)(const char *file, size_t length, uint32_t line);
@@ -484,7 +548,7 @@ extern "C" {
 #endif // __cplusplus
 
 // Writes a problem that says nothing yet: no dimensions, no fidelities, no budget, to be maximised, nothing in use, no floor,
-// no limits.
+// no limits, no guards.
 foretune_error foretune_plain_problem(struct foretune_problem *problem);
 
 // Writes the preset of our choice: 10 particles, 128 candidates, 64 observations.
@@ -528,6 +592,13 @@ foretune_error foretune_ask(struct foretune *tuner, foretune_progress *progress,
 // Answers the query with what was measured.
 foretune_error foretune_tell(struct foretune *tuner, const struct foretune_query *query, float value);
 
+// The same for a problem with guards: a KPI for each, in their order.
+foretune_error foretune_tell_all(struct foretune *tuner,
+                                 const struct foretune_query *query,
+                                 float value,
+                                 const float *kpis,
+                                 size_t kpi_count);
+
 // The measurement failed for good. It is charged and takes a slot, and another query follows.
 foretune_error foretune_fail(struct foretune *tuner, const struct foretune_query *query);
 
@@ -536,6 +607,14 @@ foretune_error foretune_answer(struct foretune *tuner,
                                const struct foretune_query *query,
                                const float *value,
                                const float *cost);
+
+// The same for a problem with guards: a KPI for each, in their order; of a measurement that failed, none is looked at.
+foretune_error foretune_answer_all(struct foretune *tuner,
+                                   const struct foretune_query *query,
+                                   const float *value,
+                                   const float *kpis,
+                                   size_t kpi_count,
+                                   const float *cost);
 
 // Ends the task: what was observed is learnt by the next calls, and a recommendation made. A query outstanding is void.
 foretune_error foretune_stop(struct foretune *tuner);
@@ -556,6 +635,14 @@ foretune_error foretune_deploy(struct foretune *tuner,
 
 // Hands in what was measured before the task; before its first slice of work. It takes a slot, but is not charged.
 foretune_error foretune_add_past(struct foretune *tuner, const float *point, uint32_t fidelity, float value);
+
+// The same for a problem with guards: a KPI for each, in their order.
+foretune_error foretune_add_past_all(struct foretune *tuner,
+                                     const float *point,
+                                     uint32_t fidelity,
+                                     float value,
+                                     const float *kpis,
+                                     size_t kpi_count);
 
 // Starts from what other sites have in common: the bytes of a file that `foretune fleet learn` wrote, which stay where they
 // are as long as the tuner is used, for instance in flash. Before the first slice of work, and before foretune_load and
@@ -589,6 +676,9 @@ foretune_error foretune_restore(struct foretune *tuner,
 
 // Writes where the task stands.
 foretune_error foretune_status(struct foretune *tuner, struct foretune_status *status);
+
+// Writes how the problem's guard number `guard`, from 0, is kept; FORETUNE_KPIS if it has no such guard.
+foretune_error foretune_guard_status(struct foretune *tuner, size_t guard, struct foretune_guard_status *status);
 
 // An error in words, for ever valid; "unknown error" for any other number.
 const char *foretune_error_text(uint32_t error);

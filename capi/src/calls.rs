@@ -8,6 +8,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
+use core::ptr::null;
 
 use foretune_core::{Activity, Ask, Error, Fleet, Optimizer, Progress, Query, Settings, profile};
 
@@ -26,7 +27,7 @@ fn number(outcome: Outcome) -> foretune_error {
 }
 
 /// Writes a problem that says nothing yet: no dimensions, no fidelities, no budget, to be maximised, nothing in use, no floor,
-/// no limits.
+/// no limits, no guards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_plain_problem(problem: *mut foretune_problem) -> foretune_error {
     let write = || {
@@ -239,14 +240,27 @@ pub unsafe extern "C" fn foretune_tell(
     value: f32,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { answer(tuner, query, Some(value), None) }
+    unsafe { foretune_answer(tuner, query, &value, null()) }
+}
+
+/// The same for a problem with guards: a KPI for each, in their order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_tell_all(
+    tuner: *mut foretune,
+    query: *const foretune_query,
+    value: f32,
+    kpis: *const f32,
+    kpi_count: usize,
+) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { foretune_answer_all(tuner, query, &value, kpis, kpi_count, null()) }
 }
 
 /// The measurement failed for good. It is charged and takes a slot, and another query follows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_fail(tuner: *mut foretune, query: *const foretune_query) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { answer(tuner, query, None, None) }
+    unsafe { foretune_answer(tuner, query, null(), null()) }
 }
 
 /// Answers the query with what was measured (null: it failed) and what that cost (null: its fidelity's cost).
@@ -257,32 +271,32 @@ pub unsafe extern "C" fn foretune_answer(
     value: *const f32,
     cost: *const f32,
 ) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { foretune_answer_all(tuner, query, value, null(), 0, cost) }
+}
+
+/// The same for a problem with guards: a KPI for each, in their order; of a measurement that failed, none is looked at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_answer_all(
+    tuner: *mut foretune,
+    query: *const foretune_query,
+    value: *const f32,
+    kpis: *const f32,
+    kpi_count: usize,
+    cost: *const f32,
+) -> foretune_error {
     let optional = |pointer: *const f32| match pointer.is_null() {
         true => Ok(None),
         // SAFETY: the caller's promise.
         false => unsafe { input(pointer) }.map(|number| Some(*number)),
     };
-    match (optional(value), optional(cost)) {
-        // SAFETY: the caller's promise.
-        (Ok(value), Ok(cost)) => unsafe { answer(tuner, query, value, cost) },
-        (Err(error), _) | (_, Err(error)) => error,
-    }
-}
-
-/// # Safety
-/// The caller's promise.
-unsafe fn answer(
-    tuner: *mut foretune,
-    query: *const foretune_query,
-    value: Option<f32>,
-    cost: Option<f32>,
-) -> foretune_error {
     let answer = |tuner: &mut Optimizer<'static>| {
+        let (value, cost) = (optional(value)?, optional(cost)?);
         // SAFETY: the caller's promise.
-        let query = unsafe { input(query) }?;
+        let (query, kpis) = unsafe { (input(query)?, array(kpis, kpi_count)?) };
         let asked = tuner.outstanding().filter(|asked| convert::is_same(asked, query));
         let asked = asked.ok_or(FORETUNE_UNKNOWN_QUERY)?;
-        tuner.answer(asked, value, cost).map_err(|refused| refused.error.into())
+        tuner.answer_all(asked, value, kpis, cost).map_err(|refused| refused.error.into())
     };
     // SAFETY: the caller's promise.
     unsafe { with(tuner, answer) }
@@ -352,10 +366,25 @@ pub unsafe extern "C" fn foretune_add_past(
     fidelity: u32,
     value: f32,
 ) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { foretune_add_past_all(tuner, point, fidelity, value, null(), 0) }
+}
+
+/// The same for a problem with guards: a KPI for each, in their order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_add_past_all(
+    tuner: *mut foretune,
+    point: *const f32,
+    fidelity: u32,
+    value: f32,
+    kpis: *const f32,
+    kpi_count: usize,
+) -> foretune_error {
     let add = |tuner: &mut Optimizer<'static>| {
         // SAFETY: the caller's promise.
-        let point = unsafe { array(point, tuner.problem().dimensions.len()) }?;
-        Ok(tuner.add_past(point, fidelity as usize, value)?)
+        let (point, kpis) =
+            unsafe { (array(point, tuner.problem().dimensions.len())?, array(kpis, kpi_count)?) };
+        Ok(tuner.add_past_all(point, fidelity as usize, value, kpis)?)
     };
     // SAFETY: the caller's promise.
     unsafe { with(tuner, add) }
@@ -498,6 +527,23 @@ pub unsafe extern "C" fn foretune_status(
             _ => None,
         };
         out.write(convert::status(&status, stop));
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(tuner, look) }
+}
+
+/// Writes how the problem's guard number `guard`, from 0, is kept; FORETUNE_KPIS if it has no such guard.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_guard_status(
+    tuner: *mut foretune,
+    guard: usize,
+    status: *mut foretune_guard_status,
+) -> foretune_error {
+    let look = |tuner: &mut Optimizer<'static>| {
+        // SAFETY: the caller's promise.
+        let out = unsafe { output(status) }?;
+        out.write(convert::guard_status(&tuner.guard(guard).ok_or(FORETUNE_KPIS)?));
         Ok(())
     };
     // SAFETY: the caller's promise.

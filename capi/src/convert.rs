@@ -1,8 +1,8 @@
 //! Problems and settings from C as the core's, and the core's answers as C's.
 
 use foretune_core::{
-    Activity, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Map, Problem, Query,
-    Recommendation, Settings, Status, Stop,
+    Activity, Dimension, Error, Fidelity, Floor, Goal, Guard, GuardStatus, Kind, Level, Limit, LiveStatus,
+    Map, Problem, Query, Recommendation, Settings, Side, Status, Stop,
 };
 
 use crate::error::foretune_error;
@@ -47,7 +47,8 @@ pub struct Parts {
     pub dimensions: [Dimension<'static>; FORETUNE_MAX_DIMENSIONS],
     pub fidelities: [Fidelity; FORETUNE_MAX_FIDELITIES],
     pub limits: [Limit<'static>; FORETUNE_MAX_LIMITS],
-    counts: [usize; 3],
+    pub guards: [Guard<'static>; FORETUNE_MAX_GUARDS],
+    counts: [usize; 4],
     rest: Problem<'static>,
 }
 
@@ -57,21 +58,24 @@ impl Parts {
     /// # Safety
     /// Pointers in it are null, or point to what they say as long as the tuner is used.
     pub unsafe fn new(problem: &foretune_problem) -> Result<Parts, Fault> {
-        let counts = [problem.dimension_count, problem.fidelity_count, problem.limit_count];
+        let foretune_problem { dimension_count, fidelity_count, limit_count, guard_count, .. } = *problem;
+        let counts = [dimension_count, fidelity_count, limit_count, guard_count];
         check_counts(counts)?;
         let mut parts = Parts {
             dimensions: [Dimension::Interval { low: 0.0, high: 0.0 }; FORETUNE_MAX_DIMENSIONS],
             fidelities: [Fidelity { cost: 0.0, samples: 0, noise: 0.0 }; FORETUNE_MAX_FIDELITIES],
             limits: [Limit { coefficients: &[], at_most: 0.0 }; FORETUNE_MAX_LIMITS],
+            guards: [NO_GUARD; FORETUNE_MAX_GUARDS],
             counts,
             rest: rest(problem)?,
         };
         // SAFETY: the caller's promise.
-        let (dimensions, fidelities, limits) = unsafe {
+        let (dimensions, fidelities, limits, guards) = unsafe {
             (
-                array(problem.dimensions, problem.dimension_count)?,
-                array(problem.fidelities, problem.fidelity_count)?,
-                array(problem.limits, problem.limit_count)?,
+                array(problem.dimensions, dimension_count)?,
+                array(problem.fidelities, fidelity_count)?,
+                array(problem.limits, limit_count)?,
+                array(problem.guards, guard_count)?,
             )
         };
         for (index, (to, from)) in parts.dimensions.iter_mut().zip(dimensions).enumerate() {
@@ -83,12 +87,16 @@ impl Parts {
         }
         for (to, from) in parts.limits.iter_mut().zip(limits) {
             // SAFETY: the caller's promise.
-            let coefficients = unsafe { array(from.coefficients, problem.dimension_count) }?;
+            let coefficients = unsafe { array(from.coefficients, dimension_count) }?;
             *to = Limit { coefficients, at_most: from.at_most };
+        }
+        for (to, from) in parts.guards.iter_mut().zip(guards) {
+            // SAFETY: the caller's promise.
+            *to = guard(from, unsafe { array(from.noise, fidelity_count) }?)?;
         }
         if !problem.deployed.is_null() {
             // SAFETY: the caller's promise.
-            parts.rest.deployed = Some(unsafe { array(problem.deployed, problem.dimension_count) }?);
+            parts.rest.deployed = Some(unsafe { array(problem.deployed, dimension_count) }?);
         }
         Ok(parts)
     }
@@ -99,8 +107,9 @@ impl Parts {
         dimensions: &'a [Dimension<'static>],
         fidelities: &'a [Fidelity],
         limits: &'a [Limit<'static>],
+        guards: &'a [Guard<'static>],
     ) -> Problem<'a> {
-        Problem { dimensions, fidelities, limits, ..self.rest }
+        Problem { dimensions, fidelities, limits, guards, ..self.rest }
     }
 
     pub fn dimensions(&self) -> &[Dimension<'static>] {
@@ -115,13 +124,17 @@ impl Parts {
         &self.limits[..self.counts[2]]
     }
 
+    pub fn guards(&self) -> &[Guard<'static>] {
+        &self.guards[..self.counts[3]]
+    }
+
     /// The problem, as long as this lives.
     pub fn problem(&self) -> Problem<'_> {
-        self.with(self.dimensions(), self.fidelities(), self.limits())
+        self.with(self.dimensions(), self.fidelities(), self.limits(), self.guards())
     }
 }
 
-fn check_counts([dimensions, fidelities, limits]: [usize; 3]) -> Result<(), Error> {
+fn check_counts([dimensions, fidelities, limits, guards]: [usize; 4]) -> Result<(), Error> {
     match () {
         _ if dimensions > FORETUNE_MAX_DIMENSIONS => {
             Err(Error::Dimension { index: FORETUNE_MAX_DIMENSIONS, what: "there may be 16 at most" })
@@ -130,6 +143,7 @@ fn check_counts([dimensions, fidelities, limits]: [usize; 3]) -> Result<(), Erro
             Err(Error::Fidelity { index: FORETUNE_MAX_FIDELITIES, what: "there may be 8 at most" })
         }
         _ if limits > FORETUNE_MAX_LIMITS => Err(Error::Live("there may be 8 `limits` at most")),
+        _ if guards > FORETUNE_MAX_GUARDS => Err(Error::Live("there may be 4 `guards` at most")),
         _ => Ok(()),
     }
 }
@@ -140,13 +154,7 @@ fn rest(problem: &foretune_problem) -> Result<Problem<'static>, Error> {
         foretune_goal::FORETUNE_MAXIMISE => Goal::Maximise,
         foretune_goal::FORETUNE_MINIMISE => Goal::Minimise,
     );
-    let number = problem.floor_level;
-    let level = choose!(problem.floor, Error::Live("`floor` must be a foretune_floor"),
-        foretune_floor::FORETUNE_NO_FLOOR => None,
-        foretune_floor::FORETUNE_FLOOR_VALUE => Some(Level::Value(number)),
-        foretune_floor::FORETUNE_FLOOR_DROP => Some(Level::Drop(number)),
-        foretune_floor::FORETUNE_FLOOR_SHARE => Some(Level::Share(number)),
-    );
+    let level = level(problem.floor, problem.floor_level, Error::Live("`floor` must be a foretune_floor"))?;
     Ok(Problem {
         budget: problem.budget,
         goal,
@@ -154,6 +162,29 @@ fn rest(problem: &foretune_problem) -> Result<Problem<'static>, Error> {
         tolerance: problem.tolerance,
         ..Problem::PLAIN
     })
+}
+
+/// `None`: there is no floor.
+fn level(floor: u32, number: f32, error: Error) -> Result<Option<Level>, Error> {
+    Ok(choose!(floor, error,
+        foretune_floor::FORETUNE_NO_FLOOR => None,
+        foretune_floor::FORETUNE_FLOOR_VALUE => Some(Level::Value(number)),
+        foretune_floor::FORETUNE_FLOOR_DROP => Some(Level::Drop(number)),
+        foretune_floor::FORETUNE_FLOOR_SHARE => Some(Level::Share(number)),
+    ))
+}
+
+const NO_GUARD: Guard<'static> =
+    Guard { side: Side::AtLeast, floor: Floor { level: Level::Value(0.0), risk: 0.0 }, noise: &[] };
+
+fn guard(from: &foretune_guard, noise: &'static [f32]) -> Result<Guard<'static>, Error> {
+    let side = choose!(from.side, Error::Live("`side` of `guards` must be a foretune_side"),
+        foretune_side::FORETUNE_AT_LEAST => Side::AtLeast,
+        foretune_side::FORETUNE_AT_MOST => Side::AtMost,
+    );
+    let wrong = Error::Live("`floor` of `guards` must be a foretune_floor, and not FORETUNE_NO_FLOOR");
+    let level = level(from.floor, from.level, wrong)?.ok_or(wrong)?;
+    Ok(Guard { side, floor: Floor { level, risk: from.risk }, noise })
 }
 
 /// # Safety
@@ -257,7 +288,13 @@ pub fn recommendation(best: &Recommendation) -> foretune_recommendation {
         unit: padded(best.unit()),
         mean: best.mean,
         deviation: best.deviation,
+        assured: u32::from(best.assured),
     }
+}
+
+pub fn guard_status(status: &GuardStatus) -> foretune_guard_status {
+    let GuardStatus { margin, bound, broken, broken_time, ruled_out, .. } = *status;
+    foretune_guard_status { margin, bound: bound.unwrap_or(f32::NAN), broken, broken_time, ruled_out }
 }
 
 /// Where a task stands, and why it ended if it has.

@@ -26,11 +26,11 @@ pub enum foretune_error {
     FORETUNE_FIDELITY = 7,
     /// The budget is negative or not finite.
     FORETUNE_BUDGET = 8,
-    /// Point in use, floor, risk, tolerance or limits make no sense; foretune_check says what is wrong.
+    /// Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong.
     FORETUNE_LIVE = 9,
     /// There are not enough slots for observations, or too many fidelities for remembered values.
     FORETUNE_CAPACITY = 10,
-    /// An observation is NaN or infinite.
+    /// An observation or a KPI is NaN, infinite or beyond 1e30.
     FORETUNE_NOT_FINITE = 11,
     /// An observation lies more than a million standard deviations from the others, or beyond 1e30.
     FORETUNE_OUTLIER = 12,
@@ -62,12 +62,14 @@ pub enum foretune_error {
     FORETUNE_CONTENTS = 25,
     /// Anything else.
     FORETUNE_INTERNAL = 26,
+    /// An answer does not have one KPI for every guard of the problem.
+    FORETUNE_KPIS = 27,
 }
 
 use foretune_error::*;
 
 /// All errors, by their numbers.
-const TEXTS: [(foretune_error, &CStr); 27] = [
+const TEXTS: [(foretune_error, &CStr); 28] = [
     (FORETUNE_OK, c"all is well"),
     (FORETUNE_NULL, c"a pointer is null"),
     (FORETUNE_MISALIGNED, c"a pointer is not aligned"),
@@ -77,9 +79,9 @@ const TEXTS: [(foretune_error, &CStr); 27] = [
     (FORETUNE_DIMENSION, c"a dimension is malformed"),
     (FORETUNE_FIDELITY, c"a fidelity is malformed"),
     (FORETUNE_BUDGET, c"the budget is negative or not finite"),
-    (FORETUNE_LIVE, c"point in use, floor, risk, tolerance or limits make no sense"),
+    (FORETUNE_LIVE, c"point in use, floor, risk, tolerance, limits or guards make no sense"),
     (FORETUNE_CAPACITY, c"observations or fidelities do not fit"),
-    (FORETUNE_NOT_FINITE, c"the observation is not a finite number"),
+    (FORETUNE_NOT_FINITE, c"the observation or a KPI is not a finite number"),
     (FORETUNE_OUTLIER, c"the observation lies over a million standard deviations away from the others"),
     (FORETUNE_COST, c"what a measurement cost must be 0 or more, and finite"),
     (FORETUNE_UNKNOWN_QUERY, c"the query is not the one asked last"),
@@ -95,6 +97,7 @@ const TEXTS: [(foretune_error, &CStr); 27] = [
     (FORETUNE_OTHER_SETTINGS, c"saved bytes: taken within a task with other settings or another problem"),
     (FORETUNE_CONTENTS, c"saved bytes: contents contradict each other"),
     (FORETUNE_INTERNAL, c"an error of the library"),
+    (FORETUNE_KPIS, c"an answer needs `kpis`, one for each guard of the problem"),
 ];
 
 /// An error in words, for ever valid; "unknown error" for any other number.
@@ -113,6 +116,7 @@ impl From<Error> for foretune_error {
             Error::Budget => FORETUNE_BUDGET,
             Error::Live(_) => FORETUNE_LIVE,
             Error::Capacity { .. } => FORETUNE_CAPACITY,
+            Error::Kpis { .. } => FORETUNE_KPIS,
             Error::NotFinite => FORETUNE_NOT_FINITE,
             Error::Outlier => FORETUNE_OUTLIER,
             Error::Cost => FORETUNE_COST,

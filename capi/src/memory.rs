@@ -1,6 +1,6 @@
 //! The caller's memory: a tuner at its head, the problem's arrays and the optimizer's behind it.
 
-use foretune_core::{Block, Capacities, Limit, Map, Optimizer, Settings};
+use foretune_core::{Block, Capacities, Guard, Limit, Map, Optimizer, Settings};
 
 use crate::convert::{Fault, Parts};
 use crate::error::foretune_error::{self, *};
@@ -42,6 +42,15 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
         + 224 * d
         + 128 * v
 }
+
+/// The macro FORETUNE_GUARDS_SIZE.
+#[doc(hidden)]
+pub const fn guards_bound(g: usize, n: usize, q: usize) -> usize {
+    let q = if q > n { q } else { n };
+    g * (2 * ENTRY + 48 + 4 * n + 8 * q) + 4 * n
+}
+
+const _: () = assert!(size_of::<Guard<'_>>() <= 2 * ENTRY);
 
 /// Marks a memory with a tuner in it.
 const STARTED: u32 = 0x666f_7265;
@@ -99,6 +108,7 @@ pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result
     let head = size_of::<foretune>()
         + size_of_val(parts.dimensions())
         + size_of_val(parts.limits())
+        + size_of_val(parts.guards())
         + size_of_val(parts.fidelities());
     Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), capacities))
 }
@@ -135,9 +145,10 @@ pub unsafe fn start(
     unsafe { (&raw mut (*tuner).started).write(0) };
     let dimensions = cut.copy(parts.dimensions()).ok_or(FORETUNE_TOO_SMALL)?;
     let limits = cut.copy(parts.limits()).ok_or(FORETUNE_TOO_SMALL)?;
+    let guards = cut.copy(parts.guards()).ok_or(FORETUNE_TOO_SMALL)?;
     let fidelities = cut.copy(parts.fidelities()).ok_or(FORETUNE_TOO_SMALL)?;
     let words = cut.words(capacities.words()).ok_or(FORETUNE_TOO_SMALL)?;
-    let problem = parts.with(dimensions, fidelities, limits);
+    let problem = parts.with(dimensions, fidelities, limits, guards);
     let optimizer = Block::without_deep_map(words, capacities).start(problem, settings, seed)?;
     // SAFETY: as above.
     unsafe { tuner.write(foretune { started: STARTED, address: tuner as usize, optimizer }) };

@@ -12,6 +12,10 @@ pub const FORETUNE_MAX_FIDELITIES: usize = 8;
 /// Most limits of a problem.
 pub const FORETUNE_MAX_LIMITS: usize = 8;
 
+/// Most guards of a problem.
+pub const FORETUNE_MAX_GUARDS: usize = 4;
+
+const _: () = assert!(FORETUNE_MAX_GUARDS == foretune_core::MAX_GUARDS);
 const _: () = assert!(FORETUNE_MAX_DIMENSIONS == foretune_core::MAX_DIMENSIONS);
 const _: () = assert!(FORETUNE_MAX_FIDELITIES == foretune_core::MAX_FIDELITIES);
 
@@ -89,6 +93,32 @@ pub enum foretune_floor {
     FORETUNE_FLOOR_SHARE = 3,
 }
 
+/// On which side of its bound a KPI is kept.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_side {
+    /// It must not fall below: larger is better.
+    FORETUNE_AT_LEAST = 0,
+    /// It must not rise above: smaller is better.
+    FORETUNE_AT_MOST = 1,
+}
+
+/// A KPI that is measured with the objective and has a bound to keep while the objective is tuned.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct foretune_guard {
+    /// A foretune_side.
+    pub side: u32,
+    /// A foretune_floor, but not FORETUNE_NO_FLOOR: how the bound is meant.
+    pub floor: u32,
+    /// The bound's number.
+    pub level: f32,
+    /// Share of the time that trials may break it, 0.001 to 0.5; time is what they cost.
+    pub risk: f32,
+    /// Variance of the KPI's noise, one per fidelity, at least 0; read as long as the tuner is used.
+    pub noise: *const f32,
+}
+
 /// What is tuned. foretune_plain_problem writes one to start from.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +152,11 @@ pub struct foretune_problem {
     pub limits: *const foretune_limit,
     /// How many, 0 to FORETUNE_MAX_LIMITS.
     pub limit_count: usize,
+    /// What other numbers of every measurement must keep. They need a point in use; answers then carry these numbers, in this
+    /// order: foretune_tell_all.
+    pub guards: *const foretune_guard,
+    /// How many, 0 to FORETUNE_MAX_GUARDS.
+    pub guard_count: usize,
 }
 
 impl foretune_problem {
@@ -140,6 +175,8 @@ impl foretune_problem {
         tolerance: 0.0,
         limits: null(),
         limit_count: 0,
+        guards: null(),
+        guard_count: 0,
     };
 }
 
@@ -247,6 +284,8 @@ pub struct foretune_recommendation {
     pub mean: f32,
     /// Its standard deviation.
     pub deviation: f32,
+    /// 1 if every guard is kept there with the probability that its risk asks for; 0: not, and this is the point in use.
+    pub assured: u32,
 }
 
 /// What the tuner is busy with.
@@ -329,4 +368,20 @@ pub struct foretune_status {
     pub meanwhile: f32,
     /// What the query that waits was expected to give.
     pub expected: f32,
+}
+
+/// How a guard is kept in a task, as the model sees it after each trial.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct foretune_guard_status {
+    /// The margin that a query must have to the bound, in standard deviations.
+    pub margin: f32,
+    /// The bound, in units of the KPI; NaN before the point in use is measured.
+    pub bound: f32,
+    /// Trials that broke it, failed ones included.
+    pub broken: u32,
+    /// What these cost.
+    pub broken_time: f32,
+    /// Candidates that it ruled out in the last search.
+    pub ruled_out: u32,
 }

@@ -10,14 +10,24 @@ use foretune_c::foretune_progress::*;
 use foretune_c::*;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Ask, Fleet, profile};
-use support::{FIDELITIES, GRID, Tuner, objective, problem, settings};
+use foretune_core::{Ask, Fleet, Problem, profile};
+use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings};
+
+type Room = foretune_core::memory!(
+    dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2
+);
 
 #[test]
 fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
-    let mut memory = Box::new(profile::Compact::new());
-    let mut rust = memory.start(support::RUST, profile::COMPACT, 7).unwrap();
-    let mut c = Tuner::start(&problem(), &settings(), 7).unwrap();
+    for (problem, in_rust) in [(problem(), support::RUST), (guarded(), support::GUARDED)] {
+        same_queries(&problem, in_rust);
+    }
+}
+
+fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
+    let mut memory = Box::new(Room::new());
+    let mut rust = memory.start(in_rust, profile::COMPACT, 7).unwrap();
+    let mut c = Tuner::start(problem, &settings(), 7).unwrap();
     for task in 0..2 {
         loop {
             let (progress, query) = c.ask();
@@ -33,8 +43,9 @@ fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
                         assert_eq!(c.fail(&query), FORETUNE_OK);
                         rust.fail(expected).unwrap();
                     } else {
-                        assert_eq!(c.tell(&query, y), FORETUNE_OK);
-                        rust.tell(expected, y).unwrap();
+                        let kpis = &kpis(&query.point)[..problem.guard_count];
+                        assert_eq!(c.tell_all(&query, y, kpis), FORETUNE_OK);
+                        rust.tell_all(expected, y, kpis).unwrap();
                     }
                     let mut bytes = Vec::new();
                     rust.snapshot(|piece| bytes.extend_from_slice(piece)).unwrap();
@@ -46,6 +57,14 @@ fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
         }
         let (best, expected) = (c.recommendation().unwrap(), rust.recommendation().unwrap());
         assert_eq!((&best.point[..2], best.mean), (expected.point(), expected.mean));
+        assert_eq!(best.assured, u32::from(expected.assured));
+        for guard in 0..problem.guard_count {
+            let (found, expected) = (c.guard(guard).unwrap(), rust.guard(guard).unwrap());
+            assert_eq!((Some(found.bound), found.margin), (expected.bound, expected.margin));
+            let counts = (found.broken, found.broken_time, found.ruled_out);
+            assert_eq!(counts, (expected.broken, expected.broken_time, expected.ruled_out));
+        }
+        assert_eq!(c.guard(problem.guard_count), Err(FORETUNE_KPIS));
         assert_eq!(c.status().stop, foretune_stop_reason::FORETUNE_STOP_BUDGET as u32);
         assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
         rust.next_task().unwrap();
@@ -71,9 +90,7 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
     let numbers = [-1.0, -1.0, -2.0, -4.0, 2.0, 0.0, 0.0, 2.0, 1.0, 1.2, 1.0, 0.3, -0.5, 0.1];
     let mut bytes = Vec::new();
     header.write(numbers.into_iter(), |piece| bytes.extend_from_slice(piece));
-    let mut memory = Box::new(<foretune_core::memory!(
-        dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true
-    )>::new());
+    let mut memory = Box::new(Room::new());
     let mut rust = memory.start(support::RUST, profile::COMPACT, 7).unwrap();
     rust.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
     let mut c = Tuner::start(&problem(), &settings(), 7).unwrap();
@@ -245,11 +262,52 @@ fn calls_out_of_turn_and_bad_answers_change_nothing() {
 }
 
 #[test]
+fn an_answer_without_a_number_for_every_guard_changes_nothing() {
+    let mut tuner = Tuner::start(&guarded(), &settings(), 3).unwrap();
+    assert!(tuner.guard(0).unwrap().bound.is_nan());
+    let past = |kpis: &[f32]| {
+        // SAFETY: pointers are good.
+        unsafe {
+            let point = support::IN_USE.as_ptr();
+            foretune_add_past_all(tuner.pointer, point, 1, 0.4, kpis.as_ptr(), kpis.len())
+        }
+    };
+    assert_eq!((past(&[3.0]), past(&[3.0, f32::NAN])), (FORETUNE_KPIS, FORETUNE_NOT_FINITE));
+    assert_eq!(past(&[3.0, -1.4]), FORETUNE_OK);
+    let (_, query) = tuner.ask();
+    let before = tuner.snapshot();
+    for (kpis, error) in [
+        (&[][..], FORETUNE_KPIS),
+        (&[1.0], FORETUNE_KPIS),
+        (&[1.0; 3], FORETUNE_KPIS),
+        (&[1.0, f32::NAN], FORETUNE_NOT_FINITE),
+        (&[2e30, 1.0], FORETUNE_NOT_FINITE),
+    ] {
+        assert_eq!(tuner.tell_all(&query, 1.0, kpis), error, "{kpis:?}");
+    }
+    assert_eq!(tuner.tell(&query, 1.0), FORETUNE_KPIS);
+    // SAFETY: pointers are null or good.
+    let without = unsafe { foretune_tell_all(tuner.pointer, &query, 1.0, null(), 2) };
+    assert_eq!((without, tuner.snapshot()), (FORETUNE_NULL, before));
+    assert_eq!(tuner.tell_all(&query, 1.0, &[3.0, -1.4]), FORETUNE_OK);
+    let mut plain = Tuner::started(3);
+    let (_, query) = plain.ask();
+    assert_eq!(plain.tell_all(&query, 1.0, &[1.0]), FORETUNE_KPIS);
+}
+
+#[test]
 fn what_is_wrong_is_said_in_words_and_a_running_tuner_survives_a_start_that_fails() {
     let with = |change: fn(&mut foretune_problem, &mut foretune_settings)| {
         let (mut problem, mut settings) = (problem(), settings());
         change(&mut problem, &mut settings);
         (problem, settings)
+    };
+    // The guards stay, as what a problem points to must.
+    let with_guard = |change: fn(&mut foretune_guard)| {
+        // SAFETY: the pointer is good.
+        let mut guard = unsafe { *guarded().guards };
+        change(&mut guard);
+        (foretune_problem { guards: Box::leak(Box::new(guard)), guard_count: 1, ..guarded() }, settings())
     };
     let mut tuner = Tuner::started(5);
     let (_, query) = tuner.ask();
@@ -266,6 +324,15 @@ fn what_is_wrong_is_said_in_words_and_a_running_tuner_survives_a_start_that_fail
         (with(|p, _| p.dimensions = null()), FORETUNE_NULL, "a pointer is null"),
         (with(|p, _| p.fidelity_count = usize::MAX), FORETUNE_FIDELITY, "8 at most"),
         (with(|p, _| p.limit_count = 9), FORETUNE_LIVE, "8 `limits` at most"),
+        (with(|p, _| p.guard_count = 5), FORETUNE_LIVE, "4 `guards` at most"),
+        (with(|p, _| p.guard_count = 1), FORETUNE_NULL, "a pointer is null"),
+        (with_guard(|g| g.side = 2), FORETUNE_LIVE, "`side` of `guards` must be a foretune_side"),
+        (with_guard(|g| g.floor = 0), FORETUNE_LIVE, "`floor` of `guards` must be a foretune_floor"),
+        (with_guard(|g| g.floor = 4), FORETUNE_LIVE, "`floor` of `guards` must be a foretune_floor"),
+        (with_guard(|g| g.level = f32::NAN), FORETUNE_LIVE, "each of `guards` needs a bound"),
+        (with_guard(|g| g.risk = 0.0), FORETUNE_LIVE, "each of `guards` needs a bound"),
+        (with_guard(|g| g.noise = [f32::NAN; 2].as_ptr()), FORETUNE_LIVE, "each of `guards` needs a bound"),
+        (with_guard(|g| g.noise = null()), FORETUNE_NULL, "a pointer is null"),
         (with(|p, _| p.budget = f32::NAN), FORETUNE_BUDGET, "budget"),
         (with(|p, _| p.goal = 2), FORETUNE_LIVE, "foretune_goal"),
         (with(|p, _| p.floor = 4), FORETUNE_LIVE, "foretune_floor"),
@@ -333,30 +400,39 @@ fn a_system_in_service_is_tuned_within_its_limits() {
 #[test]
 fn sizes_are_enough_over_a_grid() {
     for d in [1usize, 2, 4, 9, 16] {
-        for m in [1usize, 4, 7] {
+        for (m, g) in [(1usize, 1), (1, 4), (4, 0), (4, 2), (7, 0)] {
             for n in [15u32, 16, 17, 64, 200] {
                 for (v, q) in [(1u32, 16u32), (10, 80), (16, 300)] {
                     let dimensions = vec![support::INTERVAL; d];
                     let fidelities = vec![FIDELITIES[0]; m];
+                    let (deployed, noise) = (vec![0.0; d], vec![0.1; m]);
+                    let guard =
+                        foretune_guard { side: 0, floor: 1, level: 0.0, risk: 0.1, noise: noise.as_ptr() };
+                    let guards = [guard; 4];
                     let problem = foretune_problem {
                         dimensions: dimensions.as_ptr(),
                         dimension_count: d,
                         fidelities: fidelities.as_ptr(),
                         fidelity_count: m,
+                        deployed: deployed.as_ptr(),
+                        guards: guards.as_ptr(),
+                        guard_count: g,
                         ..problem()
                     };
                     let settings =
                         foretune_settings { observations: n, particles: v, candidates: q, ..settings() };
                     let (size, error, text) = support::check(&problem, &settings);
                     assert_eq!(error, FORETUNE_OK, "{text}");
-                    let bound = support::bound(d, m, n as usize, v as usize, q as usize);
-                    let spare = if foretune_core::PAPER { 1000 } else { 1000 + n as usize * (4 * d + 1) };
+                    let (n, v, q) = (n as usize, v as usize, q as usize);
+                    let more = if g > 0 { guards_bound(g, n, q) } else { 0 };
+                    let bound = bound(d, m, n, v, q) + more;
+                    let spare = if foretune_core::PAPER { 1000 } else { 1000 + n * (4 * d + 1) };
                     assert!(size <= bound && bound < size + spare, "{size} of {bound}");
                 }
             }
         }
     }
-    assert!(support::bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
+    assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
 }
 
 #[test]

@@ -16,6 +16,7 @@ const SIZE: usize = 24 * 1024;
 /// What a problem points to, and nobody writes.
 static LEVELS: [f32; 4] = [0.0, 1.0, 2.5, 9.0];
 static COEFFICIENTS: [f32; 16] = [1.0; 16];
+static NOISE: [f32; 8] = [0.01; 8];
 static DEPLOYED: [f32; 16] = [0.5; 16];
 /// Slices of work that a call does at most: none of them takes long.
 const SLICES: u32 = 400;
@@ -65,10 +66,13 @@ struct World {
     dimensions: Vec<foretune_dimension>,
     fidelities: Vec<foretune_fidelity>,
     limits: Vec<foretune_limit>,
+    guards: Vec<foretune_guard>,
     query: foretune_query,
     saved: Vec<u8>,
     /// Whether `foretune_ask` comes to an end soon.
     quick: bool,
+    /// Guards of the tuner's problem.
+    guarded: usize,
 }
 
 /// What became of some calls.
@@ -125,9 +129,11 @@ impl World {
             dimensions: Vec::new(),
             fidelities: Vec::new(),
             limits: Vec::new(),
+            guards: Vec::new(),
             query: zeros(),
             saved: vec![0; 4096],
             quick: true,
+            guarded: 0,
         }
     }
 
@@ -156,8 +162,11 @@ impl World {
             7 if self.quick => self.ask(u, tuner),
             8..=10 => {
                 let (query, value) = (self.some_query(u), u.float(&[0.1, 0.5, 0.9, -3.0, 1e4]));
+                let (kpis, count) = (self.kpis(u), self.kpi_count(u));
+                let (query, kpis) =
+                    (u.pointer(&raw const query as *mut _), u.pointer(kpis.as_ptr() as *mut _));
                 // SAFETY: as above.
-                unsafe { foretune_tell(tuner, u.pointer(&raw const query as *mut _), value) }
+                unsafe { foretune_tell_all(tuner, query, value, kpis, count) }
             }
             11 => {
                 let query = self.some_query(u);
@@ -176,8 +185,10 @@ impl World {
             14 => self.load(u, tuner),
             15 => {
                 let (point, fidelity, value) = (self.point(u), u.below(4), u.float(&[0.2, 0.6]));
+                let (kpis, count) = (self.kpis(u), self.kpi_count(u));
+                let (point, kpis) = (u.pointer(point.as_ptr() as *mut _), u.pointer(kpis.as_ptr() as *mut _));
                 // SAFETY: as above.
-                unsafe { foretune_add_past(tuner, u.pointer(point.as_ptr() as *mut _), fidelity, value) }
+                unsafe { foretune_add_past_all(tuner, point, fidelity, value, kpis, count) }
             }
             16 => {
                 let point = self.point(u);
@@ -211,7 +222,7 @@ impl World {
         assert_eq!(checked == FORETUNE_OK, needed > 0);
         if started == FORETUNE_OK {
             assert!(checked == FORETUNE_OK && needed <= size, "{needed} of {size}");
-            self.tuner = tuner;
+            (self.tuner, self.guarded) = (tuner, problem.guard_count);
             self.quick = settings.steps_per_round <= 4 && settings.steps_per_task <= 4;
         } else if checked == FORETUNE_OK {
             let at_fault = [FORETUNE_NULL, FORETUNE_MISALIGNED, FORETUNE_TOO_SMALL];
@@ -244,6 +255,13 @@ impl World {
             }
             let at_most = u.float(&[2.0, 40.0]);
             self.limits.push(foretune_limit { coefficients: COEFFICIENTS.as_ptr(), at_most });
+            self.guards.clear();
+            for _ in 0..2 {
+                let (side, floor) = (u.below(60) % 31 % 3 % 2, 1 + u.below(30) % 7 % 3);
+                let (level, risk) = (u.float(&[0.2, 0.5]), u.float(&[0.1, 0.05]));
+                let noise = u.pointer(NOISE.as_ptr() as *mut _);
+                self.guards.push(foretune_guard { side, floor, level, risk, noise });
+            }
         }
         let count = |u: &mut Bytes<'_>, most: u32| match u.byte() {
             255 => usize::MAX,
@@ -268,6 +286,8 @@ impl World {
             tolerance: u.float(&[0.0, 0.01]),
             limits: u.pointer(self.limits.as_mut_ptr()),
             limit_count: if u.below(8) == 0 { count(u, 1) } else { 0 },
+            guards: u.pointer(self.guards.as_mut_ptr()),
+            guard_count: if u.below(4) == 0 { count(u, 2) } else { 0 },
         }
     }
 
@@ -322,6 +342,15 @@ impl World {
         [0.0; 16].map(|_: f32| u.float(&[0.0, 0.5, 1.0, 2.5]))
     }
 
+    fn kpis(&mut self, u: &mut Bytes<'_>) -> [f32; 4] {
+        [0.0; 4].map(|_: f32| u.float(&[0.4, 0.5, 0.7, -2.0]))
+    }
+
+    /// Mostly as many as there are guards.
+    fn kpi_count(&mut self, u: &mut Bytes<'_>) -> usize {
+        if u.below(16) == 0 { u.below(5) as usize } else { self.guarded }
+    }
+
     fn save(&mut self, u: &mut Bytes<'_>, tuner: *mut foretune) -> foretune_error {
         let function = if u.below(3) == 0 { foretune_knowledge } else { foretune_snapshot };
         let mut bytes = vec![0xab; 4096];
@@ -357,11 +386,12 @@ impl World {
     }
 
     fn look(&mut self, u: &mut Bytes<'_>, tuner: *mut foretune) -> foretune_error {
-        let (mut status, mut best) = (zeros(), zeros::<foretune_recommendation>());
+        let (mut status, mut guard, mut best) = (zeros(), zeros(), zeros::<foretune_recommendation>());
         // SAFETY: pointers are null, misaligned, or good.
         unsafe {
-            match u.below(2) {
+            match u.below(3) {
                 0 => foretune_status(tuner, u.pointer(&raw mut status)),
+                1 => foretune_guard_status(tuner, u.below(3) as usize, u.pointer(&raw mut guard)),
                 _ => {
                     let error = foretune_recommendation(tuner, u.pointer(&raw mut best));
                     assert!(best.mean.is_finite() && best.deviation.is_finite(), "{best:?}");

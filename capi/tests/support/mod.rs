@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 use foretune_c::foretune_error::*;
 use foretune_c::foretune_progress::*;
 use foretune_c::*;
-use foretune_core::{Dimension, Fidelity, Goal, Problem};
+use foretune_core::{Dimension, Fidelity, Floor, Goal, Guard, Level, Problem, Side};
 
 pub const LEVELS: [f32; 5] = [0.0, 0.3, 0.5, 0.9, 1.0];
 pub const INTERVAL: foretune_dimension =
@@ -40,6 +40,49 @@ pub const RUST: Problem<'static> = Problem {
     goal: Goal::Maximise,
     ..Problem::PLAIN
 };
+
+static NOISE: [f32; 2] = [0.01, 0.001];
+pub static IN_USE: [f32; 2] = [-2.0, 0.3];
+static GUARDS: Shared<[foretune_guard; 2]> = Shared([
+    foretune_guard { side: 0, floor: 3, level: 0.9, risk: 0.05, noise: NOISE.as_ptr() },
+    foretune_guard { side: 1, floor: 2, level: 2.0, risk: 0.1, noise: NOISE.as_ptr() },
+]);
+
+/// The same with two guards and a floor.
+pub fn guarded() -> foretune_problem {
+    foretune_problem {
+        deployed: IN_USE.as_ptr(),
+        floor: 2,
+        floor_level: 0.3,
+        risk: 0.1,
+        guards: GUARDS.0.as_ptr(),
+        guard_count: 2,
+        ..problem()
+    }
+}
+
+pub const GUARDED: Problem<'static> = Problem {
+    deployed: Some(&[-2.0, 0.3]),
+    floor: Some(Floor { level: Level::Drop(0.3), risk: 0.1 }),
+    guards: &[
+        Guard {
+            side: Side::AtLeast,
+            floor: Floor { level: Level::Share(0.9), risk: 0.05 },
+            noise: &[0.01, 0.001],
+        },
+        Guard {
+            side: Side::AtMost,
+            floor: Floor { level: Level::Drop(2.0), risk: 0.1 },
+            noise: &[0.01, 0.001],
+        },
+    ],
+    ..RUST
+};
+
+/// What the guards look at.
+pub fn kpis(point: &[f32; FORETUNE_MAX_DIMENSIONS]) -> [f32; 2] {
+    [3.0 - 0.1 * point[0] - point[1], point[0] + 2.0 * point[1]]
+}
 
 pub fn problem() -> foretune_problem {
     let mut problem = foretune_problem { dimension_count: 99, ..foretune_problem::PLAIN };
@@ -86,11 +129,6 @@ pub fn check(problem: &foretune_problem, settings: &foretune_settings) -> (usize
     // SAFETY: it ends with a zero.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) };
     (size, error, text.to_str().unwrap().to_owned())
-}
-
-/// The macro of the header, as a C compiler would read it.
-pub fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
-    foretune_c::bound(d, m, n, v, q)
 }
 
 /// A tuner with its memory.
@@ -143,6 +181,21 @@ impl Tuner {
         unsafe { foretune_tell(self.pointer, query, y) }
     }
 
+    pub fn tell_all(&mut self, query: &foretune_query, y: f32, kpis: &[f32]) -> foretune_error {
+        // SAFETY: pointers are good.
+        unsafe { foretune_tell_all(self.pointer, query, y, kpis.as_ptr(), kpis.len()) }
+    }
+
+    pub fn guard(&mut self, guard: usize) -> Result<foretune_guard_status, foretune_error> {
+        // SAFETY: all of it is numbers.
+        let mut status = unsafe { std::mem::zeroed() };
+        // SAFETY: pointers are good.
+        match unsafe { foretune_guard_status(self.pointer, guard, &mut status) } {
+            FORETUNE_OK => Ok(status),
+            error => Err(error),
+        }
+    }
+
     pub fn fail(&mut self, query: &foretune_query) -> foretune_error {
         // SAFETY: pointers are good.
         unsafe { foretune_fail(self.pointer, query) }
@@ -168,8 +221,8 @@ impl Tuner {
     }
 
     pub fn recommendation(&mut self) -> Result<foretune_recommendation, foretune_error> {
-        let mut best =
-            foretune_recommendation { point: [0.0; 16], unit: [0.0; 16], mean: 0.0, deviation: 0.0 };
+        // SAFETY: all of it is numbers.
+        let mut best = unsafe { std::mem::zeroed() };
         // SAFETY: pointers are good.
         match unsafe { foretune_recommendation(self.pointer, &mut best) } {
             FORETUNE_OK => Ok(best),
