@@ -5,6 +5,9 @@ use foretune_link::{Begin, Coordinate, Point, Proposal, Reason, Recommendation};
 
 use crate::log::warn;
 
+/// No KPI is farther from 0.
+const LARGEST_KPI: f32 = 1e30;
+
 /// Loads what a task begins with: a fleet's file, if there is one and it can be used, knowledge, if there is any, and the point
 /// in use, if the station names it anew.
 ///
@@ -28,6 +31,11 @@ pub fn take_over<'a>(
         Some(point) => optimizer.deploy(point),
         None => Ok(()),
     }
+}
+
+/// Whether a measurement can give these numbers. One that cannot counts as failed.
+pub fn is_plausible(optimizer: &Optimizer<'_>, value: f32, kpis: &[f32]) -> bool {
+    optimizer.plausible().contains(&value) && kpis.iter().all(|kpi| kpi.abs() <= LARGEST_KPI)
 }
 
 /// The optimizer's reason as the link says it.
@@ -73,5 +81,6 @@ pub fn recommendation(optimizer: &Optimizer<'_>, task: u32, stop: Stop) -> Optio
         spent: optimizer.status().spent,
         mean: best.mean,
         point: coordinates(optimizer.problem().dimensions, best.unit()),
+        assured: best.assured,
     })
 }

@@ -25,7 +25,7 @@ pub struct Profile {
     pub room: Room,
     /// How.
     pub settings: Settings,
-    /// How, if the problem has a floor; the same model, so that knowledge is good for both.
+    /// How, if the problem has a floor or guards; the same model, so that knowledge is good for both.
     pub live: Settings,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
@@ -34,16 +34,17 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Whether the built-in problem has no more dimensions and fidelities than there is room for, in memory and journal.
+    /// Whether the built-in problem has no more dimensions, fidelities and guards than there is room for, in memory and journal.
     const fn has_room(&self) -> bool {
         self.problem.dimensions.len() <= self.room.dimensions
             && self.problem.fidelities.len() <= self.room.fidelities
-            && self.room.dimensions <= entry::DIMENSIONS
+            && self.problem.guards.len() <= self.room.guards
+            && self.room.dimensions + self.room.guards <= entry::NUMBERS
     }
 
     /// How a problem is tuned.
     pub fn settings_for(&self, problem: &Problem<'_>) -> Settings {
-        if problem.floor.is_some() { self.live } else { self.settings }
+        if problem.floor.is_some() || !problem.guards.is_empty() { self.live } else { self.settings }
     }
 }
 
@@ -90,7 +91,7 @@ pub const COMPACT: Profile = Profile {
 /// Memory of the deep profile: 128 observations, 10 particles; the last task's are read from flash.
 pub type Deep = foretune_core::memory!(
     dimensions: 4, fidelities: 4, observations: 128, particles: 10, map: Deep { width: 64 }, candidates: 256,
-    step: Langevin { rate: 1.0 }, keeps_particles: false
+    step: Langevin { rate: 1.0 }, keeps_particles: false, guards: 2
 );
 
 /// The paper's map, with the preset that makes it work.
@@ -157,7 +158,7 @@ const _: () = assert!(COMPACT.settings.checked().is_ok() && COMPACT.live.checked
 const _: () = assert!(DEEP.settings.checked().is_ok() && DEEP.live.checked().is_ok());
 const _: () = assert!(POWER_CONTROL.checked().is_ok());
 const _: () = assert!(COMPACT.has_room() && DEEP.has_room());
-const _: () = assert!(size_of::<Compact>() <= 48_000 && size_of::<Deep>() <= 1_000_000);
+const _: () = assert!(size_of::<Compact>() <= 50_000 && size_of::<Deep>() <= 1_000_000);
 
 #[cfg(test)]
 mod tests {

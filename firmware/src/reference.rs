@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 use foretune_core::snapshot::knowledge_and_fleet;
 use foretune_core::{Block, Error, Problem, Progress};
-use foretune_link::{Begin, Query, Recommendation, Ticket};
+use foretune_link::{Begin, Kpis, Query, Recommendation, Ticket};
 
-use crate::drive::{proposal, recommendation, take_over};
+use crate::drive::{is_plausible, proposal, recommendation, take_over};
 use crate::profile::Profile;
 
 /// What is seen of a task on the line.
@@ -33,8 +33,8 @@ pub struct Outline {
 /// What becomes of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// A value, and what it cost where that is not what the query said.
-    Value(f32, Option<f32>),
+    /// A value with its KPIs, and what it cost where that is not what the query said.
+    Value(f32, Kpis, Option<f32>),
     /// None, after all tries.
     GivenUp,
     /// The task is stopped instead.
@@ -67,8 +67,10 @@ pub fn run(
                 trace.queries.push(asked.clone());
                 match answer(&asked) {
                     // As the device does with a value that no measurement can give.
-                    Answer::Value(value, _) if !core.plausible().contains(&value) => core.fail(query)?,
-                    Answer::Value(value, cost) => core.answer(query, Some(value), cost)?,
+                    Answer::Value(value, kpis, _) if !is_plausible(&core, value, &kpis) => {
+                        core.fail(query)?
+                    }
+                    Answer::Value(value, kpis, cost) => core.answer_all(query, Some(value), &kpis, cost)?,
                     Answer::GivenUp => core.fail(query)?,
                     Answer::Stop => core.stop(),
                 }

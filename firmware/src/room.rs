@@ -10,12 +10,15 @@ pub struct Room {
     pub dimensions: usize,
     /// Most fidelities.
     pub fidelities: usize,
+    /// Most guards.
+    pub guards: usize,
 }
 
 impl Room {
     /// That of a memory.
     pub const fn of(capacities: &Capacities) -> Room {
-        Room { dimensions: capacities.dimensions, fidelities: capacities.fidelities }
+        let Capacities { dimensions, fidelities, guards, .. } = *capacities;
+        Room { dimensions, fidelities, guards }
     }
 }
 
@@ -31,10 +34,16 @@ pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
     if problem.fidelities.len() > room.fidelities {
         return misfit(Part::Fidelities, room.fidelities);
     }
+    if problem.guards.len() > room.guards {
+        return misfit(Part::Guards, room.guards);
+    }
     match problem.checked() {
         Err(Error::Dimension { index, .. }) => misfit(Part::Dimension, index),
         Err(Error::Fidelity { index, .. }) => misfit(Part::Fidelity, index),
-        Err(_) => misfit(live_fault(problem), 0),
+        Err(_) => match live_fault(problem) {
+            Part::Guards => misfit(Part::Guards, room.guards),
+            part => misfit(part, 0),
+        },
         Ok(_) if !can_be_in_use(problem) => misfit(Part::PointInUse, 0),
         Ok(_) => Ok(()),
     }
@@ -42,12 +51,15 @@ pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
 
 /// Which part the core has something against: the one without which it has not.
 fn live_fault(problem: &Problem<'_>) -> Part {
-    if problem.deployed.is_none() && (problem.floor.is_some() || !problem.limits.is_empty()) {
+    let bound = problem.floor.is_some() || !problem.limits.is_empty() || !problem.guards.is_empty();
+    if problem.deployed.is_none() && bound {
         Part::PointInUse
     } else if (Problem { tolerance: 0.0, ..*problem }).checked().is_ok() {
         Part::Tolerance
     } else if (Problem { floor: None, ..*problem }).checked().is_ok() {
         Part::Floor
+    } else if (Problem { guards: &[], ..*problem }).checked().is_ok() {
+        Part::Guards
     } else {
         Part::Limits
     }
@@ -69,7 +81,7 @@ fn can_be_in_use(problem: &Problem<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_core::{Dimension, Fidelity, Floor, Goal, Level};
+    use foretune_core::{Dimension, Fidelity, Floor, Goal, Guard, Level, Side};
 
     const DIMENSIONS: &[Dimension<'static>] = &[
         Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
@@ -91,10 +103,16 @@ mod tests {
         floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
         tolerance: 0.01,
         limits: &[Limit { coefficients: &[1.0, 2.0, 0.0], at_most: 0.0 }],
+        guards: &[EDGE],
         ..Problem::PLAIN
     };
 
-    const ROOM: Room = Room { dimensions: 4, fidelities: 4 };
+    const EDGE: Guard<'static> = Guard {
+        side: Side::AtLeast,
+        floor: Floor { level: Level::Share(0.9), risk: 0.05 },
+        noise: &[0.5, 0.25],
+    };
+    const ROOM: Room = Room { dimensions: 4, fidelities: 4, guards: 2 };
 
     #[test]
     fn what_does_not_fit_is_named() {
@@ -113,6 +131,10 @@ mod tests {
             (Problem { limits: &[beyond], ..LIVE }, Part::PointInUse, 0),
             (Problem { floor: floor(1.5, 0.1), ..LIVE }, Part::Floor, 0),
             (Problem { floor: floor(0.5, f32::NAN), ..LIVE }, Part::Floor, 0),
+            (Problem { guards: &[EDGE; 3], ..LIVE }, Part::Guards, 2),
+            (Problem { guards: &[Guard { noise: &[0.5], ..EDGE }], ..LIVE }, Part::Guards, 2),
+            (Problem { guards: &[Guard { noise: &[f32::NAN; 2], ..EDGE }], ..LIVE }, Part::Guards, 2),
+            (Problem { deployed: None, floor: None, limits: &[], ..LIVE }, Part::PointInUse, 0),
             (Problem { tolerance: -1.0, ..LIVE }, Part::Tolerance, 0),
             (Problem { limits: &[Limit { at_most: f32::INFINITY, ..beyond }], ..LIVE }, Part::Limits, 0),
         ] {

@@ -4,12 +4,12 @@
 //! read, and stay within the knowledge that it was given. The station must take any answer.
 
 use arbitrary::{Result, Unstructured};
-use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
+use foretune_core::{Dimension, Fidelity, Floor, Guard, Level, Limit, Problem, Side};
 use foretune_firmware::room::{self, Room};
 use foretune_link::problem::{Bytes, Numbers, Parts};
 use foretune_link::{
     Answer, Application, Begin, Blob, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge,
-    MAX_FRAME, Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request,
+    Kpis, MAX_FRAME, Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request,
     Response, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
@@ -53,6 +53,11 @@ fn problem_seed() -> Vec<u8> {
         deployed: Some(&[0.0, 0.5]),
         floor: Some(Floor { level: Level::Share(0.9), risk: 0.1 }),
         limits: &[Limit { coefficients: &[1.0, 1.0], at_most: 1.0 }],
+        guards: &[Guard {
+            side: Side::AtMost,
+            floor: Floor { level: Level::Drop(2.0), risk: 0.1 },
+            noise: &[0.1],
+        }],
         ..Problem::PLAIN
     };
     Bytes::of(&described).expect("it fits").as_slice().to_vec()
@@ -77,7 +82,7 @@ fn read_problem(bytes: &[u8]) {
     let floor = problem.floor.is_some();
     // Without a floor its level and risk may be anything.
     assert!(again[..8] == bytes[..8] && again[16..] == bytes[16..] && (!floor || again == bytes));
-    if room::check(&problem, Room { dimensions: 16, fidelities: 8 }).is_ok() {
+    if room::check(&problem, Room { dimensions: 16, fidelities: 8, guards: 4 }).is_ok() {
         assert!(problem.checked().is_ok());
     }
 }
@@ -133,7 +138,11 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
         3 => Request::Poll { task: near(u, task)? },
         4..=6 => {
             let ticket = Ticket { task: near(u, task)?, step: near(u, step)? };
-            let outcome = if u.ratio(1, 3)? { Outcome::Failed } else { Outcome::Value(number(u, &[1.0])?) };
+            let outcome = match u.int_in_range(0..=2)? {
+                0 => Outcome::Failed,
+                1 => Outcome::Value(number(u, &[1.0])?),
+                _ => Outcome::Values(number(u, &[1.0])?, kpis(u)?),
+            };
             Request::Report(Report { ticket, attempt: u.int_in_range(0..=3)?, outcome, cost: None })
         }
         7 => Request::Stop { task: near(u, task)? },
@@ -151,6 +160,11 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
         _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
         _ => Request::Status,
     })
+}
+
+fn kpis(u: &mut Unstructured<'_>) -> Result<Kpis> {
+    let kpis = [number(u, &[1.0])?, number(u, &[-2.0])?];
+    Ok(Kpis::new(&kpis[..u.int_in_range(0..=2)?]))
 }
 
 /// A tuner with what it needs, as plain as can be.
@@ -203,7 +217,15 @@ impl Device {
         let task = self.tuner.ticket().task;
         if self.tuner.phase() == Phase::Thinking && self.tuner.stopping() {
             let (reason, point) = (Reason::Stopped, point());
-            self.tuner.finish(Recommendation { task, reason, queries: 1, spent: 1.0, mean: 0.0, point });
+            self.tuner.finish(Recommendation {
+                task,
+                reason,
+                queries: 1,
+                spent: 1.0,
+                mean: 0.0,
+                point,
+                assured: true,
+            });
         } else {
             self.tuner.ask();
         }
@@ -220,7 +242,8 @@ impl Device {
                     assert!(begin.budget.is_finite() && begin.budget > 0.0);
                     (task, step, attempt, running) = (begin.task, 0, 0, true);
                 }
-                Event::Observed { ticket, value, cost } => {
+                Event::Observed { ticket, value, kpis, cost } => {
+                    assert!(kpis.iter().all(|kpi| kpi.is_finite()));
                     assert!(cost.is_none_or(|cost| (0.0..=1e30).contains(&cost)));
                     assert!(running && value.is_finite() && ticket == Ticket { task, step });
                     (step, attempt) = (step + 1, 0);
@@ -282,7 +305,7 @@ impl Application for App {
         let task = &self.events[begun.expect("a task was begun")..];
         let settled = |event: &&Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
         assert!((step as usize) < task.iter().filter(settled).count(), "asked for more than there was");
-        Ok(Answer { fidelity: 0, value: None, unit: [0.5].into_iter().collect() })
+        Ok(Answer { fidelity: 0, value: None, numbers: [0.5].into_iter().collect() })
     }
 
     fn open(&mut self, what: Blob, total: u32) -> std::result::Result<(), Refusal> {
@@ -355,7 +378,7 @@ fn talk_to_station(u: &mut Unstructured<'_>) -> Result<()> {
             }
             1 => station.begin(Begin { task: 1, problem: PROBLEM, seed: 1, budget: 10.0, ..Begin::PLAIN }),
             2 => station.resume(u.arbitrary()?),
-            3 => station.report(Outcome::Value(number(u, &[1.0])?), u.arbitrary()?),
+            3 => station.report(Outcome::Values(number(u, &[1.0])?, kpis(u)?), u.arbitrary()?),
             4 => station.stop(),
             5 => station.abort(),
             _ => station.ask_status(),
@@ -372,7 +395,7 @@ fn response<'a>(u: &mut Unstructured<'_>, bytes: &'a mut [u8; 64]) -> Result<Opt
     for byte in &mut *bytes {
         *byte = if u.ratio(3, 4)? { u.int_in_range(0..=2)? } else { u.arbitrary()? };
     }
-    bytes[0] = u.int_in_range(0..=13)?;
+    bytes[0] = u.int_in_range(0..=14)?;
     Ok(postcard::take_from_bytes(bytes).ok().map(|(response, _)| response))
 }
 

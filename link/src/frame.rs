@@ -133,7 +133,7 @@ pub fn parse<'a, M: Directed + Deserialize<'a>>(body: &'a [u8]) -> Result<(u32, 
 mod tests {
     use super::*;
     use crate::message::*;
-    use crate::{MAX_CHUNK, MAX_DIMENSIONS, MAX_TEXT};
+    use crate::{MAX_CHUNK, MAX_DIMENSIONS, MAX_GUARDS, MAX_TEXT};
 
     #[test]
     fn the_checksum_is_the_common_one() {
@@ -167,8 +167,8 @@ mod tests {
         let health = Health { stack_free: n, restarts: n, fault: u16::MAX, below: n };
         let (version, phase, reason, task, step) = (u16::MAX, Phase::Fault, Reason::Stopped, n, n);
         let (attempt, fidelity, cost) = (255, 255, 1.0);
-        let unit = core::iter::repeat_n(cost, MAX_DIMENSIONS).collect();
-        let answer = Answer { fidelity, value: Some(cost), unit };
+        let numbers = core::iter::repeat_n(cost, MAX_DIMENSIONS + MAX_GUARDS).collect();
+        let answer = Answer { fidelity, value: Some(cost), numbers };
         [
             Response::Greeting(Greeting { version, identity, phase, task, step, knowledge }),
             Response::Query(Query { ticket, attempt, fidelity, samples: n, cost, point: point() }),
@@ -179,6 +179,7 @@ mod tests {
                 spent: cost,
                 mean: cost,
                 point: point(),
+                assured: true,
             }),
             Response::Status(Status { phase, task, step, progress, line, reports, health }),
             Response::Chunk { offset: n, data },

@@ -34,9 +34,9 @@ pub mod transfer;
 pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
-    Answer, Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit,
-    Outcome, Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report, ReportCounters,
-    Request, Response, Retry, Status, Ticket,
+    Answer, Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, Kpis, LineCounters,
+    Misfit, Outcome, Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report,
+    ReportCounters, Request, Response, Retry, Status, Ticket,
 };
 pub use problem::MAX_PROBLEM;
 pub use station::{Pace, Station, StationEvent};
@@ -44,13 +44,16 @@ pub use transfer::{Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
 
 /// Version of the protocol that this crate speaks, exchanged in `Hello` and `Greeting`.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Most dimensions that a query can have.
 pub const MAX_DIMENSIONS: usize = 16;
 
 /// Most limits of a problem.
 pub const MAX_LIMITS: usize = 8;
+
+/// Most guards of a problem.
+pub const MAX_GUARDS: usize = 4;
 
 /// Most bytes of knowledge or of a problem in one message.
 pub const MAX_CHUNK: usize = 256;

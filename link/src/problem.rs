@@ -1,6 +1,6 @@
 //! A problem as bytes: what a station sends when it begins a task that the device was not built for.
 //!
-//! All numbers are little endian. `D` dimensions, `M` fidelities, `L` limits:
+//! All numbers are little endian. `D` dimensions, `M` fidelities, `L` limits, `G` guards:
 //!
 //! | bytes | content |
 //! |---|---|
@@ -9,24 +9,26 @@
 //! | 1 | goal: 0 maximise, 1 minimise |
 //! | 1 | 1 if there is a point in use |
 //! | 1 | floor: 0 none, 1 value, 2 drop, 3 share |
-//! | 1 | 0 |
+//! | 1 | `G` |
 //! | 4, 4 | the floor's level and risk (a share of the time), `f32`; 0 without one |
 //! | 4 | tolerance, `f32` |
 //! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32` |
 //! | `M` times 12 | cost, `f32`; samples, `u32`; noise, `f32` |
 //! | 4 `D` | the point in use, if there is one, `f32`, natural units |
 //! | `L` times 4 (`D` + 1) | coefficients, then what their sum may be at most, `f32` |
+//! | `G` times 10 + 4 `M` | 1 byte 0 at least, 1 at most; 1 byte as the floor's, but not 0; level and risk, `f32`; a variance of
+//! the noise for each fidelity, `f32` |
 //!
 //! The budget is not in it: that comes with each task. The CRC-32 of these bytes is the problem's *number*, by which both
 //! sides name it.
 
 use core::mem;
 
-use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem};
+use foretune_core::{Dimension, Fidelity, Floor, Goal, Guard, Level, Limit, Problem, Side};
 use heapless::Vec;
 
 use crate::message::{Misfit, Part};
-use crate::{MAX_DIMENSIONS, MAX_LIMITS};
+use crate::{MAX_DIMENSIONS, MAX_GUARDS, MAX_LIMITS};
 
 /// Most bytes of a problem.
 pub const MAX_PROBLEM: usize = 1024;
@@ -58,20 +60,21 @@ pub struct Bytes {
 impl Bytes {
     /// Of a problem; none if it has more than fit, or than can be counted.
     pub const fn of(problem: &Problem<'_>) -> Option<Bytes> {
-        let Problem { dimensions, fidelities, limits, .. } = *problem;
-        if dimensions.len() > MAX_DIMENSIONS || fidelities.len() > MAX_FIDELITIES || limits.len() > MAX_LIMITS
+        let Problem { dimensions, fidelities, limits, guards, .. } = *problem;
+        if dimensions.len() > MAX_DIMENSIONS
+            || fidelities.len() > MAX_FIDELITIES
+            || limits.len() > MAX_LIMITS
+            || guards.len() > MAX_GUARDS
         {
             return None;
         }
-        let (kind, level, risk) = match problem.floor {
+        let (kind, level, risk) = match &problem.floor {
             None => (0, 0.0, 0.0),
-            Some(Floor { level: Level::Value(level), risk }) => (1, level, risk),
-            Some(Floor { level: Level::Drop(level), risk }) => (2, level, risk),
-            Some(Floor { level: Level::Share(level), risk }) => (3, level, risk),
+            Some(floor) => bound(floor),
         };
         let mut bytes = Bytes { all: [0; MAX_PROBLEM], length: 0 };
         bytes.put(&[FORMAT, dimensions.len() as u8, fidelities.len() as u8, limits.len() as u8]);
-        bytes.put(&[problem.goal as u8, problem.deployed.is_some() as u8, kind, 0]);
+        bytes.put(&[problem.goal as u8, problem.deployed.is_some() as u8, kind, guards.len() as u8]);
         bytes.floats(&[level, risk, problem.tolerance]);
         for_each!(dimension in dimensions => bytes.dimension(dimension));
         for_each!(fidelity in fidelities => {
@@ -85,6 +88,12 @@ impl Bytes {
         for_each!(limit in limits => {
             bytes.floats(limit.coefficients);
             bytes.floats(&[limit.at_most])
+        });
+        for_each!(guard in guards => {
+            let (kind, level, risk) = bound(&guard.floor);
+            bytes.put(&[guard.side as u8, kind]);
+            bytes.floats(&[level, risk]);
+            bytes.floats(guard.noise)
         });
         if bytes.length <= MAX_PROBLEM { Some(bytes) } else { None }
     }
@@ -143,6 +152,15 @@ impl Bytes {
     }
 }
 
+/// Kind, level and risk.
+const fn bound(floor: &Floor) -> (u8, f32, f32) {
+    match floor.level {
+        Level::Value(level) => (1, level, floor.risk),
+        Level::Drop(level) => (2, level, floor.risk),
+        Level::Share(level) => (3, level, floor.risk),
+    }
+}
+
 /// The number by which both sides of the line name a problem.
 ///
 /// # Panics
@@ -154,7 +172,7 @@ pub const fn number(problem: &Problem<'_>) -> u32 {
     }
 }
 
-/// Room for the numbers of a problem that is read: its lists, point in use and limits.
+/// Room for the numbers of a problem that is read: its lists, point in use, limits and guards.
 #[derive(Debug)]
 pub struct Numbers([f32; MAX_PROBLEM / 4]);
 
@@ -178,6 +196,7 @@ pub struct Parts<'n> {
     dimensions: Vec<Dimension<'n>, MAX_DIMENSIONS>,
     fidelities: Vec<Fidelity, MAX_FIDELITIES>,
     limits: Vec<Limit<'n>, MAX_LIMITS>,
+    guards: Vec<Guard<'n>, MAX_GUARDS>,
     goal: Goal,
     deployed: Option<&'n [f32]>,
     floor: Option<Floor>,
@@ -192,25 +211,20 @@ impl<'n> Parts<'n> {
     pub fn read(bytes: &[u8], numbers: &'n mut Numbers) -> Result<Self, Misfit> {
         let mut reader = Reader { bytes, room: &mut numbers.0 };
         let [format, dimensions, fidelities, limits] = reader.take()?;
-        let [goal, in_use, kind, reserved] = reader.take()?;
-        let [level, risk, tolerance] = [reader.float()?, reader.float()?, reader.float()?];
-        if format != FORMAT || goal > 1 || in_use > 1 || reserved != 0 {
+        let [goal, in_use, kind, guards] = reader.take()?;
+        let floor = reader.floor(kind)?;
+        let tolerance = reader.float()?;
+        if format != FORMAT || goal > 1 || in_use > 1 {
             return Err(BYTES);
         }
-        let level = match kind {
-            0 => None,
-            1 => Some(Level::Value(level)),
-            2 => Some(Level::Drop(level)),
-            3 => Some(Level::Share(level)),
-            _ => return Err(BYTES),
-        };
         let mut parts = Parts {
             dimensions: Vec::new(),
             fidelities: Vec::new(),
             limits: Vec::new(),
+            guards: Vec::new(),
             goal: if goal == 0 { Goal::Maximise } else { Goal::Minimise },
             deployed: None,
-            floor: level.map(|level| Floor { level, risk }),
+            floor,
             tolerance,
         };
         for _ in 0..dimensions {
@@ -229,6 +243,10 @@ impl<'n> Parts<'n> {
             let limit = Limit { coefficients, at_most: reader.float()? };
             parts.limits.push(limit).map_err(|_| Misfit { part: Part::Limits, at: 0 })?;
         }
+        for _ in 0..guards {
+            let full = Misfit { part: Part::Guards, at: MAX_GUARDS as u16 };
+            parts.guards.push(reader.guard(usize::from(fidelities))?).map_err(|_| full)?;
+        }
         if reader.bytes.is_empty() { Ok(parts) } else { Err(BYTES) }
     }
 
@@ -243,7 +261,7 @@ impl<'n> Parts<'n> {
             floor: self.floor,
             tolerance: self.tolerance,
             limits: &self.limits,
-            guards: &[],
+            guards: &self.guards,
             predicate: None,
         }
     }
@@ -278,6 +296,30 @@ impl<'n> Reader<'_, 'n> {
             *number = self.float()?;
         }
         Ok(list)
+    }
+
+    /// Level and risk of this kind.
+    fn floor(&mut self, kind: u8) -> Result<Option<Floor>, Misfit> {
+        let (level, risk) = (self.float()?, self.float()?);
+        let level = match kind {
+            0 => return Ok(None),
+            1 => Level::Value(level),
+            2 => Level::Drop(level),
+            3 => Level::Share(level),
+            _ => return Err(BYTES),
+        };
+        Ok(Some(Floor { level, risk }))
+    }
+
+    fn guard(&mut self, fidelities: usize) -> Result<Guard<'n>, Misfit> {
+        let [side, kind] = self.take()?;
+        let floor = self.floor(kind)?.ok_or(BYTES)?;
+        let side = match side {
+            0 => Side::AtLeast,
+            1 => Side::AtMost,
+            _ => return Err(BYTES),
+        };
+        Ok(Guard { side, floor, noise: self.list(fidelities)? })
     }
 
     fn dimension(&mut self) -> Result<Dimension<'n>, Misfit> {

@@ -308,17 +308,15 @@ impl Tuner {
         if self.phase != Phase::Waiting {
             return self.poll(ticket.task, app);
         }
-        let cost = report.cost;
-        match report.outcome {
-            Outcome::Value(value)
-                if value.is_finite() && cost.is_none_or(|cost| (0.0..=LARGEST_COST).contains(&cost)) =>
-            {
-                self.make(Event::Observed { ticket, value, cost }, app)?;
+        let Report { cost, outcome, .. } = *report;
+        match outcome.finite().filter(|_| cost.is_none_or(|cost| (0.0..=LARGEST_COST).contains(&cost))) {
+            Some((value, kpis)) => {
+                self.make(Event::Observed { ticket, value, kpis, cost }, app)?;
                 bump(&mut self.reports.counted);
                 Ok(Response::Settled { ticket })
             }
-            Outcome::Value(_) => self.failed(report, Retry::NotFinite, app),
-            Outcome::Failed => self.failed(report, Retry::Failed, app),
+            None if outcome == Outcome::Failed => self.failed(report, Retry::Failed, app),
+            None => self.failed(report, Retry::NotFinite, app),
         }
     }
 

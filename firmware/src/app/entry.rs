@@ -1,15 +1,15 @@
 //! What the journal holds: one entry per event of a task, as `postcard` writes it, filled up with zeros.
 
-use foretune_core::{Dimension, Kind, Point, Query, Record};
-use foretune_link::{Answer, DropReason, Event, Reason, Recommendation, Ticket};
+use foretune_core::{Kind, Point, Problem, Query, Record};
+use foretune_link::{Answer, DropReason, Event, Kpis, Reason, Recommendation, Ticket};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::coordinates;
 
 /// Bytes of an entry.
 pub const LENGTH: usize = 48;
-/// Most dimensions of a point in the journal.
-pub const DIMENSIONS: usize = 8;
+/// Most numbers of an answer in the journal beside its value: the dimensions of a point, and the KPIs.
+pub const NUMBERS: usize = 8;
 
 /// An event of a task, with all that is needed to replay it. The order of variants and fields is the format.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub enum Entry {
     /// The task ended.
     Finished {
         /// The recommended point.
-        x: [f32; DIMENSIONS],
+        x: [f32; NUMBERS],
         /// Its mean.
         mean: f32,
         /// What the queries cost.
@@ -46,14 +46,16 @@ pub enum Entry {
         queries: u32,
         /// Why it ended.
         reason: Reason,
+        /// Whether every guard is kept there.
+        assured: bool,
     },
 }
 
 /// A query, as the journal remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// The point, in the unit cube.
-    x: [f32; DIMENSIONS],
+    /// The point, in the unit cube, then the KPIs of its answer.
+    numbers: [f32; NUMBERS],
     fidelity: u8,
     /// How it came about: its place in [`KINDS`].
     kind: u8,
@@ -62,16 +64,24 @@ pub struct Asked {
 const KINDS: [Kind; 3] = [Kind::Initial, Kind::Carried, Kind::Search];
 
 impl Asked {
-    /// Of a query.
-    pub fn new(query: &Query) -> Self {
-        Asked { x: padded(query.unit()), fidelity: query.fidelity() as u8, kind: query.kind() as u8 }
+    /// Of a query and the KPIs that were measured.
+    pub fn new(query: &Query, kpis: &[f32]) -> Self {
+        let numbers = padded(query.unit().iter().chain(kpis));
+        Asked { numbers, fidelity: query.fidelity() as u8, kind: query.kind() as u8 }
+    }
+
+    /// The point and the KPIs of a problem's guards, if the journal has room for them.
+    fn split(&self, problem: &Problem<'_>) -> Option<(&[f32], &[f32])> {
+        let (unit, rest) = self.numbers.split_at_checked(problem.dimensions.len())?;
+        Some((unit, rest.get(..problem.guards.len())?))
     }
 }
 
 impl Entry {
     /// The end of a task.
-    pub fn finished(unit: &[f32], mean: f32, spent: f32, queries: u32, reason: Reason) -> Self {
-        Entry::Finished { x: padded(unit), mean, spent, queries, reason }
+    pub fn finished(best: &foretune_core::Recommendation, spent: f32, queries: u32, reason: Reason) -> Self {
+        let (x, mean, assured) = (padded(best.unit()), best.mean, best.assured);
+        Entry::Finished { x, mean, spent, queries, reason, assured }
     }
 
     /// As bytes.
@@ -89,11 +99,14 @@ impl Entry {
         postcard::take_from_bytes(bytes).ok().map(|(entry, _)| entry)
     }
 
-    /// The event that the dialogue takes up; an end and a restart are none.
-    pub fn event(&self, ticket: Ticket) -> Option<Event> {
+    /// The event that the dialogue takes up, of a task of this problem; an end and a restart are none.
+    pub fn event(&self, ticket: Ticket, problem: &Problem<'_>) -> Option<Event> {
         let task = ticket.task;
         match *self {
-            Entry::Observed(_, value, cost) => Some(Event::Observed { ticket, value, cost }),
+            Entry::Observed(asked, value, cost) => {
+                let kpis = asked.split(problem).map_or(Kpis::NONE, |(_, kpis)| Kpis::new(kpis));
+                Some(Event::Observed { ticket, value, kpis, cost })
+            }
             Entry::GivenUp(_) => Some(Event::GivenUp { ticket }),
             Entry::Failed { attempt } => Some(Event::Failed { ticket, attempt }),
             Entry::Stopped => Some(Event::Stopped { task }),
@@ -103,49 +116,75 @@ impl Entry {
         }
     }
 
-    /// The answer that the optimizer recalls, of a problem in so many dimensions.
-    pub fn record(&self, dimensions: usize) -> Option<Record> {
+    /// The answer that the optimizer recalls, of a task of this problem.
+    pub fn record(&self, problem: &Problem<'_>) -> Option<Record> {
         let (asked, y, cost) = match *self {
             Entry::Observed(asked, y, cost) => (asked, Some(y), cost),
             Entry::GivenUp(asked) => (asked, None, None),
             _ => return None,
         };
-        let unit = Point::from_slice(asked.x.get(..dimensions)?).ok()?;
-        let kind = *KINDS.get(usize::from(asked.kind))?;
-        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, kpis: Default::default(), cost })
+        let (unit, kpis) = asked.split(problem)?;
+        let (unit, kind) = (Point::from_slice(unit).ok()?, *KINDS.get(usize::from(asked.kind))?);
+        let kpis = kpis.iter().copied().filter(|_| y.is_some()).collect();
+        Some(Record { unit, fidelity: usize::from(asked.fidelity), kind, y, kpis, cost })
     }
 
     /// The answer that is given back to who asks for it.
     pub fn answer(&self) -> Option<Answer> {
-        let (Asked { x, fidelity, .. }, value) = match *self {
+        let (Asked { numbers, fidelity, .. }, value) = match *self {
             Entry::Observed(asked, y, _) => (asked, Some(y)),
             Entry::GivenUp(asked) => (asked, None),
             _ => return None,
         };
-        Some(Answer { fidelity, value, unit: x.into_iter().collect() })
+        Some(Answer { fidelity, value, numbers: numbers.into_iter().collect() })
     }
 
     /// The recommendation that an end holds.
-    pub fn recommendation(&self, task: u32, dimensions: &[Dimension]) -> Option<Recommendation> {
-        let Entry::Finished { x, mean, spent, queries, reason } = *self else { return None };
-        Some(Recommendation { task, reason, queries, spent, mean, point: coordinates(dimensions, &x) })
+    pub fn recommendation(&self, task: u32, problem: &Problem<'_>) -> Option<Recommendation> {
+        let Entry::Finished { x, mean, spent, queries, reason, assured } = *self else { return None };
+        let point = coordinates(problem.dimensions, &x);
+        Some(Recommendation { task, reason, queries, spent, mean, point, assured })
     }
 }
 
-/// A point with the rest filled by zeros.
-fn padded(unit: &[f32]) -> [f32; DIMENSIONS] {
-    let mut x = [0.0; DIMENSIONS];
-    x.iter_mut().zip(unit).for_each(|(to, from)| *to = *from);
-    x
+/// Numbers with the rest filled by zeros.
+fn padded<'a>(numbers: impl IntoIterator<Item = &'a f32>) -> [f32; NUMBERS] {
+    let mut padded = [0.0; NUMBERS];
+    padded.iter_mut().zip(numbers).for_each(|(to, from)| *to = *from);
+    padded
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foretune_core::{Dimension, Floor, Guard, Level, Side};
+
+    const FLOOR: Floor = Floor { level: Level::Value(0.0), risk: 0.1 };
+    const PROBLEM: Problem<'static> = Problem {
+        dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
+        guards: &[Guard { side: Side::AtLeast, floor: FLOOR, noise: &[] }; 2],
+        ..Problem::PLAIN
+    };
+
+    #[test]
+    fn an_answer_has_its_kpis_behind_its_point_and_one_that_was_given_up_has_none() {
+        let asked = Asked { numbers: padded(&[0.25, 0.5, 7.0, -8.0]), fidelity: 0, kind: 0 };
+        let observed = Entry::Observed(asked, 1.0, None);
+        let record = observed.record(&PROBLEM).unwrap();
+        assert_eq!((&record.unit[..], &record.kpis[..]), (&[0.25, 0.5][..], &[7.0, -8.0][..]));
+        let ticket = Ticket { task: 1, step: 0 };
+        let kpis = Kpis::new(&record.kpis);
+        let event = Event::Observed { ticket, value: 1.0, kpis, cost: None };
+        assert_eq!(observed.event(ticket, &PROBLEM), Some(event));
+        assert!(Entry::GivenUp(asked).record(&PROBLEM).unwrap().kpis.is_empty());
+        let wide = Problem { dimensions: &[PROBLEM.dimensions[0]; NUMBERS - 1], ..PROBLEM };
+        assert_eq!(observed.record(&wide), None, "more than there is room for");
+    }
 
     #[test]
     fn entries_survive_their_bytes() {
-        let asked = Asked { x: [0.25; DIMENSIONS], fidelity: u8::MAX, kind: 1 };
+        let asked = Asked { numbers: [0.25; NUMBERS], fidelity: u8::MAX, kind: 1 };
+        let (x, mean, spent, queries) = ([0.5; NUMBERS], 4.5, 990.0, u32::MAX);
         for entry in [
             Entry::Observed(asked, -1.5, None),
             Entry::Observed(asked, -1.5, Some(12.5)),
@@ -155,21 +194,21 @@ mod tests {
             Entry::Aborted,
             Entry::Dropped { reason: DropReason::Stored },
             Entry::Restarted,
-            Entry::finished(&[0.5; DIMENSIONS], 4.5, 990.0, u32::MAX, Reason::Tolerance),
+            Entry::Finished { x, mean, spent, queries, reason: Reason::Tolerance, assured: true },
         ] {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));
         }
         for (place, kind) in KINDS.into_iter().enumerate() {
             assert_eq!(place, kind as usize);
             let asked = Asked { kind: kind as u8, ..asked };
-            assert_eq!(Entry::GivenUp(asked).record(2).map(|record| record.kind), Some(kind));
+            assert_eq!(Entry::GivenUp(asked).record(&PROBLEM).map(|record| record.kind), Some(kind));
         }
     }
 
     #[test]
     fn unknown_bytes_are_no_entry_and_no_answer() {
         assert_eq!(Entry::decode(&[0xff; LENGTH]), None);
-        let asked = Asked { x: [0.0; DIMENSIONS], fidelity: 0, kind: 9 };
-        assert_eq!(Entry::GivenUp(asked).record(2), None);
+        let asked = Asked { numbers: [0.0; NUMBERS], fidelity: 0, kind: 9 };
+        assert_eq!(Entry::GivenUp(asked).record(&PROBLEM), None);
     }
 }

@@ -118,9 +118,9 @@ impl<B: Board> App<B> {
         let ended = self.recorder.store.running().is_none();
         let mut count = 0;
         for entry in self.recorder.entries() {
-            if let Some(event) = entry.event(self.tuner.ticket()) {
+            if let Some(event) = entry.event(self.tuner.ticket(), &problem) {
                 self.tuner.replay(&event);
-            } else if let Some(end) = entry.recommendation(begin.task, problem.dimensions).filter(|_| ended) {
+            } else if let Some(end) = entry.recommendation(begin.task, &problem).filter(|_| ended) {
                 self.tuner.finish(end);
             }
             count += 1;
@@ -213,9 +213,9 @@ impl<B: Board> App<B> {
         fleet: &'a [u8],
     ) -> Result<(), foretune_core::Error> {
         take_over(optimizer, begin, self.recorder.stored().0, fleet)?;
-        let dimensions = optimizer.problem().dimensions.len();
+        let problem = *optimizer.problem();
         for entry in self.recorder.entries() {
-            if let Some(record) = entry.record(dimensions) {
+            if let Some(record) = entry.record(&problem) {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
                 optimizer.stop();
@@ -305,7 +305,7 @@ impl<B: Board> App<B> {
         let status = optimizer.status();
         self.count_below(&status);
         let queries = optimizer.records().count() as u32;
-        let entry = Entry::finished(best.unit(), best.mean, status.spent, queries, reason(stop));
+        let entry = Entry::finished(&best, status.spent, queries, reason(stop));
         let system = &mut self.system;
         let stored = self.recorder.finish(&entry, task, |sink| {
             let mut feeding = |bytes: &[u8]| {
@@ -320,7 +320,7 @@ impl<B: Board> App<B> {
         self.look_at_stack();
         info!("task {} done: {} queries, longest slice {} ticks", task, queries, self.longest);
         info!("stack {}, fallbacks {}", self.system.stack(), status.fallbacks);
-        let recommendation = entry.recommendation(task, optimizer.problem().dimensions);
+        let recommendation = entry.recommendation(task, optimizer.problem());
         recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
     }
 

@@ -12,7 +12,7 @@ use heapless::Vec;
 use super::entry::{self, Asked, Entry};
 use super::mapped;
 use crate::board::Mapped;
-use crate::drive::proposal;
+use crate::drive::{is_plausible, proposal};
 use crate::log::{error, warn};
 use crate::profile::Profile;
 use crate::room::{self, Room};
@@ -209,7 +209,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
             }
         }
         let header = Header::verify(bytes).map_err(bad_knowledge)?;
-        let (settings, Room { dimensions, fidelities }) = (&self.profile.settings, self.profile.room);
+        let (settings, Room { dimensions, fidelities, .. }) = (&self.profile.settings, self.profile.room);
         let fits = header.dimensions <= dimensions
             && header.fidelities <= fidelities
             && (header.particles == 0 || header.particles == settings.particles)
@@ -240,17 +240,21 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
 
     /// Journals the answer to the open query, then gives it to the optimizer. A value that no measurement can give counts as
     /// none.
-    fn answer(&mut self, measured: Option<f32>, cost: Option<f32>) -> Result<(), Refusal> {
+    fn answer(&mut self, measured: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Refusal> {
         let Some(Task { optimizer, open }) = &mut self.task else { return Err(Refusal::Storage) };
-        let asked = Asked::new(open.as_ref().ok_or(Refusal::Storage)?);
-        let value = measured.filter(|value| optimizer.plausible().contains(value));
+        let wanted = optimizer.problem().guards.len();
+        if measured.is_some() && kpis.len() != wanted {
+            return Err(Refusal::WrongKpis { wanted: wanted as u8 });
+        }
+        let asked = Asked::new(open.as_ref().ok_or(Refusal::Storage)?, kpis);
+        let value = measured.filter(|value| is_plausible(optimizer, *value, kpis));
         if let (Some(measured), None) = (measured, value) {
             warn!("implausible value {}", measured);
         }
         let cost = cost.filter(|_| value.is_some());
         let entry = value.map_or(Entry::GivenUp(asked), |value| Entry::Observed(asked, value, cost));
         self.recorder.append(&entry).map_err(flash_failed)?;
-        if open.take().is_none_or(|query| optimizer.answer(query, value, cost).is_err()) {
+        if open.take().is_none_or(|query| optimizer.answer_all(query, value, kpis, cost).is_err()) {
             error!("an answer was refused that the journal holds");
         }
         Ok(())
@@ -276,8 +280,8 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
                 self.recorder.check_start(&begin)?;
                 self.recorder.begin(&begin).map_err(flash_failed)
             }
-            Event::Observed { value, cost, .. } => self.answer(Some(value), cost),
-            Event::GivenUp { .. } => self.answer(None, None),
+            Event::Observed { value, kpis, cost, .. } => self.answer(Some(value), &kpis, cost),
+            Event::GivenUp { .. } => self.answer(None, &[], None),
             Event::Failed { attempt, .. } => self.append(&Entry::Failed { attempt }),
             Event::Stopped { .. } => self.stop(),
             Event::Aborted { .. } => self.append(&Entry::Aborted),

@@ -83,7 +83,7 @@ pub fn keep(
     })?;
     let mut answers = Vec::new();
     while let Some(answer) = recall(dialogue, Ticket { task: end.task, step: answers.len() as u32 })? {
-        let unit = answer.unit.iter().copied().take(recommended.len()).collect();
+        let unit = answer.numbers.iter().copied().take(recommended.len()).collect();
         answers.push((unit, answer.fidelity.into(), answer.value));
     }
     let wrong = || Error::usage(format!("{}: not of answers read back from a device", file.display()));

@@ -22,7 +22,7 @@ use clap::Args;
 use foretune_core::snapshot::{Header, knowledge_and_fleet};
 use foretune_firmware::reference::{Answer, Outline, Trace};
 use foretune_link::seal::Key;
-use foretune_link::{Begin, Knowledge, Outcome, Phase, Query, Request};
+use foretune_link::{Begin, Knowledge, Phase, Query, Request};
 
 use crate::own::{self, Command};
 use dialogue::{Device, Dialogue};
@@ -352,12 +352,9 @@ fn compare(
 
 /// What becomes of a query after all its tries.
 fn settle(world: &mut Radio, place: usize, query: &Query, tries: u8) -> Answer {
-    let value =
-        (0..tries).find_map(|attempt| match world.measure(place, &Query { attempt, ..query.clone() }) {
-            Outcome::Value(value) if value.is_finite() => Some(Answer::Value(value, None)),
-            _ => None,
-        });
-    value.unwrap_or(Answer::GivenUp)
+    let mut tried = |attempt| world.measure(place, &Query { attempt, ..query.clone() }).finite();
+    let numbers = (0..tries).find_map(&mut tried);
+    numbers.map_or(Answer::GivenUp, |(value, kpis)| Answer::Value(value, kpis, None))
 }
 
 /// Compares what the device knows, keeps it if wished, and goes on with it here for one task.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use foretune_core::snapshot::Header;
 use foretune_firmware::reference::{Answer, Trace};
-use foretune_link::{Begin, Outcome, Query, Recommendation, crc32};
+use foretune_link::{Begin, Kpis, Query, Recommendation, crc32};
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
@@ -21,8 +21,8 @@ pub struct Notes {
     /// What the device knew before it.
     pub start: Vec<u8>,
     pub traces: Vec<Trace>,
-    /// The last answer to every query of every task, and what it cost; none where the measurement failed.
-    pub answers: Vec<Vec<(Option<f32>, Option<f32>)>>,
+    /// The last answer to every query of every task, with its KPIs, and what it cost; none where the measurement failed.
+    pub answers: Vec<Vec<(Option<(f32, Kpis)>, Option<f32>)>>,
 }
 
 impl Notes {
@@ -74,15 +74,13 @@ impl Notes {
     pub fn note_answer(&mut self, place: usize, query: &Query, (outcome, cost): Measured) {
         let answers = &mut self.answers[place];
         answers.truncate(query.ticket.step as usize);
-        answers.push(match outcome {
-            Outcome::Value(value) if value.is_finite() => (Some(value), cost),
-            _ => (None, None),
-        });
+        let numbers = outcome.finite();
+        answers.push((numbers, cost.filter(|_| numbers.is_some())));
     }
 
     pub fn answer(&self, place: usize, query: &Query) -> Answer {
         match self.answers[place].get(query.ticket.step as usize) {
-            Some((Some(value), cost)) => Answer::Value(*value, *cost),
+            Some((Some((value, kpis)), cost)) => Answer::Value(*value, *kpis, *cost),
             _ => Answer::GivenUp,
         }
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use foretune_link::{Outcome, Phase, Query, Recommendation, Response, Station, StationEvent, Status};
+use foretune_link::{Phase, Query, Recommendation, Response, Station, StationEvent, Status};
 
 use super::Plan;
 use super::answers;
@@ -12,6 +12,7 @@ use super::notes::Notes;
 use super::profile::Profile;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
+use host_sim::words::{number, shortest};
 
 /// What came over the line, kept beyond the answer's bytes.
 enum Heard {
@@ -152,10 +153,9 @@ fn measure(
     let (outcome, cost) = world.measure(place, query)?;
     notes.note_answer(place, query, (outcome, cost));
     let setting = world.show(&query.point);
-    let result = match outcome {
-        Outcome::Value(value) => world.value(value),
-        Outcome::Failed => "failed".into(),
-    };
+    let result = outcome.numbers().map_or("failed".into(), |(value, kpis)| {
+        kpis.iter().fold(world.value(value), |line, kpi| format!("{line}, {}", number(shortest(*kpi))))
+    });
     writeln!(
         out,
         "task {task} query {:2}: {setting}, {:3} samples: {result}",
@@ -181,6 +181,9 @@ fn finished(
         "task {task} ended ({:?}) after {} queries for {}: {setting}, {worth}",
         end.reason, end.queries, end.spent
     )?;
+    if !end.assured {
+        writeln!(out, "no setting keeps every guard with the probability asked for: what is in use stays")?;
+    }
     Ok(out.flush()?)
 }
 

@@ -165,8 +165,8 @@ mod tests {
     use foretune_core::{Floor, Level, Limit};
     use foretune_firmware::drive::coordinates;
     use foretune_firmware::reference::Answer;
-    use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
+    use foretune_link::{Begin, Kpis};
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -238,7 +238,7 @@ mod tests {
         let run = |task, deploy, knowledge: &[u8]| {
             let begin = Begin { task, deploy, seed: 1, budget: 11.0, ..Begin::PLAIN };
             let mut answer =
-                |query: &Query| Answer::Value(if query.point == filed { 2.0 } else { 1.0 }, None);
+                |query: &Query| Answer::Value(if query.point == filed { 2.0 } else { 1.0 }, Kpis::NONE, None);
             profile.run(&begin, Some(&own.bytes), knowledge, &mut answer).unwrap()
         };
         let first = run(1, false, &[]);

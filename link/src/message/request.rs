@@ -1,6 +1,11 @@
 //! From the station to the tuner.
 
+use core::fmt;
+use core::ops::Deref;
+
 use super::Ticket;
+use crate::MAX_GUARDS;
+use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
 /// What a task is begun with.
@@ -27,6 +32,54 @@ impl Begin {
     pub const PLAIN: Begin = Begin { task: 0, problem: 0, seed: 0, budget: 0.0, deploy: false, adopt: false };
 }
 
+/// The KPIs of an answer, in the order of the problem's guards.
+#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[serde(from = "Vec<f32, MAX_GUARDS>", into = "Vec<f32, MAX_GUARDS>")]
+pub struct Kpis {
+    /// Zeros behind.
+    values: [f32; MAX_GUARDS],
+    count: u8,
+}
+
+impl Kpis {
+    /// Of a problem without guards.
+    pub const NONE: Kpis = Kpis { values: [0.0; MAX_GUARDS], count: 0 };
+
+    /// As many as there may be; what is beyond is left out.
+    pub fn new(kpis: &[f32]) -> Kpis {
+        let mut values = [0.0; MAX_GUARDS];
+        values.iter_mut().zip(kpis).for_each(|(to, from)| *to = *from);
+        Kpis { values, count: kpis.len().min(MAX_GUARDS) as u8 }
+    }
+}
+
+impl Deref for Kpis {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        self.values.get(..usize::from(self.count)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Kpis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl From<Vec<f32, MAX_GUARDS>> for Kpis {
+    fn from(kpis: Vec<f32, MAX_GUARDS>) -> Self {
+        Kpis::new(&kpis)
+    }
+}
+
+impl From<Kpis> for Vec<f32, MAX_GUARDS> {
+    fn from(kpis: Kpis) -> Self {
+        kpis.iter().copied().collect()
+    }
+}
+
 /// Result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -35,6 +88,24 @@ pub enum Outcome {
     Value(f32),
     /// The measurement could not be made.
     Failed,
+    /// The measured value of a problem with guards, and a KPI for each.
+    Values(f32, Kpis),
+}
+
+impl Outcome {
+    /// What was measured, if anything was.
+    pub fn numbers(&self) -> Option<(f32, Kpis)> {
+        match *self {
+            Outcome::Value(value) => Some((value, Kpis::NONE)),
+            Outcome::Values(value, kpis) => Some((value, kpis)),
+            Outcome::Failed => None,
+        }
+    }
+
+    /// The same, if all of it is finite.
+    pub fn finite(&self) -> Option<(f32, Kpis)> {
+        self.numbers().filter(|(value, kpis)| value.is_finite() && kpis.iter().all(|kpi| kpi.is_finite()))
+    }
 }
 
 /// A measurement's outcome and the query it answers.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Ticket;
 use crate::seal::Challenge;
-use crate::{MAX_DIMENSIONS, MAX_LIMITS};
+use crate::{MAX_DIMENSIONS, MAX_GUARDS, MAX_LIMITS};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -94,8 +94,9 @@ pub struct Answer {
     pub fidelity: u8,
     /// What was measured; none if the query was given up.
     pub value: Option<f32>,
-    /// The point in the unit cube; what lies behind the problem's dimensions has no meaning.
-    pub unit: Vec<f32, MAX_DIMENSIONS>,
+    /// The point in the unit cube, then the KPIs that were measured, one for each of the problem's guards; what lies behind has
+    /// no meaning.
+    pub numbers: Vec<f32, { MAX_DIMENSIONS + MAX_GUARDS }>,
 }
 
 /// Please measure this.
@@ -168,6 +169,8 @@ pub struct Recommendation {
     pub mean: f32,
     /// What to set.
     pub point: Point,
+    /// Whether every guard is kept there with the probability that its risk asks for. If not, this is the point in use.
+    pub assured: bool,
 }
 
 /// Frames received since the start of whoever counts.
@@ -276,6 +279,8 @@ pub enum Part {
     Tolerance,
     /// There are too many limits, or one is not finite.
     Limits,
+    /// There are more guards than it has room for, or one has an impossible bound, risk or noise.
+    Guards,
 }
 
 /// What of a problem does not fit.
@@ -284,7 +289,7 @@ pub enum Part {
 pub struct Misfit {
     /// The part.
     pub part: Part,
-    /// Of a dimension or fidelity its index; of their number the most that fit; else 0.
+    /// Of a dimension or fidelity its index; of their number and that of guards the most that fit; else 0.
     pub at: u16,
 }
 
@@ -301,6 +306,9 @@ impl fmt::Display for Misfit {
             Part::Floor => f.write_str("the floor or its risk is out of range"),
             Part::Tolerance => f.write_str("the tolerance is out of range"),
             Part::Limits => write!(f, "there may be {MAX_LIMITS} limits, of finite numbers"),
+            Part::Guards => {
+                write!(f, "there is room for {at} guards, their bounds, risks and noise in range")
+            }
         }
     }
 }
@@ -368,6 +376,11 @@ pub enum Refusal {
     },
     /// A part of the problem does not fit this tuner, or makes no sense.
     BadProblem(Misfit),
+    /// A report does not have one KPI for every guard of the problem.
+    WrongKpis {
+        /// How many it should have.
+        wanted: u8,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -394,6 +407,9 @@ impl fmt::Display for Refusal {
             Self::Fault { code } => write!(f, "it is out of order (fault {code})"),
             Self::Dropped { task, reason } => write!(f, "it has dropped task {task}: {reason}"),
             Self::BadProblem(misfit) => write!(f, "the problem does not fit: {misfit}"),
+            Self::WrongKpis { wanted } => {
+                write!(f, "a report needs {wanted} KPIs, one for each of the problem's guards")
+            }
         }
     }
 }
@@ -489,6 +505,11 @@ mod tests {
             (
                 Refusal::BadProblem(Misfit { part: Part::Dimensions, at: 4 }),
                 "the problem does not fit: there is room for 4 dimensions",
+            ),
+            (Refusal::WrongKpis { wanted: 2 }, "a report needs 2 KPIs, one for each of the problem's guards"),
+            (
+                Refusal::BadProblem(Misfit { part: Part::Guards, at: 2 }),
+                "the problem does not fit: there is room for 2 guards, their bounds, risks and noise in range",
             ),
             (
                 Refusal::Dropped { task: 2, reason: DropReason::NothingObserved },

@@ -19,6 +19,18 @@ const LIVE: Problem<'static> = Problem {
     floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
     tolerance: 0.01,
     limits: &[Limit { coefficients: &[1.0, 2.0, 0.0], at_most: 0.0 }],
+    guards: &[
+        Guard {
+            side: Side::AtLeast,
+            floor: Floor { level: Level::Value(-2.0), risk: 0.1 },
+            noise: &[0.5, 0.25],
+        },
+        Guard {
+            side: Side::AtMost,
+            floor: Floor { level: Level::Drop(3.0), risk: 0.05 },
+            noise: &[0.0, 0.0],
+        },
+    ],
     ..Problem::PLAIN
 };
 
@@ -30,7 +42,7 @@ fn bytes_of(problem: &Problem<'_>) -> List<u8> {
 fn a_problem_survives_its_bytes_and_its_number_is_their_crc() {
     let drop = Some(Floor { level: Level::Drop(2.0), risk: 0.1 });
     let value = Some(Floor { level: Level::Value(-2.0), risk: 0.1 });
-    let plain = Problem { deployed: None, floor: None, limits: &[], tolerance: 0.0, ..LIVE };
+    let plain = Problem { deployed: None, floor: None, limits: &[], guards: &[], tolerance: 0.0, ..LIVE };
     for problem in [LIVE, plain, Problem { floor: drop, ..LIVE }, Problem { floor: value, ..LIVE }] {
         let bytes = bytes_of(&problem);
         let mut numbers = Numbers::new();
@@ -45,12 +57,15 @@ fn a_problem_survives_its_bytes_and_its_number_is_their_crc() {
 #[test]
 fn the_bytes_are_as_documented() {
     let bytes = bytes_of(&LIVE);
-    assert_eq!(bytes[..8], [1, 3, 2, 1, 1, 1, 3, 0]);
+    assert_eq!(bytes[..8], [1, 3, 2, 1, 1, 1, 3, 2]);
     assert_eq!(bytes[8..12], 0.9f32.to_le_bytes());
     assert_eq!(bytes[20..21], [1], "a grid");
     assert_eq!(bytes[29..31], 114u16.to_le_bytes());
     assert_eq!(bytes[31..34], [2, 3, 0], "a list of three");
-    assert_eq!(bytes.len(), 20 + 11 + 15 + 9 + 2 * 12 + 12 + 16);
+    let guards = 20 + 11 + 15 + 9 + 2 * 12 + 12 + 16;
+    assert_eq!(bytes[guards..guards + 2], [0, 1], "at least a value");
+    assert_eq!(bytes[guards + 18..guards + 20], [1, 2], "at most a drop more");
+    assert_eq!(bytes.len(), guards + 2 * (10 + 4 * 2));
 }
 
 #[test]
@@ -61,7 +76,8 @@ fn every_shorter_or_longer_text_is_refused() {
     }
     let longer = [&bytes[..], &[0]].concat();
     assert_eq!(Parts::read(&longer, &mut Numbers::new()), Err(BYTES));
-    for (at, value) in [(0, 2), (4, 2), (5, 2), (6, 4), (7, 1), (20, 3)] {
+    for (at, value) in [(0, 2), (4, 2), (5, 2), (6, 4), (7, 1), (7, 3), (20, 3), (107, 2), (108, 0), (108, 4)]
+    {
         let mut wrong = bytes.clone();
         wrong[at] = value;
         assert!(Parts::read(&wrong, &mut Numbers::new()).is_err(), "{value} at {at}");
@@ -71,11 +87,12 @@ fn every_shorter_or_longer_text_is_refused() {
 #[test]
 fn more_than_any_device_holds_is_neither_written_nor_read() {
     let grid = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
-    let plain = Problem { deployed: None, limits: &[], ..LIVE };
+    let plain = Problem { deployed: None, limits: &[], guards: &[], ..LIVE };
     for problem in [
         Problem { dimensions: &[grid; 17], ..plain },
         Problem { fidelities: &[FIDELITIES[0]; 9], ..LIVE },
         Problem { limits: &[LIVE.limits[0]; 9], ..LIVE },
+        Problem { guards: &[LIVE.guards[0]; 5], ..LIVE },
         Problem { dimensions: &[Dimension::Levels(&[0.5; 257])], ..plain },
     ] {
         assert!(Bytes::of(&problem).is_none());
@@ -85,6 +102,9 @@ fn more_than_any_device_holds_is_neither_written_nor_read() {
     let dimensions = [1, 0, 0, 0, 0, 0, 0, 128, 63, 3, 0].repeat(17);
     assert_eq!(refused(&[head(17, 0), dimensions].concat()), Part::Dimensions);
     assert_eq!(refused(&[head(0, 9), std::vec![0; 9 * 12]].concat()), Part::Fidelities);
+    let guards =
+        [&[1, 0, 1, 0, 0, 0, 0, 5][..], &[0; 24], &[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].repeat(5)];
+    assert_eq!(refused(&guards.concat()), Part::Guards);
     let list = [&[2, 1, 1][..], &[0; 257 * 4]].concat();
     assert_eq!(refused(&[head(1, 0), list].concat()), Part::Bytes);
 }

@@ -45,7 +45,8 @@ fn goes_from_begin_to_recommendation() {
     let event = exchange(&mut station, 0, report(0, 0, Outcome::Value(0.5)), Response::Settled { ticket });
     assert_eq!(event, StationEvent::Settled { ticket });
     let point = query(0, 0).point;
-    let end = Recommendation { task: 1, reason: Reason::Budget, queries: 1, spent: 1.0, mean: 0.5, point };
+    let (reason, assured) = (Reason::Budget, true);
+    let end = Recommendation { task: 1, reason, queries: 1, spent: 1.0, mean: 0.5, point, assured };
     let event = exchange(&mut station, 0, Request::Poll { task: 1 }, Response::Finished(end.clone()));
     assert_eq!(event, StationEvent::Finished(end));
     assert!(station.is_at_rest());

@@ -1,6 +1,8 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
-use crate::message::{Answer, Begin, Blob, DropReason, Health, Knowledge, Point, Query, Refusal, Ticket};
+use crate::message::{
+    Answer, Begin, Blob, DropReason, Health, Knowledge, Kpis, Point, Query, Refusal, Ticket,
+};
 
 /// Something that happens to a task and must not be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +16,8 @@ pub enum Event {
         ticket: Ticket,
         /// Its value, finite.
         value: f32,
+        /// The KPIs that were measured with it, finite.
+        kpis: Kpis,
         /// What it cost, where that is not what the query said; finite, 0 or more.
         cost: Option<f32>,
     },
@@ -51,7 +55,8 @@ pub enum Event {
 /// What the dialogue needs from the program around it. An error leaves everything as it was.
 pub trait Application {
     /// Makes the event durable, then passes it to the optimizer. Must be quick: thinking comes later. A task whose problem
-    /// is neither the built-in one nor the one received last is refused.
+    /// is neither the built-in one nor the one received last is refused, and so is an answer that does not have a KPI for each
+    /// of the problem's guards.
     fn apply(&mut self, event: &Event) -> Result<(), Refusal>;
 
     /// The query that is open, if one is.

@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_request_survives(tag: u32, request in message::<Request>(0..12)) {
+    fn every_request_survives(tag: u32, request in message::<Request>(0..13)) {
         let Some(sent) = frame(tag, &request) else { return Ok(()) };
         let body = body(&sent);
         let (heard, again) = parse::<Request>(&body).unwrap();
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn every_response_survives(tag: u32, response in message::<Response>(0..14)) {
+    fn every_response_survives(tag: u32, response in message::<Response>(0..15)) {
         let Some(sent) = frame(tag, &response) else { return Ok(()) };
         let body = body(&sent);
         let (heard, again) = parse::<Response>(&body).unwrap();

@@ -3,11 +3,11 @@
 //! It stands on the page, so that a change of the wire format shows in a review;
 //! `UPDATE_SESSION=1 cargo test -p foretune-link --test dialogue session` writes it anew.
 
-use foretune_core::{Dimension, Fidelity, Floor, Level, Limit, Problem};
+use foretune_core::{Dimension, Fidelity, Floor, Guard, Level, Limit, Problem, Side};
 use foretune_link::problem::Bytes;
 use foretune_link::tuner::Tuner;
 use foretune_link::{
-    Begin, Blob, Decoder, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode,
+    Begin, Blob, Decoder, Kpis, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode,
     frame::crc32,
 };
 use std::fmt::Write;
@@ -98,7 +98,8 @@ impl Session {
     }
 }
 
-/// One parameter on a grid, another in a list; two fidelities; in service, above nine tenths of what it gives.
+/// One parameter on a grid, another in a list; two fidelities; in service, above seven eighths of what it gives, and
+/// another number at most 3 above what it is there.
 const DESCRIBED: Problem<'static> = Problem {
     dimensions: &[
         Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
@@ -111,6 +112,11 @@ const DESCRIBED: Problem<'static> = Problem {
     deployed: Some(&[-80.0, 0.5]),
     floor: Some(Floor { level: Level::Share(0.875), risk: 0.0625 }),
     limits: &[Limit { coefficients: &[1.0, 100.0], at_most: 24.0 }],
+    guards: &[Guard {
+        side: Side::AtMost,
+        floor: Floor { level: Level::Drop(3.0), risk: 0.0625 },
+        noise: &[0.5, 0.25],
+    }],
     ..Problem::PLAIN
 };
 
@@ -180,6 +186,14 @@ fn knowledge(session: &mut Session) {
     session.say(Request::Offer { what: Blob::Problem, replaces: 0, total, crc: problem });
     session.say(Request::Write { crc: problem, offset: 0, data: bytes });
     session.say(Request::Begin(begin));
+    session.remark(
+        "It has a guard, so that a report carries its KPI, too. What the device has kept can be had again.",
+    );
+    think(&mut session.tuner, &mut session.memory);
+    let ticket = Ticket { task: 2, step: 0 };
+    let outcome = Outcome::Values(0.625, Kpis::new(&[12.5]));
+    session.say(Request::Report(Report { ticket, attempt: 0, outcome, cost: None }));
+    session.say(Request::Recall { ticket });
     session.remark("And dropped.");
     session.say(Request::Abort { task: 2 });
     session.say(Request::Hello { version: VERSION });
@@ -214,9 +228,8 @@ fn the_page_shows_this_session() {
 #[test]
 fn every_message_is_in_the_session() {
     let session = session();
-    let requests = "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget";
-    let responses =
-        "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused(";
+    let requests = "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget Recall{";
+    let responses = "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused( Recalled{";
     for name in requests.split(' ').chain(responses.split(' ')) {
         assert!(session.lines().any(|line| line.starts_with("  ") && line.contains(name)), "{name}");
     }

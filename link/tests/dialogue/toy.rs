@@ -6,7 +6,7 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
-    Answer, Begin, Blob, Coordinate, Health, Identity, Knowledge, Outcome, Phase, Point, Reason,
+    Answer, Begin, Blob, Coordinate, Health, Identity, Knowledge, Kpis, Outcome, Phase, Point, Reason,
     Recommendation, Refusal, Ticket,
 };
 
@@ -37,8 +37,9 @@ fn digest(begin: &Begin, knowledge: &[u8], events: &[Event]) -> u32 {
     let begin =
         hash(&[begin.task, begin.problem, begin.seed as u32, begin.budget.to_bits(), crc32(knowledge)]);
     events.iter().fold(begin, |digest, event| match *event {
-        Event::Observed { ticket, value, cost } => {
-            hash(&[digest, ticket.step, value.to_bits(), cost.unwrap_or(0.0).to_bits()])
+        Event::Observed { ticket, value, kpis, cost } => {
+            let digest = hash(&[digest, ticket.step, value.to_bits(), cost.unwrap_or(0.0).to_bits()]);
+            kpis.iter().fold(digest, |digest, kpi| hash(&[digest, kpi.to_bits()]))
         }
         Event::GivenUp { ticket } => hash(&[digest, ticket.step]),
         _ => digest,
@@ -81,6 +82,8 @@ pub fn measure(ticket: Ticket, attempt: u8, point: &Point, fidelity: u8) -> Outc
         0 => Outcome::Failed,
         1 => Outcome::Value(f32::NAN),
         2 if luck.is_multiple_of(3) => Outcome::Failed,
+        3 => Outcome::Values(1.0, Kpis::new(&[f32::INFINITY])),
+        4..8 => Outcome::Values(truth(point, fidelity), Kpis::new(&[luck as f32, -1.0])),
         _ => Outcome::Value(truth(point, fidelity)),
     }
 }
@@ -109,6 +112,7 @@ pub fn recommend(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Recommend
         spent: spent(begin, knowledge, events),
         mean: digest as f32 / 4_294_967_296.0,
         point: point(digest),
+        assured: true,
     }
 }
 
@@ -121,9 +125,9 @@ pub fn learn(begin: &Begin, knowledge: &[u8], events: &[Event]) -> Vec<u8> {
 /// Tries that a query takes, and the value it comes to, if any.
 fn settle(ticket: Ticket, proposal: &Proposal) -> Event {
     (0..TRIES)
-        .find_map(|attempt| match measure(ticket, attempt, &proposal.point, proposal.fidelity) {
-            Outcome::Value(value) if value.is_finite() => Some(Event::Observed { ticket, value, cost: None }),
-            _ => None,
+        .find_map(|attempt| {
+            let (value, kpis) = measure(ticket, attempt, &proposal.point, proposal.fidelity).finite()?;
+            Some(Event::Observed { ticket, value, kpis, cost: None })
         })
         .unwrap_or(Event::GivenUp { ticket })
 }
@@ -237,12 +241,17 @@ impl Application for Memory {
 
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal> {
         let value = |event: &Event| match event {
-            Event::Observed { value, .. } => Some(Some(*value)),
-            Event::GivenUp { .. } => Some(None),
+            Event::Observed { value, kpis, .. } => Some((Some(*value), *kpis)),
+            Event::GivenUp { .. } => Some((None, Kpis::NONE)),
             _ => None,
         };
-        let value = self.events.iter().filter_map(value).nth(step as usize).ok_or(Refusal::Storage)?;
-        Ok(Answer { fidelity: 1, value, unit: [0.25, 0.5].into_iter().collect() })
+        let (value, kpis) =
+            self.events.iter().filter_map(value).nth(step as usize).ok_or(Refusal::Storage)?;
+        Ok(Answer {
+            fidelity: 1,
+            value,
+            numbers: [0.25, 0.5].into_iter().chain(kpis.iter().copied()).collect(),
+        })
     }
 
     fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal> {

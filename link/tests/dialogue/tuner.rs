@@ -3,7 +3,7 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Event, Tuner};
 use foretune_link::{
-    Answer, Begin, Blob, Decoder, DropReason, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase,
+    Answer, Begin, Blob, Decoder, DropReason, Knowledge, Kpis, MAX_CHUNK, MAX_FRAME, Outcome, Phase,
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket, VERSION,
 };
 
@@ -78,7 +78,10 @@ fn a_report_counts_once_and_is_answered_as_often_as_it_comes() {
         assert_eq!(bench.report(0, 0, Outcome::Value(value)), SETTLED);
     }
     assert_eq!(bench.app.begin, Some(BEGIN));
-    assert_eq!(bench.app.events, [Event::Observed { ticket: FIRST, value: 0.5, cost: None }]);
+    assert_eq!(
+        bench.app.events,
+        [Event::Observed { ticket: FIRST, value: 0.5, kpis: Kpis::NONE, cost: None }]
+    );
     assert_eq!(bench.counters(), ReportCounters { counted: 1, repeated: 3, ..Default::default() });
 }
 
@@ -118,14 +121,14 @@ fn answers_of_the_task_can_be_read_back_after_a_restart_too_and_no_others() {
     let mut bench = Bench::waiting();
     let recall = |task, step| Request::Recall { ticket: Ticket { task, step } };
     assert_eq!(bench.say(recall(1, 0)), refused(Refusal::WrongStep { expected: 0 }));
-    bench.report(0, 0, Outcome::Value(2.0));
+    bench.report(0, 0, Outcome::Values(2.0, Kpis::new(&[0.75])));
     bench.ask();
     for attempt in 0..3 {
         bench.report(1, attempt, Outcome::Failed);
     }
     for _ in 0..2 {
-        for (step, value) in [(0, Some(2.0)), (1, None)] {
-            let answer = Answer { fidelity: 1, value, unit: [0.25, 0.5].into_iter().collect() };
+        for (step, value, numbers) in [(0, Some(2.0), &[0.25, 0.5, 0.75][..]), (1, None, &[0.25, 0.5])] {
+            let answer = Answer { fidelity: 1, value, numbers: numbers.iter().copied().collect() };
             assert_eq!(
                 bench.say(recall(1, step)),
                 Response::Recalled { ticket: Ticket { task: 1, step }, answer }
@@ -145,6 +148,20 @@ fn a_value_of_an_earlier_try_is_as_good_as_one_of_the_last() {
 }
 
 #[test]
+fn kpis_are_passed_on_and_one_that_is_no_number_is_asked_again() {
+    let mut bench = Bench::waiting();
+    let values = |kpis: &[f32]| Outcome::Values(0.5, Kpis::new(kpis));
+    let again = |attempt| Response::Again { ticket: FIRST, attempt, reason: Retry::NotFinite };
+    bench.talk(&[
+        (report(1, 0, 0, values(&[1.0, f32::NAN])), again(1)),
+        (report(1, 0, 1, values(&[f32::INFINITY])), again(2)),
+        (report(1, 0, 2, values(&[1.0, -2.0])), SETTLED),
+    ]);
+    let observed = Event::Observed { ticket: FIRST, value: 0.5, kpis: Kpis::new(&[1.0, -2.0]), cost: None };
+    assert_eq!(bench.app.events.last(), Some(&observed));
+}
+
+#[test]
 fn an_actual_cost_is_passed_on_and_an_impossible_one_is_asked_again() {
     let mut bench = Bench::waiting();
     let report = |attempt, cost| {
@@ -152,7 +169,7 @@ fn an_actual_cost_is_passed_on_and_an_impossible_one_is_asked_again() {
     };
     let again = |attempt| Response::Again { ticket: FIRST, attempt, reason: Retry::NotFinite };
     bench.talk(&[(report(0, f32::NAN), again(1)), (report(1, -1.0), again(2)), (report(2, 12.5), SETTLED)]);
-    let observed = Event::Observed { ticket: FIRST, value: 0.5, cost: Some(12.5) };
+    let observed = Event::Observed { ticket: FIRST, value: 0.5, kpis: Kpis::NONE, cost: Some(12.5) };
     assert_eq!(bench.app.events.last(), Some(&observed));
 }
 

@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Decoder, Greeting, MAX_FRAME, Outcome, Pace, Phase, Query, Refusal, Response, Station,
-    StationEvent, Status, encode,
+    Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Refusal, Response,
+    Station, StationEvent, Status, encode,
 };
 
 use foretune_link::problem::{Bytes, number};
@@ -41,6 +41,8 @@ pub struct Notes {
     budgets: Vec<f32>,
     measure: Measure,
     problem: u32,
+    /// Guards of the problem.
+    guards: usize,
     /// The problem's bytes, if it is not the one that the device was built for.
     sent: Option<&'static [u8]>,
     pub traces: Vec<Trace>,
@@ -60,6 +62,7 @@ impl Base {
             budgets: budgets.to_vec(),
             measure,
             problem: number(&P::problem()),
+            guards: P::problem().guards.len(),
             sent: P::SENT.map(|problem| &*bytes_of(&problem).leak()),
             traces: std::vec![Trace::default(); budgets.len()],
             refused: Vec::new(),
@@ -171,7 +174,15 @@ impl Notes {
         match Some((ticket.task, ticket.step)) {
             here if here == self.stop_at => station.stop(),
             here if here == self.silent_at => {}
-            _ => station.report((self.measure)(query), None),
+            _ => station.report(self.measured(query), None),
+        }
+    }
+
+    /// What comes of a try, with its KPIs if the problem has guards.
+    fn measured(&self, query: &Query) -> Outcome {
+        match (self.measure)(query) {
+            Outcome::Value(value) if self.guards > 0 => Outcome::Values(value, kpis(self.guards, query)),
+            outcome => outcome,
         }
     }
 
@@ -198,11 +209,22 @@ impl Notes {
         if Some((query.ticket.task, query.ticket.step)) == self.stop_at {
             return Answer::Stop;
         }
-        let tries = (0..TRIES).map(|attempt| (self.measure)(&Query { attempt, ..query.clone() }));
-        let value = tries.filter_map(|outcome| match outcome {
-            Outcome::Value(value) if value.is_finite() => Some(Answer::Value(value, None)),
-            _ => None,
-        });
-        value.into_iter().next().unwrap_or(Answer::GivenUp)
+        let tried = |attempt| self.measured(&Query { attempt, ..query.clone() }).finite();
+        let (value, kpis) = match (0..TRIES).find_map(tried) {
+            Some(numbers) => numbers,
+            None => return Answer::GivenUp,
+        };
+        Answer::Value(value, kpis, None)
     }
+}
+
+/// Numbers that guards look at: how near to the middle the point is, and its height.
+pub fn kpis(guards: usize, query: &Query) -> Kpis {
+    let height = |coordinate: &Coordinate| match *coordinate {
+        Coordinate::Level(level) => f32::from(level) / 114.0,
+        Coordinate::Unit(unit) => unit,
+    };
+    let heights = || query.point.iter().map(height);
+    let edge = 3.0 - heights().map(|x| (x - 0.4) * (x - 0.4)).sum::<f32>();
+    Kpis::new(&[edge, heights().sum(), 1.0, -1.0][..guards])
 }

@@ -9,14 +9,14 @@ use std::vec::Vec;
 
 use foretune_core::snapshot::Crc;
 use foretune_link::{
-    Begin, Blob, Decoder, Knowledge, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Refusal, Report, Request,
+    Begin, Blob, Decoder, Knowledge, Kpis, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Refusal, Report, Request,
     Response, Ticket, crc32, encode,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xorshift::XorShiftRng;
 
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
-use super::profile::{FLASH, Network, Profile, Small};
+use super::profile::{FLASH, Guarded, Network, Profile, Small};
 use crate::app::App;
 use crate::reference::Answer;
 use crate::storage::Layout;
@@ -68,7 +68,14 @@ impl Peer {
 
     fn report(&mut self) -> Report {
         let ticket = Ticket { task: self.near(self.ticket.task), step: self.near(self.ticket.step) };
-        let outcome = if self.below(6) == 0 { Outcome::Failed } else { Outcome::Value(self.lie()) };
+        let outcome = match self.below(12) {
+            0 | 1 => Outcome::Failed,
+            2..=6 => Outcome::Value(self.lie()),
+            kind => {
+                let kpis = [self.lie(), self.lie(), self.lie()];
+                Outcome::Values(self.lie(), Kpis::new(&kpis[..if kind == 7 { 3 } else { 2 }]))
+            }
+        };
         Report { ticket, attempt: self.below(4) as u8, outcome, cost: None }
     }
 
@@ -158,7 +165,7 @@ impl Peer {
             }
             Response::Finished(_) => self.answers[3] += 1,
             Response::Recalled { answer, .. } => {
-                assert!(answer.unit.iter().all(|x| (0.0..=1.0).contains(x)), "{answer:?}");
+                assert!(answer.numbers.iter().take(4).all(|x| (0.0..=1.0).contains(x)), "{answer:?}");
                 self.answers[5] += 1;
             }
             Response::Chunk { offset, data } if !data.is_empty() => {
@@ -265,7 +272,7 @@ fn honest<P: Profile>(profile: &crate::profile::Profile) -> Vec<u8> {
     let mut value = 0.0;
     let outline = P::task(&begin, &[], &mut |_| {
         value += 1.0;
-        Answer::Value(value, None)
+        Answer::Value(value, Kpis::new(&[value, -value][..profile.problem.guards.len()]), None)
     });
     outline.knowledge
 }
@@ -352,6 +359,11 @@ fn a_hostile_peer_can_lie_and_do_nothing_worse() {
 #[test]
 fn nor_when_particles_are_read_from_flash() {
     withstand::<Network>(50_000, 12);
+}
+
+#[test]
+fn nor_when_there_are_guards() {
+    withstand::<Guarded>(50_000, 13);
 }
 
 #[test]

@@ -9,8 +9,9 @@ use foretune_link::{
     Upload, VERSION, crc32, encode,
 };
 
+use super::base::kpis;
 use super::mock::{MockBoard, MockSystem, Outside, Sim};
-use super::profile::{FLASH, Network, Profile, Small};
+use super::profile::{FLASH, Guarded, Network, Profile, Small};
 use super::{Bench, radio, undisturbed};
 use crate::app::App;
 use crate::app::recorder::FAULT_KNOWLEDGE;
@@ -121,9 +122,15 @@ fn knowledge_read_from_a_device_is_what_the_core_learnt_and_another_device_goes_
 
 #[test]
 fn the_answers_of_the_last_task_can_be_read_back_as_they_were_given() {
-    let mut bench = undisturbed::<Small>(&[60.0, 60.0], radio);
+    read_back::<Small>();
+    read_back::<Guarded>();
+}
+
+fn read_back<P: Profile>() {
+    let mut bench = undisturbed::<P>(&[150.0, 150.0], radio);
     let asked = bench.base.notes.traces[1].queries.clone();
-    let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
+    let mut device = Talk::<P>::to(bench.flash.take().unwrap());
+    let guards = P::problem().guards.len();
     for query in &asked {
         // A restart before each.
         device.session(|ask| {
@@ -131,8 +138,9 @@ fn the_answers_of_the_last_task_can_be_read_back_as_they_were_given() {
                 let Response::Recalled { ticket, answer } = response else { panic!("{response:?}") };
                 let value = answer.value.map_or(Outcome::Failed, Outcome::Value);
                 assert_eq!((ticket, answer.fidelity, value), (query.ticket, query.fidelity, radio(query)));
-                let point = coordinates(POWER_CONTROL.dimensions, &answer.unit);
-                assert_eq!(point, query.point, "{answer:?}");
+                let (unit, rest) = answer.numbers.split_at(4);
+                assert_eq!(coordinates(P::problem().dimensions, unit), query.point, "{answer:?}");
+                assert_eq!(rest[..guards], *kpis(guards, query), "{answer:?}");
             });
         });
     }

@@ -1,15 +1,18 @@
 //! Problems that the station sends: tuned as the core would, refused by name, bound to their knowledge.
 
+use std::format;
 use std::vec::Vec;
 
-use foretune_core::{Floor, Level, Problem};
+use foretune_core::{Floor, Guard, Level, Problem};
 use foretune_link::problem::number;
-use foretune_link::{Begin, Blob, Misfit, Outcome, Part, Query, Refusal, Request, Response, Upload};
+use foretune_link::{
+    Begin, Blob, Kpis, Misfit, Outcome, Part, Query, Refusal, Report, Request, Response, Ticket, Upload,
+};
 
 use super::base::bytes_of;
 use super::knowledge::{Talk, with};
 use super::mock::Sim;
-use super::profile::{FLASH, Profile, Sent, Small};
+use super::profile::{FLASH, Guarded, Profile, Sent, Small};
 use super::{Bench, radio, undisturbed};
 use crate::board::Status;
 
@@ -49,13 +52,16 @@ fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() 
     let grid = sent.dimensions[0];
     let misfit = |part, at| Refusal::BadProblem(Misfit { part, at });
     let floor = Some(Floor { level: Level::Share(2.0), risk: 0.1 });
+    let hopeless = Guard { noise: &[f32::NAN; 2], ..sent.guards[0] };
     let mut device = Talk::<Small>::to(Sim::new(FLASH));
     for (problem, refusal) in [
         (
-            Problem { dimensions: &[grid; 5], deployed: None, floor: None, limits: &[], ..sent },
+            Problem { dimensions: &[grid; 5], deployed: None, floor: None, limits: &[], guards: &[], ..sent },
             misfit(Part::Dimensions, 4),
         ),
-        (Problem { fidelities: &[sent.fidelities[0]; 5], ..sent }, misfit(Part::Fidelities, 4)),
+        (Problem { fidelities: &[sent.fidelities[0]; 5], guards: &[], ..sent }, misfit(Part::Fidelities, 4)),
+        (Problem { guards: &[sent.guards[0]; 3], ..sent }, misfit(Part::Guards, 2)),
+        (Problem { guards: &[hopeless], ..sent }, misfit(Part::Guards, 2)),
         (Problem { floor, ..sent }, misfit(Part::Floor, 0)),
         (Problem { deployed: Some(&[900.0, 0.5, -40.0, 0.5]), ..sent }, misfit(Part::PointInUse, 0)),
     ] {
@@ -76,7 +82,7 @@ fn knowledge_of_another_problem_is_refused_unless_it_is_taken_on_purpose() {
     let mut device = Talk::<Small>::to(bench.flash.take().unwrap());
     let bytes = device.download();
     // The same shape with other ranges, so that the particles fit.
-    let other = Problem { fidelities: Small::PROFILE.problem.fidelities, ..Sent::problem() };
+    let other = Problem { fidelities: Small::PROFILE.problem.fidelities, guards: &[], ..Sent::problem() };
     let second = Begin { task: 2, ..FIRST };
     let refused = begin(&mut device, &other, second);
     assert_eq!(refused, Response::Refused(Refusal::BadKnowledge { code: 9 }), "other parameters");
@@ -85,6 +91,33 @@ fn knowledge_of_another_problem_is_refused_unless_it_is_taken_on_purpose() {
     assert_eq!(device.download(), bytes, "it is there until the task has ended");
     // It goes on after a restart.
     assert!(matches!(device.greeting(), (foretune_link::Phase::Thinking, 2, _)));
+}
+
+#[test]
+fn a_report_without_a_kpi_for_every_guard_is_refused_and_nothing_is_stored() {
+    let mut device = Talk::<Guarded>::to(Sim::new(FLASH));
+    device.session(|ask| {
+        let mut say = |request: &Request| with(&ask(request), |response| format!("{response:?}"));
+        say(&Request::Begin(Begin { problem: Guarded::PROFILE.number, ..FIRST }));
+        while !say(&Request::Poll { task: 1 }).starts_with("Query") {}
+        let mut report = |outcome| {
+            let ticket = Ticket { task: 1, step: 0 };
+            say(&Request::Report(Report { ticket, attempt: 0, outcome, cost: None }))
+        };
+        let values = |kpis: &[f32]| Outcome::Values(1.0, Kpis::new(kpis));
+        for outcome in [Outcome::Value(1.0), values(&[1.0]), values(&[1.0; 3])] {
+            assert_eq!(report(outcome), "Refused(WrongKpis { wanted: 2 })");
+        }
+        assert!(report(values(&[1.0, f32::NAN])).starts_with("Again"), "one more try");
+        assert!(report(values(&[1.0, -2.0])).starts_with("Settled"));
+    });
+    device.session(|ask| {
+        let recall = Request::Recall { ticket: Ticket { task: 1, step: 0 } };
+        with(&ask(&recall), |response| {
+            let Response::Recalled { answer, .. } = response else { panic!("{response:?}") };
+            assert_eq!((answer.value, &answer.numbers[4..6]), (Some(1.0), &[1.0, -2.0][..]));
+        });
+    });
 }
 
 /// A point that cannot be measured counts as one below the floor.

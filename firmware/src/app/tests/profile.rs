@@ -3,7 +3,8 @@
 use std::boxed::Box;
 
 use foretune_core::{
-    Details, Dimension, Fidelity, Floor, Information, Level, Limit, Map, Problem, Scaling, Settings, Step,
+    Details, Dimension, Fidelity, Floor, Guard, Information, Level, Limit, Map, Problem, Scaling, Settings,
+    Side, Step,
 };
 use foretune_link::{Begin, Query, Reason};
 
@@ -76,7 +77,7 @@ const SMALL: Settings = Settings {
 profile!(
     Small,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, fleet: true
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, fleet: true, guards: 2
     ),
     profile::Profile {
         name: "small",
@@ -106,7 +107,8 @@ profile!(
     profile::Profile { name: "network", settings: NETWORK, live: NETWORK, ..Small::PROFILE }
 );
 
-/// The small profile with a problem that the station sends: in service, with a floor and a limit.
+/// The small profile with a problem that the station sends: in service, with a floor, a limit and two
+/// guards.
 pub struct Sent;
 
 const SENT: Problem<'static> = Problem {
@@ -123,14 +125,35 @@ const SENT: Problem<'static> = Problem {
     deployed: Some(&[-40.0, 0.5, -40.0, 0.5]),
     floor: Some(Floor { level: Level::Drop(8.0), risk: 0.1 }),
     limits: &[Limit { coefficients: &[1.0, 0.0, 1.0, 0.0], at_most: 20.0 }],
+    guards: &[
+        Guard {
+            side: Side::AtLeast,
+            floor: Floor { level: Level::Share(0.9), risk: 0.1 },
+            noise: &[0.01, 0.001],
+        },
+        Guard { side: Side::AtMost, floor: Floor { level: Level::Drop(0.5), risk: 0.2 }, noise: &[0.0, 0.0] },
+    ],
     ..POWER_CONTROL
 };
 
 profile!(
     Sent,
-    foretune_core::memory!(problem: POWER_CONTROL, settings: SMALL, observations: 24),
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+    ),
     Small::PROFILE,
     SENT
+);
+
+/// The same, built in.
+pub struct Guarded;
+
+profile!(
+    Guarded,
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+    ),
+    profile::Profile { problem: SENT, number: foretune_link::problem::number(&SENT), ..Small::PROFILE }
 );
 
 /// The compact profile itself.
