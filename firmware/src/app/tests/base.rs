@@ -39,7 +39,7 @@ pub struct Base {
 /// What it wants to do, and what came of it.
 pub struct Notes {
     budgets: Vec<f32>,
-    measure: Measure,
+    pub measure: Measure,
     problem: u32,
     /// Guards of the problem.
     guards: usize,

@@ -1,19 +1,16 @@
 //! Problems that the station sends: tuned as the core would, refused by name, bound to their knowledge.
 
-use std::format;
 use std::vec::Vec;
 
 use foretune_core::{Floor, Guard, Level, Problem};
 use foretune_link::problem::number;
-use foretune_link::{
-    Begin, Blob, Kpis, Misfit, Outcome, Part, Query, Refusal, Report, Request, Response, Ticket, Upload,
-};
+use foretune_link::{Begin, Blob, Kpis, Misfit, Outcome, Part, Query, Refusal, Request, Response, Upload};
 
 use super::base::bytes_of;
 use super::knowledge::{Talk, with};
 use super::mock::Sim;
-use super::profile::{FLASH, Guarded, Profile, Sent, Small};
-use super::{Bench, radio, undisturbed};
+use super::profile::{FLASH, Profile, Sent, Small};
+use super::{Bench, Measure, radio, undisturbed};
 use crate::board::Status;
 
 #[test]
@@ -93,31 +90,25 @@ fn knowledge_of_another_problem_is_refused_unless_it_is_taken_on_purpose() {
     assert!(matches!(device.greeting(), (foretune_link::Phase::Thinking, 2, _)));
 }
 
+/// Step 2 with as many KPIs.
+fn miscounting<const KPIS: usize>(query: &Query) -> Outcome {
+    let wrong = Outcome::Values(20.0, Kpis::new(&[1.0; KPIS]));
+    if query.ticket.step == 2 { wrong } else { radio(query) }
+}
+
 #[test]
-fn a_report_without_a_kpi_for_every_guard_is_refused_and_nothing_is_stored() {
-    let mut device = Talk::<Guarded>::to(Sim::new(FLASH));
-    device.session(|ask| {
-        let mut say = |request: &Request| with(&ask(request), |response| format!("{response:?}"));
-        say(&Request::Begin(Begin { problem: Guarded::PROFILE.number, ..FIRST }));
-        while !say(&Request::Poll { task: 1 }).starts_with("Query") {}
-        let mut report = |outcome| {
-            let ticket = Ticket { task: 1, step: 0 };
-            say(&Request::Report(Report { ticket, attempt: 0, outcome, cost: None }))
-        };
-        let values = |kpis: &[f32]| Outcome::Values(1.0, Kpis::new(kpis));
-        for outcome in [Outcome::Value(1.0), values(&[1.0]), values(&[1.0; 3])] {
-            assert_eq!(report(outcome), "Refused(WrongKpis { wanted: 2 })");
-        }
-        assert!(report(values(&[1.0, f32::NAN])).starts_with("Again"), "one more try");
-        assert!(report(values(&[1.0, -2.0])).starts_with("Settled"));
-    });
-    device.session(|ask| {
-        let recall = Request::Recall { ticket: Ticket { task: 1, step: 0 } };
-        with(&ask(&recall), |response| {
-            let Response::Recalled { answer, .. } = response else { panic!("{response:?}") };
-            assert_eq!((answer.value, &answer.numbers[4..6]), (Some(1.0), &[1.0, -2.0][..]));
-        });
-    });
+fn a_report_without_a_kpi_for_every_guard_is_refused_and_changes_nothing() {
+    for measure in [miscounting::<0> as Measure, miscounting::<1>, miscounting::<3>] {
+        let mut bench = Bench::<Sent>::new(&[200.0], measure);
+        bench.run_until(|base| base.notes.refused.len() > 3);
+        let refused = &bench.base.notes.refused;
+        assert!(refused.iter().all(|refusal| *refusal == Refusal::WrongKpis { wanted: 2 }), "{refused:?}");
+        assert_eq!(bench.base.asked(), 3);
+        bench.base.notes.measure = radio;
+        bench.base.restart();
+        bench.run();
+        bench.check();
+    }
 }
 
 /// A point that cannot be measured counts as one below the floor.
