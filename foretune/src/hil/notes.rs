@@ -14,6 +14,9 @@ use super::world::{Result as Measured, World};
 use host_sim::error::Error;
 use host_sim::results::write_atomically;
 
+/// A value with its KPIs, and what it cost.
+type Noted = (Option<(f32, Kpis)>, Option<f32>);
+
 /// Where the device started, and what it has asked and recommended since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
@@ -22,7 +25,7 @@ pub struct Notes {
     pub start: Vec<u8>,
     pub traces: Vec<Trace>,
     /// The last answer to every query of every task, with its KPIs, and what it cost; none where the measurement failed.
-    pub answers: Vec<Vec<(Option<(f32, Kpis)>, Option<f32>)>>,
+    pub answers: Vec<Vec<Noted>>,
 }
 
 impl Notes {
