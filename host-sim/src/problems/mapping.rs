@@ -62,34 +62,3 @@ pub fn rounded(value: f64, apart: f64) -> f64 {
     let digits = (place(value) - place(apart)).clamp(0.0, 17.0);
     format!("{value:.0$e}", digits as usize).parse().unwrap_or(value)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ranges of all sizes, and how many digits their values have at most.
-    #[test]
-    fn values_come_back_and_have_no_more_digits_than_single_precision() {
-        let of = |low, high, log| Mapping { low, high, log };
-        let ranges = [
-            (of(1e-5, 0.1, true), 7),
-            (of(1e-30, 1e30, true), 7),
-            (of(1.0, 1024.0, true), 8),
-            (of(2.4e9, 2.4000001e9, false), 16),
-            (of(-1e-9 - 3.0, -3.0, false), 17),
-        ];
-        for (mapping, digits) in ranges {
-            assert_eq!((mapping.value(0.0), mapping.value(1.0)), (mapping.low, mapping.high));
-            for i in 1..200 {
-                let place = i as f32 / 200.0;
-                let value = mapping.value(place);
-                assert!((mapping.place(value) - f64::from(place)).abs() < 2e-7, "{value} of {mapping:?}");
-                let text = format!("{value:e}");
-                let count = text.split('e').next().unwrap().chars().filter(char::is_ascii_digit).count();
-                assert!(count <= digits, "{text} of {mapping:?}");
-            }
-        }
-        assert_eq!(of(1.0, 1e4, true).value(0.25), 10.0);
-        assert_eq!(of(2.4e9, 2.4000001e9, false).value(0.5), 2_400_000_050.0);
-    }
-}

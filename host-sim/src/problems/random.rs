@@ -48,7 +48,7 @@ pub enum Purpose {
     /// Studies: the noise of guarded KPIs.
     KpiNoise = 19,
     /// Tests that need random queries.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "fixture"))]
     Queries = 100,
 }
 

@@ -130,7 +130,7 @@ impl Deployed {
     }
 }
 
-fn anywhere(dimension: &DimensionSpec, random: &mut Random) -> f64 {
+pub(super) fn anywhere(dimension: &DimensionSpec, random: &mut Random) -> f64 {
     match dimension {
         DimensionSpec::Interval { low, high, .. } => random.uniform(*low, *high),
         DimensionSpec::Levels { values, .. } => {
