@@ -115,7 +115,7 @@ impl Tracer {
     }
 
     pub fn end(&mut self, task: u32, stop: Stop, advice: &Advice) -> String {
-        let Advice { unit, mean, deviation } = advice;
+        let Advice { unit, mean, deviation, .. } = advice;
         self.add(&[task, u32::MAX]);
         self.add_floats(unit);
         self.add_floats(&[*mean, *deviation]);
@@ -195,7 +195,7 @@ mod tests {
         let words = [3, 7, 1, 1, 0x3f00_0000, 0x3f80_0000, 0xc000_0000u32];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(tracer.digest(), crc32(&bytes));
-        let advice = Advice { unit: vec![0.0, 0.25], mean: 1.0, deviation: 0.5 };
+        let advice = Advice { unit: vec![0.0, 0.25], mean: 1.0, deviation: 0.5, assured: true };
         let line = tracer.end(3, Stop::Budget, &advice);
         let words = [3, u32::MAX, 0, 0x3e80_0000, 0x3f80_0000, 0x3f00_0000];
         let all: Vec<u8> = bytes.into_iter().chain(words.iter().flat_map(|w| w.to_le_bytes())).collect();

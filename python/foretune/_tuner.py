@@ -131,14 +131,18 @@ class Tuner:
         self._settle()
         return self._query
 
-    def tell(self, query: Query, value: Optional[float], cost: Optional[float] = None) -> None:
-        """Answers a query; with None if the measurement failed. `cost` is what it cost, if not what the fidelity says."""
+    def tell(self, query: Query, value: Optional[float], cost: Optional[float] = None,
+             kpis: Optional[Mapping[str, float]] = None) -> None:
+        """Answers a query; with None if the measurement failed. `cost` is what it cost, if not what the fidelity says;
+        `kpis` has the KPIs that the problem guards, by name."""
         if value is None:
             return self._send("fail", id=query.id)
-        for what, number in (("value", float(value)), ("cost", 0.0 if cost is None else float(cost))):
+        numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
+        told = {name: float(kpi) for name, kpi in (kpis or {}).items()}
+        for what, number in {**told, **numbers}.items():
             if not math.isfinite(number):
                 raise ValueError(f"the {what} is {number}, not a finite number; tell None for a failed measurement")
-        self._send("tell", id=query.id, value=float(value), cost=None if cost is None else float(cost))
+        self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost))
 
     def stop(self) -> None:
         """Ends the task now, with what is known."""

@@ -253,6 +253,24 @@ class Tuning(unittest.TestCase):
         self.assertEqual([one["value"] for one in taught._state()["tasks"][0]["begun"]["past"]],
                          [one.value for one in tuner.history if one.value is not None])
 
+    def test_guarded_kpis_are_told_by_name_and_kept(self):
+        problem = {
+            "goal": "maximise", "budget": 30, "parameter": {"x": (0.0, 1.0)}, "deployed": {"x": 0.2},
+            "fidelity": [{"name": "only", "cost": 1, "noise": 1e-4}],
+            "guard": [{"name": "power", "at_most": 6.0, "noise": 0.0}],
+        }
+        with Tuner(problem, settings={"candidates": 64}) as tuner:
+            first = tuner.ask()
+            for kpis in (None, {"edge": 1.0}):
+                with self.assertRaisesRegex(ForetuneError, "no `power`, which is guarded"):
+                    tuner.tell(first, 0.2, kpis=kpis)
+            with self.assertRaisesRegex(ValueError, "power is nan"):
+                tuner.tell(first, 0.2, kpis={"power": float("nan")})
+            for query in tuner:
+                x = query.setting["x"]
+                tuner.tell(query, x, kpis={"power": 10 * x})
+            self.assertTrue(0.4 < tuner.recommendation.setting["x"] <= 0.6, tuner.recommendation)
+
     def test_a_fleet_is_learnt_from_states_and_taken_up(self):
         problem = {"goal": "minimise", "budget": 20, "parameter": [{"name": "x", "low": -2, "high": 6}],
                    "fidelity": [{"name": "run", "cost": 1, "noise": 1e-3}]}

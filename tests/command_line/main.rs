@@ -3,6 +3,7 @@
 mod bad_input;
 mod documents;
 mod fleet;
+mod guards;
 mod inspect;
 mod live;
 mod opponents;

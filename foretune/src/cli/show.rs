@@ -95,6 +95,9 @@ pub(super) fn summary(
 ) -> Result<(), Error> {
     let Some(point) = &ended.point else { return Ok(()) };
     writeln!(out, "Recommended: {}", target.words(point))?;
+    if ended.unassured {
+        writeln!(out, "No setting keeps every guard as surely as asked for: this is the one in use.")?;
+    }
     writeln!(
         out,
         "Expected of it: {} ± {}",

@@ -216,7 +216,7 @@ impl Source for Bench<'_> {
             self.line(&line)?;
         }
         Ok(match self.command.measure(self.target, ask, &go_on)? {
-            Measured::Value(value, cost) => Answer::Value(value, cost),
+            Measured::Value { value, kpis, cost } => Answer::Value { value, kpis, cost },
             Measured::Failed(why) => {
                 self.failure = why;
                 Answer::Failed

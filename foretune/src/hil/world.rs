@@ -131,7 +131,7 @@ impl Own {
             return Err(Error::Device("the device asks for a point of another problem".into()));
         }
         match self.command.measure(&self.target, &ask, &|| true)? {
-            Measured::Value(value, cost) => {
+            Measured::Value { value, cost, .. } => {
                 self.failed = 0;
                 Ok((Outcome::Value(value as f32), cost.map(|cost| cost as f32)))
             }

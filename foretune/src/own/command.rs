@@ -36,8 +36,12 @@ enum Piece {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// A value, and what it cost if the program said so.
-    Value(f64, Option<f64>),
+    /// A value, the KPIs that the problem guards, and what it cost if the program said so.
+    Value {
+        value: f64,
+        kpis: Vec<f64>,
+        cost: Option<f64>,
+    },
     Failed(String),
 }
 
@@ -94,7 +98,7 @@ impl Command {
         own_group(&mut command);
         let child =
             command.spawn().map_err(|error| Error::usage(format!("cannot start `{}`: {error}", words[0])))?;
-        self.wait(child, go_on)
+        self.wait(child, target, go_on)
     }
 
     fn filled(&self, word: &[Piece], target: &Target, ask: &Ask) -> String {
@@ -127,7 +131,7 @@ impl Command {
         parameters.chain(others).map(variable).filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    fn wait(&self, mut child: Child, go_on: &dyn Fn() -> bool) -> Result<Measured, Error> {
+    fn wait(&self, mut child: Child, target: &Target, go_on: &dyn Fn() -> bool) -> Result<Measured, Error> {
         let (started, output) = (Instant::now(), Output::of(&mut child));
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -148,7 +152,7 @@ impl Command {
         if !status.success() {
             return Ok(Measured::Failed(status.to_string()));
         }
-        Ok(answer(&text))
+        Ok(answer(&text, target))
     }
 }
 
@@ -208,22 +212,28 @@ fn end(child: &mut Child) {
 }
 
 /// The last line that is a number, or an object with a value.
-fn answer(text: &str) -> Measured {
+fn answer(text: &str, target: &Target) -> Measured {
     let of_object = |line: &str| {
         let object: Value = serde_json::from_str(line).ok()?;
-        Some((object.get("value")?.as_f64()?, object.get("cost").and_then(Value::as_f64)))
+        Some((object.get("value")?.as_f64()?, object))
     };
-    let of_line = |line: &str| line.parse().ok().map(|value| (value, None)).or_else(|| of_object(line));
-    match text.lines().rev().map(str::trim).find_map(of_line) {
-        Some((value, _)) if !(value as f32).is_finite() => Measured::Failed(format!(
+    let of_line =
+        |line: &str| line.parse().ok().map(|value| (value, Value::Null)).or_else(|| of_object(line));
+    let Some((value, object)) = text.lines().rev().map(str::trim).find_map(of_line) else {
+        return Measured::Failed("it printed no line that is a number or an object with a value".into());
+    };
+    let numbers = |name: &str| object.get(name).and_then(Value::as_f64);
+    let (kpis, cost) = (target.kpis(numbers), numbers("cost"));
+    match (kpis, cost) {
+        _ if !(value as f32).is_finite() => Measured::Failed(format!(
             "it printed {}, which is not a finite number of single precision",
             number(value)
         )),
-        Some((_, Some(cost))) if !(cost >= 0.0 && cost.is_finite()) => {
+        (_, Some(cost)) if !(cost >= 0.0 && cost.is_finite()) => {
             Measured::Failed(format!("it printed a cost of {}", number(cost)))
         }
-        Some((value, cost)) => Measured::Value(value, cost),
-        None => Measured::Failed("it printed no line that is a number or an object with a value".into()),
+        (Err(why), _) => Measured::Failed(format!("it printed {why}")),
+        (Ok(kpis), cost) => Measured::Value { value, kpis, cost },
     }
 }
 
@@ -309,7 +319,7 @@ impl runner::Bench for Bench {
         let command = self.command.for_experiment(seed, experiment);
         let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search };
         Ok(match command.measure(&self.target, &ask, go_on)? {
-            Measured::Value(value, _) => Ok(sign * value),
+            Measured::Value { value, .. } => Ok(sign * value),
             Measured::Failed(why) => Err(why),
         })
     }
@@ -325,6 +335,12 @@ mod tests {
         Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search }
     }
 
+    impl Measured {
+        fn value(value: f64, cost: Option<f64>) -> Self {
+            Self::Value { value, kpis: Vec::new(), cost }
+        }
+    }
+
     fn measure(text: &str, timeout: Option<Duration>) -> Measured {
         Command::new(text, &target(), timeout).unwrap().measure(&target(), &ask(), &|| true).unwrap()
     }
@@ -332,16 +348,16 @@ mod tests {
     #[test]
     fn the_last_number_counts() {
         let cases = [
-            ("1\n2.5\nbye\n", Measured::Value(2.5, None)),
-            ("1\n{\"value\": -3, \"cost\": 2}\n\n", Measured::Value(-3.0, Some(2.0))),
-            ("7\n{\"cost\": 2}\n", Measured::Value(7.0, None)),
-            ("  -1e-3  ", Measured::Value(-1e-3, None)),
+            ("1\n2.5\nbye\n", Measured::value(2.5, None)),
+            ("1\n{\"value\": -3, \"cost\": 2}\n\n", Measured::value(-3.0, Some(2.0))),
+            ("7\n{\"cost\": 2}\n", Measured::value(7.0, None)),
+            ("  -1e-3  ", Measured::value(-1e-3, None)),
         ];
         for (text, expected) in cases {
-            assert_eq!(answer(text), expected, "{text}");
+            assert_eq!(answer(text, &target()), expected, "{text}");
         }
         for text in ["", "no\n", "3\nnan\n", "1e300", "{\"value\": \"x\"}", "{\"value\": 1, \"cost\": -1}"] {
-            assert!(matches!(answer(text), Measured::Failed(why) if why.len() < 80), "{text}");
+            assert!(matches!(answer(text, &target()), Measured::Failed(why) if why.len() < 80), "{text}");
         }
     }
 
@@ -349,11 +365,11 @@ mod tests {
     #[cfg(unix)]
     fn placeholders_and_variables_reach_the_program() {
         let words = "sh -c 'echo $0 $1 $FORETUNE_P0 $FORETUNE_TASK $FORETUNE_FIDELITY >&2; echo \"$0\"' {p0}";
-        assert_eq!(measure(words, None), Measured::Value(-80.0, None));
+        assert_eq!(measure(words, None), Measured::value(-80.0, None));
         let variables =
             "sh -c 'test $FORETUNE_ALPHA = 0.7 && test $FORETUNE_SAMPLES = 10 && echo $FORETUNE_TASK'";
-        assert_eq!(measure(variables, None), Measured::Value(3.0, None));
-        assert_eq!(measure("printf '%s\\n' '{{\"value\": {alpha}}}'", None), Measured::Value(0.7, None));
+        assert_eq!(measure(variables, None), Measured::value(3.0, None));
+        assert_eq!(measure("printf '%s\\n' '{{\"value\": {alpha}}}'", None), Measured::value(0.7, None));
     }
 
     #[test]

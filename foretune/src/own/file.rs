@@ -5,13 +5,13 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Floor, Goal, Level};
+use foretune_core::{Fleet, Floor, Goal, Level, MAX_GUARDS, Side};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::target::{Limit, Rung, Target};
 use host_sim::error::Error;
-use host_sim::problems::{DimensionSpec, Mapping, Notation, rounded};
+use host_sim::problems::{DimensionSpec, Guarded, Mapping, Notation, rounded};
 use host_sim::runner::Space;
 use host_sim::words;
 
@@ -37,6 +37,8 @@ struct Contents {
     fidelity: Vec<Spanned<Fidelity>>,
     deployed: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
     floor: Option<Spanned<FloorTable>>,
+    #[serde(default)]
+    guard: Vec<Spanned<GuardTable>>,
     #[serde(default)]
     limit: Vec<Spanned<LimitTable>>,
     tolerance: Option<Spanned<f64>>,
@@ -94,6 +96,35 @@ struct FloorTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct GuardTable {
+    name: Spanned<String>,
+    at_least: Option<Spanned<f64>>,
+    at_most: Option<Spanned<AtMost>>,
+    share: Option<Spanned<f64>>,
+    drop: Option<Spanned<f64>>,
+    risk: Option<Spanned<f64>>,
+    noise: Spanned<Noise>,
+    scale: Option<Scale>,
+}
+
+/// A bound, or that share or drop are meant upwards.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum AtMost {
+    Value(f64),
+    Meant(bool),
+}
+
+/// A variance of all fidelities, or of each.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Noise {
+    All(f64),
+    Each(Vec<f64>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct LimitTable {
     sum: Spanned<BTreeMap<String, Spanned<f64>>>,
     at_most: Spanned<f64>,
@@ -143,6 +174,7 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
         fidelities: fidelities(&contents.fidelity, &end)?,
         deployed: None,
         floor: None,
+        guards: Vec::new(),
         limits: Vec::new(),
         tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
         failures: contents.failures.as_ref().map_or(Ok(FAILURES), |f| count(f, "failures"))? as usize,
@@ -161,6 +193,7 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
     }
     target.fleet = contents.fleet.as_ref().map(|name| fleet(name, folder, &target)).transpose()?;
     target.floor = contents.floor.as_ref().map(|table| floor(table, &target)).transpose()?;
+    target.guards = guards(&contents.guard, &target)?;
     target.limits = contents.limit.iter().map(|table| limit(table, &target)).collect::<Result<_, _>>()?;
     Ok(target)
 }
@@ -407,6 +440,73 @@ fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<f64>>>) -> Re
         let at = name.and_then(|name| values.get(&name)).map_or(table.span(), Spanned::span);
         Fault { at, what: format!("[deployed]: {what}") }
     })
+}
+
+fn guards(tables: &[Spanned<GuardTable>], target: &Target) -> Result<Vec<Guarded>, Fault> {
+    if let Some(extra) = tables.get(MAX_GUARDS) {
+        return fault(extra.span(), format!("a problem has at most {MAX_GUARDS} guards"));
+    }
+    let mut seen = HashSet::from(["value".to_string(), "cost".to_string()]);
+    (0..).zip(tables).map(|(index, table)| guard(table, index, target, &mut seen)).collect()
+}
+
+fn guard(
+    table: &Spanned<GuardTable>,
+    index: usize,
+    target: &Target,
+    seen: &mut HashSet<String>,
+) -> Result<Guarded, Fault> {
+    let GuardTable { name, at_least, at_most, share, drop, risk, noise, scale } = table.get_ref();
+    let name = word(name, "guard", seen)?;
+    let upwards = at_most.as_ref().map(|at_most| (*at_most.get_ref(), at_most));
+    let value = |value: &Spanned<f64>, name| number(value, name, -1e30, 1e30).map(|v| Level::Value(v as f32));
+    let (side, level) = match (at_least, upwards, share, drop) {
+        (Some(least), None, None, None) => (Side::AtLeast, value(least, "at_least")?),
+        (None, Some((AtMost::Value(most), at)), None, None) => {
+            (Side::AtMost, value(&Spanned::new(at.span(), most), "at_most")?)
+        }
+        (None, None | Some((AtMost::Meant(_), _)), share, drop) if share.is_some() != drop.is_some() => {
+            let meant = matches!(upwards, Some((AtMost::Meant(true), _)));
+            let level = match (share, drop) {
+                (Some(share), _) => Level::Share(number(share, "share", 0.0, 0.999_999)? as f32),
+                (_, drop) => {
+                    let drop = drop.as_ref().map_or(Ok(1.0), |drop| number(drop, "drop", 1e-30, 1e30))?;
+                    Level::Drop(drop as f32)
+                }
+            };
+            (if meant { Side::AtMost } else { Side::AtLeast }, level)
+        }
+        _ => {
+            return fault(
+                table.span(),
+                format!(
+                    "guard `{name}` takes one of at_least, at_most, share and drop; at_most = true with a share or a drop turns it \
+                     upwards"
+                ),
+            );
+        }
+    };
+    let count = target.fidelities.len();
+    let noise = match noise.get_ref() {
+        Noise::All(variance) => vec![*variance; count],
+        Noise::Each(variances) if variances.len() == count => variances.clone(),
+        Noise::Each(_) => {
+            return fault(noise.span(), format!("noise takes a variance, or a list of {count}"));
+        }
+    };
+    if !noise.iter().all(|variance| (0.0..=1e30).contains(variance)) {
+        return fault(table.get_ref().noise.span(), "noise takes variances from 0 to 1e30");
+    }
+    let guard = Guarded {
+        name,
+        index,
+        side,
+        level,
+        risk: risk.as_ref().map_or(Ok(0.05), |risk| number(risk, "risk", 0.001, 0.5))? as f32,
+        log: matches!(scale, Some(Scale::Log)),
+        noise: noise.iter().map(|variance| *variance as f32).collect(),
+    };
+    guard.fault().map_or(Ok(guard), |what| fault(table.span(), what))
 }
 
 fn floor(table: &Spanned<FloorTable>, target: &Target) -> Result<Floor, Fault> {

@@ -23,6 +23,7 @@ pub(crate) fn target() -> Target {
         fidelities: vec![rung("short", 1.0, 0.04, 10), rung("long", 5.0, 0.004, 100)],
         deployed: Some(vec![-80.0, 0.75]),
         floor: None,
+        guards: Vec::new(),
         limits: Vec::new(),
         tolerance: 0.0,
         failures: 10,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foretune_core::{Floor, Goal};
 use host_sim::error::Error;
-use host_sim::problems::{DimensionSpec, FidelitySpec, ProblemSpec, Service};
+use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, ProblemSpec, Service};
 use host_sim::words::number;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,6 +42,8 @@ pub struct Target {
     pub deployed: Option<Vec<f64>>,
     /// What a trial may not fall below.
     pub floor: Option<Floor>,
+    /// KPIs that are kept.
+    pub guards: Vec<Guarded>,
     pub limits: Vec<Limit>,
     /// A task ends early when no more than this is to be gained; 0 never.
     pub tolerance: f64,
@@ -98,18 +100,35 @@ impl Target {
             floor: self.floor,
             tolerance: self.tolerance as f32,
             limits: self.limits.iter().map(limit).collect(),
-            guards: Vec::new(),
+            guards: self.guards.clone(),
         }
     }
 
     /// Refuses limits without a point in use: there is nowhere to begin that is known to keep to them.
     pub fn check_limits(&self, deployed: Option<&Vec<f64>>) -> Result<(), Error> {
-        if self.limits.is_empty() || deployed.is_some() {
-            return Ok(());
-        }
-        Err(Error::usage(
-            "a [[limit]] needs the setting in use, where tuning begins: give [deployed] or --deployed",
-        ))
+        let what = match (&self.limits[..], &self.guards[..]) {
+            _ if deployed.is_some() => return Ok(()),
+            ([], []) => return Ok(()),
+            ([], _) => "[[guard]]",
+            _ => "[[limit]]",
+        };
+        Err(Error::usage(format!(
+            "a {what} needs the setting in use, where tuning begins: give [deployed] or --deployed"
+        )))
+    }
+
+    /// The KPIs of an answer in the order of the guards, from their names; or which one is missing.
+    pub fn kpis(&self, by_name: impl Fn(&str) -> Option<f64>) -> Result<Vec<f64>, String> {
+        let kpi = |guard: &Guarded| match by_name(&guard.name) {
+            Some(kpi) if !(kpi as f32).is_finite() => {
+                Err(format!("{} for `{}`, which is not a finite number", number(kpi), guard.name))
+            }
+            Some(kpi) if guard.log && kpi <= 0.0 => {
+                Err(format!("{} for `{}`, which has no logarithm", number(kpi), guard.name))
+            }
+            kpi => kpi.ok_or_else(|| format!("no `{}`, which is guarded", guard.name)),
+        };
+        self.guards.iter().map(kpi).collect()
     }
 
     /// A point in words: `p0 = -80 dBm, alpha = 0.7`.
@@ -215,6 +234,7 @@ impl Identity {
             fidelities: self.fidelities.clone(),
             deployed: None,
             floor: None,
+            guards: Vec::new(),
             limits: Vec::new(),
             tolerance: 0.0,
             failures: 0,

@@ -149,12 +149,15 @@ impl Lines<'_> {
         loop {
             let Some(request) = self.request()? else { return Err(Error::Interrupted) };
             let wrong = match request {
-                Request::Tell(tell) if tell.id == ask.id => match tell.cost {
-                    Some(cost) if !(0.0..=1e12).contains(&cost) => {
-                        format!("a cost of {} is not from 0 to 1e12", number(cost))
+                Request::Tell(tell) if tell.id == ask.id => {
+                    match (tell.cost, self.target.kpis(|name| tell.kpis.get(name).copied())) {
+                        (Some(cost), _) if !(0.0..=1e12).contains(&cost) => {
+                            format!("a cost of {} is not from 0 to 1e12", number(cost))
+                        }
+                        (_, Err(why)) => format!("the answer has {why}"),
+                        (cost, Ok(kpis)) => return Ok(Answer::Value { value: tell.value, kpis, cost }),
                     }
-                    cost => return Ok(Answer::Value(tell.value, cost)),
-                },
+                }
                 Request::Fail(fail) if fail.id == ask.id => return Ok(Answer::Failed),
                 Request::Stop(_) => return Ok(Answer::Stop),
                 Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {

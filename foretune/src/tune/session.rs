@@ -20,10 +20,14 @@ use host_sim::settings::Setup;
 use host_sim::shapes::Room;
 use host_sim::words::number;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A value, and what it cost if not what the fidelity costs.
-    Value(f64, Option<f64>),
+    /// A value, the KPIs that the problem guards, and what it cost if not what the fidelity costs.
+    Value {
+        value: f64,
+        kpis: Vec<f64>,
+        cost: Option<f64>,
+    },
     Failed,
     /// The task is to end here.
     Stop,
@@ -283,7 +287,7 @@ impl Tuning {
             return Ok(());
         }
         if let Some(reason) = self.estimate_noise(source)? {
-            return self.end(None, reason, 0, String::new());
+            return self.end(None, reason, (0, false), String::new());
         }
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
         let budget = (self.task()?.begun.budget - estimating).max(0.0);
@@ -309,6 +313,11 @@ impl Tuning {
         Ok(self.task()?.failing() >= self.target.failures)
     }
 
+    /// KPIs as the optimizer is told, now and after a restart.
+    fn told_kpis(&self, kpis: &[f64]) -> Vec<f32> {
+        self.target.guards.iter().zip(kpis).map(|(guard, kpi)| guard.told(*kpi)).collect()
+    }
+
     /// What a measurement cost, if that is not what its fidelity costs: as the optimizer is told, now and after a restart.
     fn own_cost(&self, fidelity: usize, cost: f64) -> Option<f32> {
         (cost != self.target.fidelities[fidelity].cost).then_some(cost as f32)
@@ -326,12 +335,12 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
-        let (value, cost) = match answer {
-            Answer::Value(value, cost) => (Some(value as f32), cost.unwrap_or(usual)),
-            Answer::Failed | Answer::Stop => (None, usual),
+        let (value, kpis, cost) = match answer {
+            Answer::Value { value, kpis, cost } => (Some(value as f32), kpis, cost.unwrap_or(usual)),
+            Answer::Failed | Answer::Stop => (None, Vec::new(), usual),
         };
         let Ask { point, fidelity, why, .. } = ask.clone();
-        let told = Told { point, fidelity, why, value, cost };
+        let told = Told { point, fidelity, why, value, kpis, cost };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
@@ -384,7 +393,8 @@ impl Tuning {
         if space.shown(&proposal.unit) != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
-        Ok(tuner.answer(told.value, self.own_cost(told.fidelity, told.cost))?)
+        let (kpis, cost) = (self.told_kpis(&told.kpis), self.own_cost(told.fidelity, told.cost));
+        Ok(tuner.answer_all(told.value, &kpis, cost)?)
     }
 
     /// Asks until the optimizer takes an answer; `None` to stop.
@@ -396,12 +406,12 @@ impl Tuning {
     ) -> Result<Option<Answer>, Error> {
         let mut answer = source.answer(ask)?;
         loop {
-            let taken = match answer {
+            let taken = match &answer {
                 Answer::Stop => return Ok(None),
                 Answer::Failed => tuner.fail(),
-                Answer::Value(value, cost) => {
+                Answer::Value { value, kpis, cost } => {
                     let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                    tuner.answer(Some(value as f32), cost)
+                    tuner.answer_all(Some(*value as f32), &self.told_kpis(kpis), cost)
                 }
             };
             match taken {
@@ -413,17 +423,18 @@ impl Tuning {
 
     fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
         tuner.finish();
-        let advice = tuner
-            .advice()
-            .map(|advice| (space.shown(&advice.unit), advice.mean, self.widening() * advice.deviation));
-        self.end(advice, reason, tuner.outliers(), to_hex(&tuner.knowledge()?))
+        let advice = tuner.advice();
+        let unassured = advice.as_ref().is_some_and(|advice| !advice.assured);
+        let advice =
+            advice.map(|advice| (space.shown(&advice.unit), advice.mean, self.widening() * advice.deviation));
+        self.end(advice, reason, (tuner.outliers(), unassured), to_hex(&tuner.knowledge()?))
     }
 
     fn end(
         &mut self,
         advice: Option<(Vec<f64>, f32, f32)>,
         reason: Reason,
-        outliers: usize,
+        (outliers, unassured): (usize, bool),
         learnt: String,
     ) -> Result<(), Error> {
         let spent = self.task()?.spent();
@@ -434,7 +445,7 @@ impl Tuning {
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
-        task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers });
+        task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers, unassured });
         self.save()
     }
 }

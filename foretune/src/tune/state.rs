@@ -30,6 +30,9 @@ pub struct Told {
     pub why: Why,
     /// None if the measurement failed.
     pub value: Option<f32>,
+    /// What was measured of the guarded KPIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kpis: Vec<f64>,
     pub cost: f64,
 }
 
@@ -70,6 +73,9 @@ pub struct Ended {
     /// Answers that lay too far from all others, and were not confirmed by a second.
     #[serde(default)]
     pub outliers: usize,
+    /// Whether no setting keeps every guard as surely as asked for, so that the one in use is recommended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unassured: bool,
 }
 
 /// What a task began with; none of it may change before it ends.
@@ -295,8 +301,14 @@ mod tests {
     use crate::own::fixture::target;
 
     fn state() -> State {
-        let told =
-            Told { point: vec![0.1, -3.0], fidelity: 1, why: Why::Search, value: Some(0.1 + 0.2), cost: 5.0 };
+        let told = Told {
+            point: vec![0.1, -3.0],
+            fidelity: 1,
+            why: Why::Search,
+            value: Some(0.1 + 0.2),
+            kpis: vec![],
+            cost: 5.0,
+        };
         let failed = Told { value: None, why: Why::Initial, ..told.clone() };
         let (settings, service, past) = Default::default();
         let filed = Some(vec![0.1, 1.0]);

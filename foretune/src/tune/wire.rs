@@ -29,6 +29,8 @@ pub(super) enum Request {
 pub(super) struct Tell {
     pub id: u64,
     pub value: f64,
+    #[serde(default)]
+    pub kpis: BTreeMap<String, f64>,
     pub cost: Option<f64>,
 }
 
@@ -68,6 +70,8 @@ enum Line<'a> {
     Tell {
         id: u64,
         value: f32,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        kpis: BTreeMap<&'a str, f64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
@@ -84,6 +88,8 @@ enum Line<'a> {
         spent: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
         outliers: Option<usize>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        unassured: bool,
     },
     Status {
         task: u32,
@@ -138,7 +144,10 @@ impl Wire<'_> {
         let usual = self.0.fidelities[told.fidelity].cost;
         let cost = Some(told.cost).filter(|cost| *cost != usual);
         match told.value {
-            Some(value) => Line::Tell { id: ask.id, value, cost },
+            Some(value) => {
+                let names = self.0.guards.iter().map(|guard| guard.name.as_str());
+                Line::Tell { id: ask.id, value, kpis: names.zip(told.kpis.iter().copied()).collect(), cost }
+            }
             None => Line::Fail { id: ask.id },
         }
         .text()
@@ -153,6 +162,7 @@ impl Wire<'_> {
             reason: ended.reason,
             spent: ended.spent,
             outliers: Some(ended.outliers).filter(|count| *count > 0),
+            unassured: ended.unassured,
         }
         .text()
     }
@@ -182,7 +192,8 @@ mod tests {
             wire.ask(&ask),
             "{\"ask\":{\"id\":7,\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"fidelity\":\"short\",\"samples\":10,\"cost\":1.0}}"
         );
-        let told = |value, cost| Told { point: vec![], fidelity: 0, why: Why::Search, value, cost };
+        let told =
+            |value, cost| Told { point: vec![], fidelity: 0, why: Why::Search, value, kpis: vec![], cost };
         assert_eq!(wire.told(&ask, &told(Some(0.1), 1.0)), "{\"tell\":{\"id\":7,\"value\":0.1}}");
         assert_eq!(
             wire.told(&ask, &told(Some(0.1), 2.0)),
@@ -196,6 +207,7 @@ mod tests {
             reason: Reason::Budget,
             spent: 60.0,
             outliers: 0,
+            unassured: false,
         };
         assert_eq!(
             wire.recommendation(&ended),
@@ -219,7 +231,7 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Request>(text).ok();
         assert_eq!(
             read("{\"tell\":{\"id\":7,\"value\":3.2}}"),
-            Some(Request::Tell(Tell { id: 7, value: 3.2, cost: None }))
+            Some(Request::Tell(Tell { id: 7, value: 3.2, kpis: BTreeMap::new(), cost: None }))
         );
         assert_eq!(read("{\"fail\":{\"id\":7}}"), Some(Request::Fail(Fail { id: 7 })));
         assert_eq!(read("{\"stop\":{}}"), Some(Request::Stop(Nothing {})));

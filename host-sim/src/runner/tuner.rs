@@ -37,6 +37,8 @@ pub struct Advice {
     pub unit: Vec<f32>,
     pub mean: f32,
     pub deviation: f32,
+    /// Whether every guard is kept there as surely as asked for; if not, it is the point in use.
+    pub assured: bool,
 }
 
 pub trait Tuner {
@@ -129,6 +131,7 @@ impl Tuner for Optimizer<'_> {
             unit: best.unit().to_vec(),
             mean: best.mean,
             deviation: best.deviation,
+            assured: best.assured,
         })
     }
 

@@ -78,7 +78,7 @@ impl Tuning {
             match answer {
                 Answer::Stop => return Ok(Some(Reason::Stopped)),
                 Answer::Failed => break,
-                Answer::Value(value, cost) => match check_answer(value, cost) {
+                Answer::Value { value, cost, .. } => match check_answer(value, cost) {
                     Ok(()) => break,
                     Err(why) => answer = source.refused(&ask, why)?,
                 },

@@ -5,6 +5,12 @@ use crate::own::fixture::target;
 use foretune_core::{Floor, Level};
 use host_sim::settings::Preset;
 
+impl Answer {
+    fn value(value: f64, cost: Option<f64>) -> Self {
+        Self::Value { value, kpis: Vec::new(), cost }
+    }
+}
+
 const FLOOR: Floor = Floor { level: Level::Drop(1.0), risk: 0.1 };
 
 /// Few candidates, so that tests are quick.
@@ -45,13 +51,13 @@ impl Source for Bowl<'_> {
             return Err(Error::Interrupted);
         }
         self.asked.push(ask.clone());
-        Ok((self.special)(ask).unwrap_or(Answer::Value(bowl(ask), None)))
+        Ok((self.special)(ask).unwrap_or(Answer::value(bowl(ask), None)))
     }
 
     fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error> {
         self.refusals.push(why.into());
         assert!(self.refusals.len() < 100, "{why}");
-        Ok(Answer::Value(bowl(ask), None))
+        Ok(Answer::value(bowl(ask), None))
     }
 
     fn told(&mut self, _: &Ask, _: &Told, _: &Standing) -> Result<(), Error> {
@@ -115,7 +121,7 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
     let noisy = |ask: &Ask| {
         (ask.why == Why::Noise).then_some(match ask.id {
             2 => Answer::Failed,
-            id => Answer::Value(id as f64, None),
+            id => Answer::value(id as f64, None),
         })
     };
     let path = folder.path().join("s");
@@ -140,7 +146,7 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
 
 #[test]
 fn expensive_measurements_end_a_task_early() {
-    let costly = |ask: &Ask| Some(Answer::Value(bowl(ask), Some(12.0)));
+    let costly = |ask: &Ask| Some(Answer::value(bowl(ask), Some(12.0)));
     let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     let mut source = Bowl::new(&costly);
     tuning.play(&mut source).unwrap();
@@ -151,7 +157,7 @@ fn expensive_measurements_end_a_task_early() {
 
 #[test]
 fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
-    let strange = |ask: &Ask| (ask.id == 3).then_some(Answer::Value(f64::NAN, None));
+    let strange = |ask: &Ask| (ask.id == 3).then_some(Answer::value(f64::NAN, None));
     let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
     let mut source = Bowl::new(&strange);
     tuning.play(&mut source).unwrap();
@@ -200,7 +206,7 @@ fn nothing_is_expected_where_nothing_was_measured() {
     struct Watch(Vec<bool>);
     impl Source for Watch {
         fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
-            Ok(if ask.id < 20 { Answer::Failed } else { Answer::Value(bowl(ask), None) })
+            Ok(if ask.id < 20 { Answer::Failed } else { Answer::value(bowl(ask), None) })
         }
         fn refused(&mut self, _: &Ask, why: &str) -> Result<Answer, Error> {
             panic!("{why}")
@@ -231,7 +237,7 @@ fn extreme_values_and_costs_are_read_back() {
         let answer = |ask: &Ask| {
             let i = ask.id as usize + shift;
             let value = if ask.point[0] > -40.0 { -1e30 } else { values[i % values.len()] };
-            Some(Answer::Value(value, costs[i % costs.len()]))
+            Some(Answer::value(value, costs[i % costs.len()]))
         };
         let path = folder.path().join(format!("{shift}.state"));
         play_on(&target, &path, 3, &answer).0.next_task(None).unwrap();
@@ -245,10 +251,10 @@ fn a_cost_or_a_value_that_cannot_be_kept_is_refused_while_the_noise_is_learnt_to
     let mut target = target();
     target.fidelities[0].noise = None;
     let absurd = |ask: &Ask| match ask.id {
-        1 => Some(Answer::Value(1e31, None)),
-        2 => Some(Answer::Value(1.0, Some(1e300))),
-        3 => Some(Answer::Value(1.0, Some(-1.0))),
-        4 => Some(Answer::Value(f64::NAN, None)),
+        1 => Some(Answer::value(1e31, None)),
+        2 => Some(Answer::value(1.0, Some(1e300))),
+        3 => Some(Answer::value(1.0, Some(-1.0))),
+        4 => Some(Answer::value(f64::NAN, None)),
         _ => None,
     };
     let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
@@ -371,7 +377,7 @@ fn the_point_in_use_stays_within_a_task_and_one_that_breaks_a_limit_begins_none(
 
 #[test]
 fn an_absurd_answer_is_asked_for_again_and_the_end_counts_it_as_an_outlier() {
-    let absurd = |ask: &Ask| (ask.id == 12).then_some(Answer::Value(1e3, None));
+    let absurd = |ask: &Ask| (ask.id == 12).then_some(Answer::value(1e3, None));
     let folder = tempfile::tempdir().unwrap();
     for limit in [usize::MAX, 1] {
         let path = folder.path().join(format!("{limit}.state"));
@@ -385,7 +391,7 @@ fn an_absurd_answer_is_asked_for_again_and_the_end_counts_it_as_an_outlier() {
 /// The same optimizer with the same answers, once knowing the noise and once from what five measurements say of it.
 #[test]
 fn an_expectation_is_less_sure_where_the_noise_was_estimated() {
-    let noisy = |ask: &Ask| (ask.why == Why::Noise).then_some(Answer::Value(ask.id as f64, None));
+    let noisy = |ask: &Ask| (ask.why == Why::Noise).then_some(Answer::value(ask.id as f64, None));
     let [mut known, mut estimated] = [target(), target()];
     known.budget -= 5.0 * known.fidelities[0].cost;
     // Of 1, 2, 3, 4, 5.

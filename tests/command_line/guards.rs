@@ -1,0 +1,132 @@
+//! Guarded KPIs: in studies, in problem files, measured by a command or told over `serve`.
+
+use super::Folder;
+
+const PROBLEM: &str = r#"goal = "maximise"
+budget = 40
+[[parameter]]
+name = "x"
+low = 0
+high = 1
+[[fidelity]]
+name = "only"
+cost = 1
+noise = 0.0001
+[deployed]
+x = 0.2
+[[guard]]
+name = "edge"
+share = 0.5
+noise = 0.0001
+scale = "log"
+[[guard]]
+name = "power"
+at_most = 7
+risk = 0.1
+noise = 0
+"#;
+
+/// More is better, but the edge falls to half of what it is in use at x = 0.6.
+const MEASURE: &str = r#"awk -v x="$1" 'BEGIN { printf "{\"value\": %.6f, \"edge\": %.6f, \"power\": %.6f}\n", x, exp(-1.733 * x), 10 * x }'"#;
+
+const TUNE: &str = "tune p.toml --command 'sh measure.sh {x}' --state s --set candidates=64";
+
+#[test]
+#[cfg(unix)]
+fn a_command_is_tuned_as_far_as_its_kpis_allow_and_goes_on_where_it_was() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    folder.write("measure.sh", MEASURE);
+    let printed = folder.succeed(TUNE);
+    let x: f64 = printed
+        .split("Recommended: x = ")
+        .nth(1)
+        .and_then(|text| text.split([',', ' ', '\n']).next())
+        .and_then(|text| text.trim_end_matches('.').parse().ok())
+        .unwrap_or_else(|| panic!("{printed}"));
+    assert!((0.5..=0.61).contains(&x), "{x}: {printed}");
+    folder.succeed(TUNE);
+    let changed = PROBLEM.replace("at_most = 7", "at_most = 4");
+    folder.write("p.toml", &changed);
+    let printed = folder.succeed(TUNE);
+    assert!(printed.contains("x = 0."), "a guard may change between tasks: {printed}");
+    folder.write("p.toml", &PROBLEM.replace("share = 0.5", "at_least = 5"));
+    let printed = folder.succeed(&TUNE.replace("--state s", "--state t --deployed x=0.3"));
+    let said = "Recommended: x = 0.3\nNo setting keeps every guard as surely as asked for: this is the one in use.\n";
+    assert!(printed.contains(said), "{printed}");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_answer_without_a_guarded_kpi_is_a_failure_that_names_it() {
+    let folder = Folder::new();
+    folder.write("p.toml", &format!("failures = 2\n{PROBLEM}"));
+    for (prints, words) in [
+        ("echo 0.3", "no `edge`, which is guarded"),
+        (r#"echo '{"value": 1, "edge": 0.5}'"#, "no `power`, which is guarded"),
+        (r#"echo '{"value": 1, "edge": -0.5, "power": 1}'"#, "-0.5 for `edge`, which has no logarithm"),
+        (r#"echo '{"value": 1, "edge": 1e300, "power": 1}'"#, "not a finite number"),
+    ] {
+        folder.write("measure.sh", prints);
+        let error = folder.fail(&TUNE.replace("--state s", "--state t"), 1);
+        assert!(error.contains(words), "{prints}: {error}");
+        std::fs::remove_file(folder.path("t")).unwrap();
+    }
+}
+
+#[test]
+fn a_guard_in_a_file_is_refused_with_its_line() {
+    let folder = Folder::new();
+    for (from, to, words) in [
+        ("share = 0.5", "share = 0.5\ndrop = 1", "line 13: guard `edge` takes one of"),
+        ("share = 0.5", "drop = 1", "seen by its logarithm"),
+        ("share = 0.5", "share = 0.5\nat_most = true\nat_least = 1", "takes one of"),
+        ("name = \"power\"", "name = \"Edge\"", "alike"),
+        ("name = \"power\"", "name = \"value\"", "two of the guard names"),
+        ("noise = 0.0001\nscale", "noise = [0.1, 0.2]\nscale", "noise takes a variance, or a list of 1"),
+        ("noise = 0.0001\nscale", "scale", "missing field `noise`"),
+        ("risk = 0.1", "risk = 0.9", "risk takes"),
+        ("[deployed]\nx = 0.2\n", "", "a [[guard]] needs the setting in use"),
+    ] {
+        assert!(PROBLEM.contains(from));
+        folder.write("p.toml", &PROBLEM.replacen(from, to, 1));
+        let error = folder.fail("tune p.toml --command 'echo {x}' --state s", 2);
+        assert!(error.contains(words), "{to}: {error}");
+    }
+}
+
+#[test]
+fn a_study_has_columns_for_every_guard() {
+    let folder = Folder::new();
+    let guards = "--guard edge:share:0.9 --guard power:at-most:drop:3 --floor share:0.9";
+    let study = "--method never,hill-climbing,mft-mes --experiments 1 --tasks 2 --budget 500 --quiet --out o";
+    folder.succeed(&format!("run rrm {guards} {study}"));
+    let text = folder.read("o/tasks.csv");
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at =
+        |name: &str| header.iter().position(|column| *column == name).unwrap_or_else(|| panic!("{name}"));
+    for row in lines.map(|line| line.split(',').collect::<Vec<_>>()) {
+        let number = |name: &str| row[at(name)].parse::<f64>().unwrap();
+        for kpi in ["edge", "power"] {
+            for share in ["broken", "broken_time", "recommended"] {
+                assert!((0.0..=1.0).contains(&number(&format!("{share}_{kpi}"))), "{row:?}");
+            }
+        }
+        // What nobody touches breaks nothing, and the best that keeps all is no worse.
+        if row[0] == "never" {
+            assert_eq!((number("broken_edge"), number("recommended_power")), (0.0, 1.0), "{row:?}");
+        }
+        assert!(number("optimum") >= number("deployed"), "{row:?}");
+    }
+    for (wrong, words) in [
+        ("run rrm --guard delay:share:0.9", "there is no KPI `delay`; there are edge, power"),
+        ("run rrm --guard edge:drop:1", "seen by its logarithm"),
+        ("run rrm --guard edge", "NAME:[at-most:]share:0.9"),
+        ("run hartmann6 --guard edge:share:0.9", "has no KPIs to guard"),
+        ("run rrm --guard edge:share:0.9 --method two-phase", "cannot keep to a floor or a guard"),
+    ] {
+        let error = folder.fail(&format!("{wrong} --out p"), 2);
+        assert!(error.contains(words), "{wrong}: {error}");
+    }
+}
