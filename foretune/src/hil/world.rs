@@ -2,7 +2,7 @@
 
 use foretune_core::Dimension;
 use foretune_link::problem::Bytes;
-use foretune_link::{Coordinate, Outcome, Point, Query};
+use foretune_link::{Coordinate, Kpis, Outcome, Point, Query};
 
 use super::radio::Radio;
 use crate::own::{Ask, Command, Measured, Target, Why};
@@ -131,9 +131,15 @@ impl Own {
             return Err(Error::Device("the device asks for a point of another problem".into()));
         }
         match self.command.measure(&self.target, &ask, &|| true)? {
-            Measured::Value { value, cost, .. } => {
+            Measured::Value { value, kpis, cost } => {
                 self.failed = 0;
-                Ok((Outcome::Value(value as f32), cost.map(|cost| cost as f32)))
+                let told = self.target.guards.iter().zip(&kpis).map(|(guard, kpi)| guard.told(*kpi));
+                let (value, told) = (value as f32, told.collect::<Vec<f32>>());
+                let outcome = match kpis.is_empty() {
+                    true => Outcome::Value(value),
+                    false => Outcome::Values(value, Kpis::new(&told)),
+                };
+                Ok((outcome, cost.map(|cost| cost as f32)))
             }
             Measured::Failed(why) => {
                 self.failed += 1;
@@ -165,8 +171,8 @@ mod tests {
     use foretune_core::{Floor, Level, Limit};
     use foretune_firmware::drive::coordinates;
     use foretune_firmware::reference::Answer;
+    use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
-    use foretune_link::{Begin, Kpis};
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -204,6 +210,22 @@ mod tests {
         let ticket = foretune_link::Ticket { task: 1, step: 0 };
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
+    }
+
+    #[test]
+    fn guards_are_described_and_their_kpis_sent_as_the_device_is_to_see_them() {
+        let guard = "\n[[guard]]\nname = \"edge\"\nshare = 0.5\nnoise = 0.01\nscale = \"log\"\n";
+        let command = "echo '{{\"value\": {p0}, \"edge\": 0.25}}'";
+        let mut own = own(&(file() + guard), command).unwrap();
+        let mut numbers = Numbers::new();
+        let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
+        let [described] = parts.problem(own.budget()).guards[..] else { panic!("a guard") };
+        assert_eq!(described, own.target.guards[0].core());
+        let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        let kpis = Kpis::new(&[0.25f32.ln()]);
+        assert_eq!(own.measure(&query).unwrap(), (Outcome::Values(-80.0, kpis), None));
     }
 
     /// A device has single precision and knows no logarithms: it is sent places between 0 and 1.
