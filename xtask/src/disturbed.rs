@@ -203,7 +203,7 @@ impl Game<'_> {
         let mut log = File::options().create(true).append(true).open(self.talk())?;
         writeln!(log, "-- the station starts")?;
         let mut command = Command::new(self.station);
-        command.args(Plan::new("", "compact", self.tasks, 20).arguments(self.proxy.port));
+        command.args(Plan::new("", "compact", self.tasks, 20).arguments(self.proxy.port)?);
         command.args(["--flaky", "--timeout", "250", "--seed", &(self.seed + 1).to_string(), "--notes"]);
         command.arg(self.device.folder.join("notes.json"));
         Ok(Killed(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))

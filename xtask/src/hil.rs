@@ -41,6 +41,9 @@ pub struct Plan {
     /// Tune the problem in `examples/`, which is sent to the device, in place of the one that it is built for.
     #[arg(long, conflicts_with = "travel")]
     pub sent: bool,
+    /// The same with two guards.
+    #[arg(long, conflicts_with_all = ["travel", "sent"])]
+    pub guarded: bool,
     /// Load what forty simulated sites have in common into the device first.
     #[arg(long)]
     pub fleet: bool,
@@ -67,6 +70,7 @@ impl Plan {
             count: false,
             travel: false,
             sent: false,
+            guarded: false,
             fleet: false,
             key: false,
         }
@@ -78,22 +82,44 @@ impl Plan {
     }
 
     /// The arguments for `foretune`.
-    pub fn arguments(&self, port: u16) -> Vec<String> {
+    pub fn arguments(&self, port: u16) -> Result<Vec<String>, Error> {
         let mut words = vec!["hil".into(), "--connect".into(), format!("tcp:127.0.0.1:{port}")];
         words.extend(["--tasks".into(), self.tasks.to_string(), "--budget".into(), self.budget.to_string()]);
-        if self.sent {
+        if self.sent || self.guarded {
             let folder = root().join("examples");
-            let script = folder.join("measure.py");
-            let command = format!("python3 '{}' {{power}} {{alpha}} {{tilt}} {{samples}}", script.display());
-            words.extend([folder.join("problem.toml").display().to_string(), "--command".into(), command]);
+            let (script, mut file) = (folder.join("measure.py"), folder.join("problem.toml"));
+            let mut command =
+                format!("python3 '{}' {{power}} {{alpha}} {{tilt}} {{samples}}", script.display());
+            if self.guarded {
+                let text = std::fs::read_to_string(&file)? + GUARDS;
+                (file, command) = (root().join("target/guarded.toml"), command + " kpis");
+                std::fs::write(&file, text)?;
+            }
+            words.extend([file.display().to_string(), "--command".into(), command]);
         }
         if self.fleet {
             words.extend(["--fleet".into(), fleet().display().to_string()]);
         }
         words.extend(self.steps.iter().flat_map(|steps| ["--steps".into(), steps.to_string()]));
-        words
+        Ok(words)
     }
 }
+
+/// What is kept beside the value, one as its logarithm.
+const GUARDS: &str = r#"
+[[guard]]
+name = "edge"
+share = 0.9
+noise = [0.0025, 0.0004]
+scale = "log"
+
+[[guard]]
+name = "draw"
+drop = 2.0
+at_most = true
+risk = 0.1
+noise = 0.0
+"#;
 
 /// What forty simulated sites have in common.
 fn fleet() -> PathBuf {
@@ -115,7 +141,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
         Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
         Plan::new("mps2-an500", "compact", 3, 130),
         Plan { fleet: true, ..Plan::new("mps2-an505", "compact", 2, 130) },
-        Plan { sent: true, ..Plan::new("mps2-an386", "compact", 2, 40) },
+        Plan { guarded: true, ..Plan::new("mps2-an386", "compact", 2, 40) },
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
     ];
     let remarks = plans.iter().map(|plan| play(tools, plan, &station)).collect::<Result<Vec<_>, _>>()?;
@@ -143,7 +169,7 @@ fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     device.count_instructions = plan.count;
     let running = device.start()?;
     let mut command = Command::new(station);
-    command.args(plan.arguments(running.port));
+    command.args(plan.arguments(running.port)?);
     if plan.travel {
         command.args(["--train", "2", "--download"]).arg(folder.path().join("knowledge"));
     }
@@ -183,6 +209,7 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     };
     let what = match (plan.sent, plan.key) {
         (true, _) => ", a problem that was sent",
+        _ if plan.guarded => ", a problem with guards that was sent",
         (false, true) => ", with a key",
         (false, false) if plan.fleet => ", with a fleet",
         (false, false) => "",

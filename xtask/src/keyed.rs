@@ -58,7 +58,7 @@ struct Rig {
 impl Rig {
     fn station(&self, port: u16, key: &str) -> Result<Command, Error> {
         let mut command = Command::new(&self.station);
-        command.args(self.plan.arguments(port)).arg("--key").arg(key_file(&self.device.folder, key)?);
+        command.args(self.plan.arguments(port)?).arg("--key").arg(key_file(&self.device.folder, key)?);
         Ok(command)
     }
 

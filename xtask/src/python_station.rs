@@ -22,7 +22,7 @@ pub fn check(tools: &Tools) -> Verdict {
     let host = Host::start()?;
     let on_host = end(&mut python(host.port))?;
     let host = Host::start()?;
-    let ours = end(Command::new(station()?).args(plan.arguments(host.port)))?;
+    let ours = end(Command::new(station()?).args(plan.arguments(host.port)?))?;
     if on_board != ours || on_host != ours {
         return Err(Error::failed(format!(
             "three ends of one task:\n  emulated board: {on_board}\n  this host: {on_host}\n  ours: {ours}"

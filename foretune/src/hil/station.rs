@@ -12,7 +12,6 @@ use super::notes::Notes;
 use super::profile::Profile;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
-use host_sim::words::{number, shortest};
 
 /// What came over the line, kept beyond the answer's bytes.
 enum Heard {
@@ -153,9 +152,7 @@ fn measure(
     let (outcome, cost) = world.measure(place, query)?;
     notes.note_answer(place, query, (outcome, cost));
     let setting = world.show(&query.point);
-    let result = outcome.numbers().map_or("failed".into(), |(value, kpis)| {
-        kpis.iter().fold(world.value(value), |line, kpi| format!("{line}, {}", number(shortest(*kpi))))
-    });
+    let result = outcome.numbers().map_or("failed".into(), |(value, kpis)| world.values(value, &kpis));
     writeln!(
         out,
         "task {task} query {:2}: {setting}, {:3} samples: {result}",

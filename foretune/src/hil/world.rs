@@ -7,6 +7,7 @@ use foretune_link::{Coordinate, Kpis, Outcome, Point, Query};
 use super::radio::Radio;
 use crate::own::{Ask, Command, Measured, Target, Why};
 use host_sim::error::Error;
+use host_sim::problems::Guarded;
 use host_sim::runner::Space;
 use host_sim::words::{number, shortest};
 
@@ -58,10 +59,16 @@ impl World {
         }
     }
 
-    pub fn value(&self, value: f32) -> String {
+    /// What was measured, in words.
+    pub fn values(&self, value: f32, kpis: &[f32]) -> String {
         match self {
             World::Radio(_) => format!("{value:.2} bit/s/Hz"),
-            World::Own(_) => number(shortest(value)),
+            World::Own(own) => {
+                let kpi = |(guard, kpi): (&Guarded, &f32)| {
+                    format!(", {} = {}", guard.name, number(shortest(guard.untold(*kpi) as f32)))
+                };
+                number(shortest(value)) + &own.target.guards.iter().zip(kpis).map(kpi).collect::<String>()
+            }
         }
     }
 
@@ -226,6 +233,7 @@ mod tests {
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
         let kpis = Kpis::new(&[0.25f32.ln()]);
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Values(-80.0, kpis), None));
+        assert_eq!(World::Own(Box::new(own)).values(1.0, &kpis), "1, edge = 0.25");
     }
 
     /// A device has single precision and knows no logarithms: it is sent places between 0 and 1.
