@@ -5,6 +5,7 @@
 
 mod command;
 mod file;
+mod parameter;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod target;
