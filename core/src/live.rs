@@ -11,7 +11,7 @@
 //! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
 //!
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
-//! be allowed by all of them.
+//! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //!
 //! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
 //! best mean by more than the tolerance's share of it. Where something was observed at every allowed point, as on coarse
@@ -94,11 +94,10 @@ impl Floor {
     }
 }
 
-/// The margin after a trial of this weight. It is never below the least: the more risk is taken, the less that is.
-pub(crate) fn controlled(margin: f32, risk: f32, below: bool, weight: f32) -> f32 {
-    let by = if below { 1.0 - risk } else { -risk };
+/// The margin after a trial of this weight that was below with this chance. It is never below the least: the more risk is taken, the less that is.
+pub(crate) fn controlled(margin: f32, risk: f32, chance: f32, weight: f32) -> f32 {
     let least = math::clamp(1.5 - 25.0 * risk, -1.0, 1.0);
-    math::clamp(margin + ETA * weight * by, least, LARGEST_MARGIN)
+    math::clamp(margin + ETA * weight * (chance - risk), least, LARGEST_MARGIN)
 }
 
 /// Most guards that a problem may have.
@@ -228,7 +227,7 @@ mod tests {
                 count += u32::from(falls);
                 below[half] += if falls { cost } else { 0.0 };
                 time[half] += cost;
-                margin = controlled(margin, risk, falls, weight(cost, 1000.0));
+                margin = controlled(margin, risk, f32::from(falls), weight(cost, 1000.0));
             }
             for half in 0..2 {
                 assert!((below[half] / time[half] - risk).abs() < 0.01, "{risk}: {below:?} of {time:?}");
@@ -241,7 +240,7 @@ mod tests {
     fn a_trial_counts_by_its_time_between_a_quarter_and_two() {
         for (cost, counts) in [(0.0, 0.25), (1.0, 0.25), (11.0, 1.0), (16.5, 1.5), (100.0, 2.0)] {
             assert!((weight(cost, 1000.0) - counts).abs() < 1e-6, "{cost}");
-            let moved = |below| controlled(1.0, 0.1, below, weight(cost, 1000.0)) - 1.0;
+            let moved = |below: bool| controlled(1.0, 0.1, f32::from(below), weight(cost, 1000.0)) - 1.0;
             assert!((moved(true) - ETA * 0.9 * counts).abs() < 1e-6, "{cost}");
             assert!((moved(false) + ETA * 0.1 * counts).abs() < 1e-6, "{cost}");
         }
@@ -251,7 +250,7 @@ mod tests {
     fn the_margin_stays_in_its_range() {
         let (mut low, mut high) = (1.0, 1.0);
         for _ in 0..1000 {
-            (low, high) = (controlled(low, 0.1, false, 1.0), controlled(high, 0.1, true, 1.0));
+            (low, high) = (controlled(low, 0.1, 0.0, 1.0), controlled(high, 0.1, 1.0, 1.0));
         }
         assert_eq!((low, high), (-1.0, LARGEST_MARGIN));
         assert!(margin_at(1.0, 1) > margin_at(1.0, 2) && margin_at(1.0, u32::MAX) > 1.0 - 1e-6);

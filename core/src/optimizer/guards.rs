@@ -180,7 +180,8 @@ impl State<'_> {
     /// point in use and the trial's.
     pub fn judge_guards(&mut self, failed: bool, weight: (f32, f32), first: bool) {
         for (g, guard) in self.problem.guards.iter().enumerate() {
-            let (Some((v, _)), Some((mean, _))) = (self.guard_belief(g, 0), self.guard_belief(g, 1)) else {
+            let (Some((v, _)), Some((mean, variance))) = (self.guard_belief(g, 0), self.guard_belief(g, 1))
+            else {
                 continue;
             };
             let (watched, sign) = (&mut self.memory.guards[g], guard.side.sign());
@@ -188,7 +189,9 @@ impl State<'_> {
             let at = guard.floor.level.at(scale.undo(sign * v), sign);
             watched.bound.at = sign * scale.apply(at);
             if !first {
-                watched.bound.judge(&guard.floor, mean, failed, weight);
+                let by = (watched.bound.at - mean) / math::sqrt(variance);
+                let chance = if failed { 1.0 } else { math::exp(math::ln_normal_cdf(by)) };
+                watched.bound.judge(&guard.floor, chance, weight);
             }
             let believed = first_deviation(guard, watched.mean) / scale.deviation;
             let misfit = answers as f32 * watched.misfit / watched.used as f32;

@@ -160,7 +160,8 @@ impl State<'_> {
         if let Some(floor) = &self.problem.floor {
             trials.floor.at = sign * scale.apply(floor.level.at(scale.undo(sign * v), sign));
             if !first {
-                trials.floor.judge(floor, mean, failed, (cost, weight));
+                let below = failed || mean < trials.floor.at;
+                trials.floor.judge(floor, f32::from(below), (cost, weight));
             }
         }
         self.judge_guards(failed, (cost, weight), first);

@@ -72,12 +72,12 @@ impl Bound {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
     }
 
-    /// Judges a trial by its mean afterwards, and controls the margin by its weight.
-    pub fn judge(&mut self, floor: &Floor, mean: f32, failed: bool, (cost, weight): (f32, f32)) {
-        let broken = failed || mean < self.at;
+    /// Counts a trial by the chance that it broke the bound, as the model sees it afterwards, and controls the margin by its weight.
+    pub fn judge(&mut self, floor: &Floor, chance: f32, (cost, weight): (f32, f32)) {
+        let broken = chance > 0.5;
         self.broken += u32::from(broken);
         self.time += if broken { cost } else { 0.0 };
-        self.margin = controlled(self.margin, floor.risk, broken, weight);
+        self.margin = controlled(self.margin, floor.risk, chance, weight);
     }
 }
 
