@@ -9,6 +9,8 @@
 //! too. So what is controlled is the share of time that the model finds below afterwards; where the model stays wrong about
 //! a point that it measured, the true share differs. Where the range's lower end holds, it is less than the risk allows.
 //! At the start of a task little is known, so `κ' = κ + ½/√t` after `t` trials.
+//! Where the target fidelity was not asked for a fifth of the budget, the most promising point since then is measured with it:
+//! cheap fidelities that are wrong about what is above the floor are found out.
 //!
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.

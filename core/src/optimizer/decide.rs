@@ -13,6 +13,9 @@ use crate::settings::Method;
 /// Draws of an initial point before one that was observed already is taken.
 const DRAWS: usize = 16;
 
+/// The share of the budget after which, where a floor is kept, the target fidelity is asked again.
+const UNASKED: f32 = 0.2;
+
 /// What follows a slice that finished something.
 pub(super) enum Next {
     Decide,
@@ -55,7 +58,7 @@ impl State<'_> {
             Next::Hand(self.initial_query())
         } else if !self.fidelities().any(|m| self.prices().can_pay(m)) {
             Next::Finish(Stop::Budget)
-        } else if let Some(query) = self.carried_query() {
+        } else if let Some(query) = self.carried_query().or_else(|| self.target_query()) {
             Next::Hand(query)
         } else {
             self.next_search()
@@ -140,6 +143,27 @@ impl State<'_> {
             }
         }
         None
+    }
+
+    /// Where a floor is kept and the target fidelity was not asked for a share of the budget: the most promising point since
+    /// then, at that fidelity. Cheap fidelities may be wrong about what is above the floor.
+    fn target_query(&self) -> Option<Query> {
+        let (data, truth) = (&self.memory.data, self.problem.truth());
+        let (fidelity, own) = (data.fidelity(), self.task.remembered + self.task.past);
+        let first =
+            (own..data.len()).rev().find(|&i| usize::from(fidelity[i]) == truth).map_or(own, |i| i + 1);
+        let cost = |i: usize| data.cost(i).unwrap_or(self.problem.fidelities[usize::from(fidelity[i])].cost);
+        let since = (first..data.len()).fold(0.0, |sum, i| sum + cost(i));
+        if !self.problem.is_guarded()
+            || !self.prices().can_pay(truth)
+            || since < UNASKED * self.problem.budget
+        {
+            return None;
+        }
+        let good = (first..data.len()).filter(|&i| data.is_believed(i) && self.problem.admits(data.point(i)));
+        let best = good.max_by(|&a, &b| data.z()[a].total_cmp(&data.z()[b]))?;
+        let x = data.point(best).iter().copied().collect();
+        Some(self.query(x, truth, Kind::Search))
     }
 
     /// After an observation has been added: judge, scale, then learn. Before an outlier is measured again there is

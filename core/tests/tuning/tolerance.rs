@@ -145,3 +145,29 @@ fn neighbours_whose_measurements_fail_do_not_keep_a_task_going() {
     assert_eq!(stop, Stop::Tolerance);
     assert!(tuner.status().spent < 1000.0, "{}", tuner.status().spent);
 }
+
+#[test]
+fn with_a_floor_the_target_fidelity_is_asked_again_after_a_fifth_of_the_budget() {
+    let fidelity = |cost| Fidelity { cost, samples: 1, noise: 0.04 };
+    let problem = Problem {
+        dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 3],
+        fidelities: &[fidelity(30.0), fidelity(100.0)],
+        deployed: Some(&[0.3; 3]),
+        limits: &[],
+        ..CELL
+    };
+    for seed in 1..4 {
+        let mut memory = Box::new(Live::new());
+        let mut tuner = memory.start(problem, Settings::LIVE, seed).unwrap();
+        let (mut since, mut longest, mut left) = (0.0, 0.0f32, problem.budget);
+        let answer = |query: &foretune_core::Query| {
+            let cost = problem.fidelities[query.fidelity()].cost;
+            (since, left) = (if query.fidelity() == 1 { 0.0 } else { since + cost }, left - cost);
+            // What is left at the end is for what would be recommended.
+            longest = if left > 600.0 { longest.max(since) } else { longest };
+            Some(40.0 - query.point().iter().fold(0.0, |sum, x| sum + 40.0 * (x - 0.3) * (x - 0.3)))
+        };
+        tuner.run_task(answer).unwrap();
+        assert!((200.0..430.0).contains(&longest), "seed {seed}: {longest}");
+    }
+}
