@@ -200,7 +200,9 @@ def describe(line, problem, number):
 
 
 def single(number):
-    """The shortest decimal that is this number in single precision."""
+    """The shortest decimal that is this number in single precision; whole numbers without an exponent."""
+    if number == int(number) and abs(number) < 1e7:
+        return "%d" % number
     for digits in range(1, 10):
         text = "%.*g" % (digits, number)
         if struct.pack("<f", float(text)) == struct.pack("<f", number):
