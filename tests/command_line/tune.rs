@@ -507,3 +507,15 @@ fn a_constant_objective_ends_within_the_budget_and_is_called_one() {
     let ordinary = folder.succeed("tune p.toml --state s --command 'echo {x}'");
     assert!(!ordinary.contains("All answers"), "{ordinary}");
 }
+
+/// 0.1 on a logarithmic scale is no number of single precision: it is measured and shown as it was given all the same.
+#[test]
+#[cfg(unix)]
+fn the_setting_in_use_is_measured_and_shown_as_it_was_given() {
+    let folder = Folder::new();
+    let problem = "goal = \"maximise\"\nbudget = 5\n[[parameter]]\nname = \"gain\"\nlow = 0.01\nhigh = 10\nscale = \"log\"\n\
+                   [[fidelity]]\nname = \"run\"\ncost = 1\nnoise = 0.01\n[deployed]\ngain = 0.1\n";
+    folder.write("p.toml", problem);
+    let printed = folder.succeed("tune p.toml --command 'echo {gain}' --state s --set candidates=32");
+    assert!(printed.contains("In use: gain = 0.1, measured 0.1;"), "{printed}");
+}

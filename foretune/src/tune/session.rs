@@ -372,13 +372,19 @@ impl Tuning {
                 Next::Interrupted => return Err(Error::Interrupted),
                 Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
             };
-            let ask = self.ask(space.shown(&proposal.unit), proposal.fidelity, why(proposal.kind));
+            let ask = self.ask(self.shown(space, &proposal.unit)?, proposal.fidelity, why(proposal.kind));
             let expected = tuner.expected();
             let Some(answer) = self.answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
             };
             self.record(&ask, answer, (expected, tuner.outliers()), source)?;
         }
+    }
+
+    /// A point for people: the one in use as it was given, whatever single precision made of it.
+    fn shown(&self, space: &Space, unit: &[f32]) -> Result<Vec<f64>, Error> {
+        let in_use = self.task()?.begun.deployed.as_ref().filter(|point| space.unit(point) == unit);
+        Ok(in_use.cloned().unwrap_or_else(|| space.shown(unit)))
     }
 
     /// Tells an answer from before a restart again.
@@ -390,7 +396,7 @@ impl Tuning {
             )
         };
         let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        if space.shown(&proposal.unit) != told.point || proposal.fidelity != told.fidelity {
+        if self.shown(space, &proposal.unit)? != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
         let (kpis, cost) = (self.told_kpis(&told.kpis), self.own_cost(told.fidelity, told.cost));
@@ -425,8 +431,13 @@ impl Tuning {
         tuner.finish();
         let advice = tuner.advice();
         let unassured = advice.as_ref().is_some_and(|advice| !advice.assured);
-        let advice =
-            advice.map(|advice| (space.shown(&advice.unit), advice.mean, self.widening() * advice.deviation));
+        let advice = match advice {
+            Some(advice) => {
+                let point = self.shown(space, &advice.unit)?;
+                Some((point, advice.mean, self.widening() * advice.deviation))
+            }
+            None => None,
+        };
         self.end(advice, reason, (tuner.outliers(), unassured), to_hex(&tuner.knowledge()?))
     }
 
