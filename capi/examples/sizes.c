@@ -15,7 +15,7 @@ int sizes(void)
                           candidates[] = {16, 80, 300};
     struct foretune_dimension dimensions[FORETUNE_MAX_DIMENSIONS];
     struct foretune_fidelity fidelities[FORETUNE_MAX_FIDELITIES];
-    static const float noise[FORETUNE_MAX_FIDELITIES], deployed[FORETUNE_MAX_DIMENSIONS];
+    static const float noise[FORETUNE_MAX_FIDELITIES] = {0.0f}, deployed[FORETUNE_MAX_DIMENSIONS] = {0.0f};
     struct foretune_guard guards[FORETUNE_MAX_GUARDS];
     struct foretune_problem problem;
     struct foretune_settings settings;
