@@ -1,6 +1,7 @@
 //! What comes next in a task: replay, its end, an outlier's point again, an initial point, a carried point, or a
 //! search.
 
+use super::guards::kept;
 use super::query::{Query, Stop};
 use super::search::Objective;
 use super::state::State;
@@ -160,7 +161,9 @@ impl State<'_> {
         {
             return None;
         }
-        let good = (first..data.len()).filter(|&i| data.is_believed(i) && self.problem.admits(data.point(i)));
+        let keeps = |i: usize| kept(self.problem.guards, self.memory.guards, data.kpis(i));
+        let admits = |i: usize| data.is_believed(i) && self.problem.admits(data.point(i)) && keeps(i);
+        let good = (first..data.len()).filter(|&i| admits(i));
         let best = good.max_by(|&a, &b| data.z()[a].total_cmp(&data.z()[b]))?;
         let x = data.point(best).iter().copied().collect();
         Some(self.query(x, truth, Kind::Search))
