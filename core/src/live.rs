@@ -75,14 +75,7 @@ impl Floor {
         };
         level && self.risk >= 0.001 && self.risk <= 0.5
     }
-}
 
-/// What a trial counts: its share of the time, in that of an ordinary one.
-pub(crate) fn weight(cost: f32, budget: f32) -> f32 {
-    math::clamp(cost / (ORDINARY * budget), 0.25, 2.0)
-}
-
-impl Floor {
     /// Feeds all of it to a checksum.
     pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
         let (kind, level) = match self.level {
@@ -96,7 +89,13 @@ impl Floor {
     }
 }
 
-/// The margin after a trial of this weight that was below with this chance. It is never below the least: the more risk is taken, the less that is.
+/// What a trial counts: its share of the time, in that of an ordinary one.
+pub(crate) fn weight(cost: f32, budget: f32) -> f32 {
+    math::clamp(cost / (ORDINARY * budget), 0.25, 2.0)
+}
+
+/// The margin after a trial of this weight that was below with this chance. It is never below the least: the more risk is
+/// taken, the less that is.
 pub(crate) fn controlled(margin: f32, risk: f32, chance: f32, weight: f32) -> f32 {
     let least = math::clamp(1.5 - 25.0 * risk, -1.0, 1.0);
     math::clamp(margin + ETA * weight * (chance - risk), least, LARGEST_MARGIN)
@@ -116,7 +115,8 @@ pub enum Side {
 }
 
 impl Side {
-    pub(crate) const fn sign(self) -> f32 {
+    /// 1 where larger is better, −1 where smaller is.
+    pub const fn sign(self) -> f32 {
         match self {
             Side::AtLeast => 1.0,
             Side::AtMost => -1.0,

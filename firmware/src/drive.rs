@@ -1,12 +1,9 @@
 //! Between the optimizer's words and the link's: how a task starts, what is asked, why it ended.
 
-use foretune_core::{Dimension, Error, Fleet, Optimizer, Problem, Query, Stop};
+use foretune_core::{Dimension, Error, Fleet, LARGEST_VALUE, Optimizer, Problem, Query, Stop};
 use foretune_link::{Begin, Coordinate, Point, Proposal, Reason, Recommendation};
 
 use crate::log::warn;
-
-/// No KPI is farther from 0.
-const LARGEST_KPI: f32 = 1e30;
 
 /// Loads what a task begins with: a fleet's file, if there is one and it can be used, knowledge, if there is any, and the point
 /// in use, if the station names it anew.
@@ -35,7 +32,7 @@ pub fn take_over<'a>(
 
 /// Whether a measurement can give these numbers. One that cannot counts as failed.
 pub fn is_plausible(optimizer: &Optimizer<'_>, value: f32, kpis: &[f32]) -> bool {
-    optimizer.plausible().contains(&value) && kpis.iter().all(|kpi| kpi.abs() <= LARGEST_KPI)
+    optimizer.plausible().contains(&value) && kpis.iter().all(|kpi| kpi.abs() <= LARGEST_VALUE)
 }
 
 /// The optimizer's reason as the link says it.

@@ -137,10 +137,9 @@ impl State<'_> {
 
     /// Mean and variance of the KPI of guard `g` at candidate `c`, standardised; `None` if no particle has an opinion.
     fn guard_belief(&self, g: usize, c: usize) -> Option<(f32, f32)> {
-        let (watched, guards) = (&self.memory.guards[g], self.memory.guards.len());
-        let Mixture { mean, .. } = self.memory.candidates.kpis[c * guards + g];
-        let count = Some(watched.used as usize).filter(|used| *used > 0)?;
-        Some((mean, self.memory.candidates.kpis[c * guards + g].variance(count)))
+        let mixture: &Mixture = &self.memory.candidates.kpis[c * self.memory.guards.len() + g];
+        let count = Some(self.memory.guards[g].used as usize).filter(|used| *used > 0)?;
+        Some((mixture.mean, mixture.variance(count)))
     }
 
     /// How far above its bound the worst of the guards' lower bounds lies at candidate `c`, standardised; below 0 a query is not
@@ -216,9 +215,8 @@ impl State<'_> {
 
 /// Whether an answer's KPIs are on the right side of every guard's bound.
 pub(super) fn kept(guards: &[Guard<'_>], watched: &[Watched], kpis: &[f32]) -> bool {
-    let each = guards.iter().zip(watched).zip(kpis);
-    each.into_iter()
-        .all(|((guard, watched), kpi)| guard.side.sign() * watched.scale().apply(*kpi) >= watched.bound.at)
+    let mut each = guards.iter().zip(watched).zip(kpis);
+    each.all(|((guard, watched), kpi)| guard.side.sign() * watched.scale().apply(*kpi) >= watched.bound.at)
 }
 
 /// Of a KPI of which the point in use gave `v`, before more is known: as a floor's.

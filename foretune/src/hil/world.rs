@@ -140,11 +140,10 @@ impl Own {
         match self.command.measure(&self.target, &ask, &|| true)? {
             Measured::Value { value, kpis, cost } => {
                 self.failed = 0;
-                let told = self.target.guards.iter().zip(&kpis).map(|(guard, kpi)| guard.told(*kpi));
-                let (value, told) = (value as f32, told.collect::<Vec<f32>>());
+                let value = value as f32;
                 let outcome = match kpis.is_empty() {
                     true => Outcome::Value(value),
-                    false => Outcome::Values(value, Kpis::new(&told)),
+                    false => Outcome::Values(value, Kpis::new(&self.target.told(&kpis))),
                 };
                 Ok((outcome, cost.map(|cost| cost as f32)))
             }

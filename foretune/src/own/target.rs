@@ -117,6 +117,11 @@ impl Target {
         )))
     }
 
+    /// KPIs as the optimizer is told.
+    pub fn told(&self, kpis: &[f64]) -> Vec<f32> {
+        self.guards.iter().zip(kpis).map(|(guard, kpi)| guard.told(*kpi)).collect()
+    }
+
     /// The KPIs of an answer in the order of the guards, from their names; or which one is missing.
     pub fn kpis(&self, by_name: impl Fn(&str) -> Option<f64>) -> Result<Vec<f64>, String> {
         let kpi = |guard: &Guarded| match by_name(&guard.name) {

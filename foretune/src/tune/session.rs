@@ -313,11 +313,6 @@ impl Tuning {
         Ok(self.task()?.failing() >= self.target.failures)
     }
 
-    /// KPIs as the optimizer is told, now and after a restart.
-    fn told_kpis(&self, kpis: &[f64]) -> Vec<f32> {
-        self.target.guards.iter().zip(kpis).map(|(guard, kpi)| guard.told(*kpi)).collect()
-    }
-
     /// What a measurement cost, if that is not what its fidelity costs: as the optimizer is told, now and after a restart.
     fn own_cost(&self, fidelity: usize, cost: f64) -> Option<f32> {
         (cost != self.target.fidelities[fidelity].cost).then_some(cost as f32)
@@ -399,7 +394,7 @@ impl Tuning {
         if self.shown(space, &proposal.unit)? != told.point || proposal.fidelity != told.fidelity {
             return Err(other());
         }
-        let (kpis, cost) = (self.told_kpis(&told.kpis), self.own_cost(told.fidelity, told.cost));
+        let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
         Ok(tuner.answer_all(told.value, &kpis, cost)?)
     }
 
@@ -417,7 +412,7 @@ impl Tuning {
                 Answer::Failed => tuner.fail(),
                 Answer::Value { value, kpis, cost } => {
                     let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                    tuner.answer_all(Some(*value as f32), &self.told_kpis(kpis), cost)
+                    tuner.answer_all(Some(*value as f32), &self.target.told(kpis), cost)
                 }
             };
             match taken {

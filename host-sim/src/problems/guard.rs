@@ -72,7 +72,7 @@ impl Guarded {
     }
 
     fn sign(&self) -> f64 {
-        if self.side == Side::AtMost { -1.0 } else { 1.0 }
+        self.side.sign().into()
     }
 
     /// The bound where the point in use gives this.

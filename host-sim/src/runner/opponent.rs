@@ -9,7 +9,7 @@
 //! the step when no parameter helped; the first step again when half a step would be less than a level, or too small to
 //! matter. With guards a step must keep them, too, as measured, against what was measured of the point in use.
 
-use foretune_core::{Dimension, Error, Guard, Kind, Problem, Side, SnapshotError};
+use foretune_core::{Dimension, Error, Guard, Kind, Problem, SnapshotError};
 
 use super::safe_opt::SafeOpt;
 use super::tuner::{Advice, Next, Proposal, Tuner};
@@ -278,7 +278,7 @@ impl Tuner for Opponent<'_> {
 /// Whether KPIs are within their bounds, which are those of the point in use.
 fn kept(guards: &[Guard<'_>], in_use: &[f32], kpis: &[f32]) -> bool {
     guards.iter().zip(in_use.iter().zip(kpis)).all(|(guard, (v, kpi))| {
-        let sign = if guard.side == Side::AtMost { -1.0 } else { 1.0 };
+        let sign = guard.side.sign();
         sign * kpi >= sign * guard.floor.level.at(*v, sign)
     })
 }

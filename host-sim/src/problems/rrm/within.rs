@@ -1,13 +1,12 @@
 //! The best setting that keeps to bounds on the KPIs: best response over all settings of a station, from several starts.
 //!
-//! A value is looked at only where power and edge keep their bounds. In the tests it is compared with what exhaustive search finds
-//! on a reduced grid.
+//! Unlike the search without bounds it is not exact: a better setting may lie where one station's move alone breaks a bound.
 
 use super::{ALPHA, Cells, FIDELITY_SAMPLES, Task, p0_levels};
 
 /// Rounds of a start, at most.
 const ROUNDS: usize = 8;
-/// P0 is looked at so coarsely at first, in levels, and then between its neighbours.
+/// In the first round every so-many-th level of P0 is looked at, then all.
 const COARSE: usize = 3;
 
 pub(super) fn optimum_within(cells: &Cells, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
