@@ -103,6 +103,31 @@ fn a_kpi_far_from_its_bound_costs_next_to_nothing() {
     assert!(with / 4.0 < without / 4.0 + 0.05, "{with} {without}");
 }
 
+/// A point that was measured cheaply and broke a guard is not measured long as well, however good its objective. (A cliff,
+/// which no model sees coming.)
+#[test]
+fn what_broke_a_guard_is_not_asked_at_the_target_fidelity() {
+    const FIDELITIES: [Fidelity; 2] =
+        [PROBLEM.fidelities[0], Fidelity { cost: 20.0, ..PROBLEM.fidelities[1] }];
+    const CLIFF: &[Guard<'_>] = &[Guard { noise: &[0.0; 2], ..EDGE }];
+    let kpi = |x: &[f32]| 2.0 - f32::from(x[0] > 0.55);
+    for seed in 0..6 {
+        let (mut memory, mut broken) = (Box::new(Toy::new()), Vec::new());
+        let problem = Problem { guards: CLIFF, fidelities: &FIDELITIES, ..PROBLEM };
+        let mut tuner = start(&mut memory, problem, u64::from(seed));
+        while let Ask::Query(query) = tuner.ask() {
+            let x = query.point().to_vec();
+            assert!(query.fidelity() == 0 || !broken.contains(&x), "{query:?} broke the guard before");
+            let y = measure(&query, seed).0;
+            tuner.tell_all(query, y, &[kpi(&x)]).unwrap();
+            if kpi(&x) < 1.8 {
+                broken.push(x);
+            }
+        }
+        assert!(!broken.is_empty(), "nothing fell off the cliff");
+    }
+}
+
 /// Where no setting keeps a guard, or its side was got wrong, the point in use is recommended, and it is said so.
 #[test]
 fn what_cannot_be_kept_ends_with_the_point_in_use() {
