@@ -13,7 +13,8 @@ use host_sim::results::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
-use crate::fleet::{Fitted, Gathered, Plan, Shape, fit, page, read, typical};
+use crate::fleet::{gather, page, read};
+use foretune_fleet::{Fitted, Plan, Shape, fit, typical};
 
 /// Learn what many sites have in common, so that a new one starts where they are.
 #[derive(Debug, Args)]
@@ -115,7 +116,7 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
     if !(0.0..=4.0).contains(&arguments.margin) {
         return Err(Error::usage("--margin takes a number from 0 to 4"));
     }
-    let gathered = Gathered::read(&arguments.places, arguments.problem.as_deref())?;
+    let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
     let [sites, tasks, answers] = gathered.counts();
     writeln!(out, "{}: {sites} sites, {tasks} tasks, {answers} answers", gathered.spec.name)?;
     out.flush()?;
@@ -209,7 +210,7 @@ fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
 fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
     let bytes = read(&arguments.file)?;
     let fleet = Fleet::read(&bytes).map_err(|why| Error::usage(why.to_string()))?;
-    let gathered = Gathered::read(&arguments.places, arguments.problem.as_deref())?;
+    let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
     if gathered.sums.parameters != fleet.header().problem.parameters {
         return Err(Error::usage("the sites are of another problem than the fleet"));
     }

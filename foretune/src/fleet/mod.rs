@@ -1,21 +1,15 @@
-//! What many sites have in common, learnt from what was measured there: [`foretune_core::fleet`] on the host's side.
+//! Fleets in files: what was measured at many sites, wherever it is kept, and what [`foretune_fleet`] made of it.
 
 use std::path::Path;
 
 use foretune_core::Fleet;
 use host_sim::error::Error;
 
-mod fit;
-mod likelihood;
 mod page;
 mod sites;
-mod typical;
 
-pub use fit::{Fitted, Plan, fit};
-pub use likelihood::Shape;
 pub use page::page;
-pub use sites::Gathered;
-pub use typical::typical;
+pub use sites::gather;
 
 /// The bytes of a fleet's file.
 ///

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use foretune_core::Goal;
-use foretune_core::snapshot::ProblemSums;
+use foretune_fleet::{Gathered, Site, TaskData};
 use host_sim::error::Error;
 use host_sim::problems::{Problem, ProblemSpec};
 use host_sim::results::{Kind, Manifest, Study};
@@ -13,97 +13,34 @@ use crate::hil::answers::DeviceTasks;
 use crate::own::{self, Target};
 use crate::tune::state;
 
-/// All sites, and the problem that they have in common.
-#[derive(Clone, Debug)]
-pub struct Gathered {
-    /// The problem.
-    pub spec: ProblemSpec,
-    /// 1 where it is maximised, −1 where minimised.
-    pub sign: f64,
-    /// The same as checksums.
-    pub sums: ProblemSums,
-    /// The sites.
-    pub sites: Vec<Site>,
-}
-
-/// A site: its tasks, one after the other.
-#[derive(Clone, Debug)]
-pub struct Site {
-    /// Where it comes from.
-    pub name: String,
-    /// Its tasks.
-    pub tasks: Vec<TaskData>,
-}
-
-/// What was measured in a task.
-#[derive(Clone, Debug, Default)]
-pub struct TaskData {
-    /// Points in the unit cube, one after the other.
-    pub x: Vec<f64>,
-    /// Fidelity of each, from 0.
-    pub fidelity: Vec<usize>,
-    /// The answers, with the sign turned where they are minimised.
-    pub y: Vec<f64>,
-    /// The recommended point, in the unit cube, if the task has ended.
-    pub recommended: Option<Vec<f64>>,
-}
-
 /// Options of a study that are none of its problem's.
 const OF_STUDIES: [&str; 8] =
     ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "moved", "budget"];
 
-impl Gathered {
-    /// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
-    /// of a built-in problem needs the problem's file.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming what cannot be read, or differs in its problem.
-    pub fn read(places: &[PathBuf], problem: Option<&Path>) -> Result<Self, Error> {
-        let target = problem.map(own::read).transpose()?;
-        let mut all: Option<Self> = None;
-        for place in places {
-            let some = match DeviceTasks::read(place) {
-                _ if place.is_dir() => of_study(place, target.as_ref()),
-                Some(tasks) => of_device(place, &tasks, target.as_ref()),
-                None => of_state(place, target.as_ref()),
-            }?;
-            match &mut all {
-                None => all = Some(some),
-                Some(all) if all.sums == some.sums => all.sites.extend(some.sites),
-                Some(_) => {
-                    let what = "is of another problem than those before it";
-                    return Err(Error::usage(format!("{}: {what}", place.display())));
-                }
+/// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
+/// of a built-in problem needs the problem's file.
+///
+/// # Errors
+/// [`Error::Usage`] naming what cannot be read, or differs in its problem.
+pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Error> {
+    let target = problem.map(own::read).transpose()?;
+    let mut all: Option<Gathered> = None;
+    for place in places {
+        let some = match DeviceTasks::read(place) {
+            _ if place.is_dir() => of_study(place, target.as_ref()),
+            Some(tasks) => of_device(place, &tasks, target.as_ref()),
+            None => of_state(place, target.as_ref()),
+        }?;
+        match &mut all {
+            None => all = Some(some),
+            Some(all) if all.sums == some.sums => all.sites.extend(some.sites),
+            Some(_) => {
+                let what = "is of another problem than those before it";
+                return Err(Error::usage(format!("{}: {what}", place.display())));
             }
         }
-        all.ok_or_else(|| Error::usage("name at least one study or state"))
     }
-
-    pub(super) fn new(spec: ProblemSpec, goal: Goal) -> Self {
-        let space = Space::of_goal(&spec, goal);
-        let parts = space.parts();
-        let sums = ProblemSums::of(&space.problem(&parts, None));
-        Self { spec, sign: if goal == Goal::Maximise { 1.0 } else { -1.0 }, sums, sites: Vec::new() }
-    }
-
-    /// Noise variance of every fidelity.
-    pub fn noise(&self) -> impl Iterator<Item = f64> {
-        self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance)
-    }
-
-    /// Sites, tasks and answers.
-    pub fn counts(&self) -> [usize; 3] {
-        let tasks = || self.sites.iter().flat_map(|site| &site.tasks);
-        [self.sites.len(), tasks().count(), tasks().map(|task| task.y.len()).sum()]
-    }
-}
-
-impl TaskData {
-    fn push(&mut self, space: &Space, point: &[f64], fidelity: usize, y: f64) {
-        self.x.extend(space.unit(point).into_iter().map(f64::from));
-        self.fidelity.push(fidelity);
-        self.y.push(y);
-    }
+    all.ok_or_else(|| Error::usage("name at least one study or state"))
 }
 
 fn unit(space: &Space, point: &[f64]) -> Vec<f64> {

@@ -5,8 +5,8 @@
 
 use host_sim::problems::random::{Purpose, Random};
 
-use super::fit::Fitted;
-use super::sites::{Gathered, TaskData};
+use crate::fit::Fitted;
+use crate::{Gathered, TaskData};
 
 /// Sites behind a typical point.
 pub const SITES: usize = 3;

@@ -15,9 +15,9 @@ use host_sim::error::Error;
 use host_sim::problems::random::{Purpose, Random};
 use host_sim::results::write_atomically;
 
-use super::likelihood::{Answers, Shape, expected, negative, terms};
-use super::sites::{Gathered, TaskData};
-use super::typical::Typical;
+use crate::likelihood::{Answers, Shape, expected, negative, terms};
+use crate::typical::Typical;
+use crate::{Gathered, TaskData};
 
 /// Answers of a task that are looked at together.
 const MOST: usize = 70;
@@ -508,8 +508,8 @@ impl Fitted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sites::Site;
     use super::*;
+    use crate::Site;
     use foretune_core::Goal;
     use host_sim::problems::Problem;
 

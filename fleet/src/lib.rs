@@ -1,0 +1,79 @@
+//! What many sites have in common, learnt from what was measured there: [`foretune_core::fleet`] on the host's side.
+
+mod fit;
+mod likelihood;
+mod typical;
+
+pub use fit::{Fitted, Plan, fit};
+pub use likelihood::Shape;
+pub use typical::typical;
+
+use foretune_core::Goal;
+use foretune_core::snapshot::ProblemSums;
+use host_sim::problems::ProblemSpec;
+use host_sim::runner::Space;
+
+/// All sites, and the problem that they have in common.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// The problem.
+    pub spec: ProblemSpec,
+    /// 1 where it is maximised, −1 where minimised.
+    pub sign: f64,
+    /// The same as checksums.
+    pub sums: ProblemSums,
+    /// The sites.
+    pub sites: Vec<Site>,
+}
+
+/// A site: its tasks, one after the other.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Where it comes from.
+    pub name: String,
+    /// Its tasks.
+    pub tasks: Vec<TaskData>,
+}
+
+/// What was measured in a task.
+#[derive(Clone, Debug, Default)]
+pub struct TaskData {
+    /// Points in the unit cube, one after the other.
+    pub x: Vec<f64>,
+    /// Fidelity of each, from 0.
+    pub fidelity: Vec<usize>,
+    /// The answers, with the sign turned where they are minimised.
+    pub y: Vec<f64>,
+    /// The recommended point, in the unit cube, if the task has ended.
+    pub recommended: Option<Vec<f64>>,
+}
+
+impl Gathered {
+    /// No sites yet.
+    pub fn new(spec: ProblemSpec, goal: Goal) -> Self {
+        let space = Space::of_goal(&spec, goal);
+        let parts = space.parts();
+        let sums = ProblemSums::of(&space.problem(&parts, None));
+        Self { spec, sign: if goal == Goal::Maximise { 1.0 } else { -1.0 }, sums, sites: Vec::new() }
+    }
+
+    /// Noise variance of every fidelity.
+    pub fn noise(&self) -> impl Iterator<Item = f64> {
+        self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance)
+    }
+
+    /// Sites, tasks and answers.
+    pub fn counts(&self) -> [usize; 3] {
+        let tasks = || self.sites.iter().flat_map(|site| &site.tasks);
+        [self.sites.len(), tasks().count(), tasks().map(|task| task.y.len()).sum()]
+    }
+}
+
+impl TaskData {
+    /// One more answer.
+    pub fn push(&mut self, space: &Space, point: &[f64], fidelity: usize, y: f64) {
+        self.x.extend(space.unit(point).into_iter().map(f64::from));
+        self.fidelity.push(fidelity);
+        self.y.push(y);
+    }
+}
