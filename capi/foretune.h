@@ -414,8 +414,6 @@ struct foretune_problem {
   // How many, 0 to FORETUNE_MAX_GUARDS.
   size_t guard_count;
 };
-// Nothing but what every problem must say for itself.
-#define foretune_problem_PLAIN (foretune_problem){ .dimensions = (null){  }, .dimension_count = 0, .fidelities = (null){  }, .fidelity_count = 0, .budget = 0.0, .goal = (uint32_t)FORETUNE_MAXIMISE, .deployed = (null){  }, .floor = (uint32_t)FORETUNE_NO_FLOOR, .floor_level = 0.0, .risk = 0.0, .tolerance = 0.0, .limits = (null){  }, .limit_count = 0, .guards = (null){  }, .guard_count = 0 }
 
 // How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
 // the fields. The feature map is ARD: one lengthscale per dimension.

@@ -161,6 +161,8 @@ pub struct foretune_problem {
 
 impl foretune_problem {
     /// Nothing but what every problem must say for itself.
+    ///
+    /// cbindgen:ignore
     pub const PLAIN: foretune_problem = foretune_problem {
         dimensions: null(),
         dimension_count: 0,

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::error::Error;
 use crate::install::crates_io;
+use crate::package;
 use crate::shell::{plain_cargo, run, target_dir};
 
 struct Check {
@@ -12,9 +13,10 @@ struct Check {
     run: fn(u32) -> Result<(), Error>,
 }
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     Check { name: "licences", run: |_| licences() },
     Check { name: "advisories", run: |_| advisories() },
+    Check { name: "semver", run: |_| package::semver() },
     Check { name: "miri", run: |_| miri() },
     Check { name: "addresses", run: |_| addresses() },
     Check { name: "mutants", run: mutants },

@@ -14,6 +14,7 @@ mod hil;
 mod install;
 mod keyed;
 mod map;
+mod package;
 mod panics;
 mod proxy;
 mod python;
@@ -60,7 +61,7 @@ enum Command {
     Soak(soak::SoakArguments),
     /// Run libFuzzer on every fuzz target, or on those named; needs a nightly compiler.
     Fuzz(fuzz::FuzzArguments),
-    /// Run what needs more tools: licences and sources, Miri, sanitizers; half an hour and a nightly compiler.
+    /// Run what needs more tools: licences and sources, versions since the last tag, Miri, sanitizers; half an hour and a nightly compiler.
     Audit {
         /// Checks to run, instead of all but `advisories`, which needs a network, and `mutants`, which takes hours.
         #[arg(value_name = "CHECK", value_parser = names(audit::names()))]

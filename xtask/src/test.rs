@@ -9,7 +9,7 @@ use crate::error::{Error, Verdict, ensure};
 use crate::selftest::selftest;
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, examples, hil, keyed, map, panics, python, python_station, size};
+use crate::{c, count, disturbed, examples, hil, keyed, map, package, panics, python, python_station, size};
 
 /// One thing that `cargo xtask test` does.
 pub struct Step {
@@ -37,6 +37,7 @@ pub const STEPS: &[Step] = &[
     step("fuzz", "every fuzz target on a fixed number of inputs", fuzz),
     step("xtask", "tests of these commands", xtask),
     step("doc", "the documentation builds without warnings", doc),
+    step("package", "the guide's program compiles with the packaged crates alone", package::check),
     step("core", "the core builds for a board, without std and without allocator", core),
     step("boards", "the firmware builds for every board, and clippy has nothing to say", boards),
     step("map", "every memory map fits its chip", map::check_all),
