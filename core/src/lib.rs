@@ -102,6 +102,7 @@ mod settings;
 mod search;
 pub mod snapshot;
 mod optimizer;
+mod watch;
 pub mod profile;
 
 pub use acquisition::Information;
@@ -122,6 +123,7 @@ pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, Problem};
 pub use svgd::{Bandwidth, Step};
+pub use watch::{Baseline, Change, Reading, Watch, WatchStatus};
 
 /// Whether the methods that only the paper compares are built in: they need more memory.
 #[doc(hidden)]

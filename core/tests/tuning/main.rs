@@ -15,4 +15,5 @@ mod slices;
 mod snapshots;
 mod support;
 mod tolerance;
+mod watch;
 mod without_centres;
