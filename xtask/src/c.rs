@@ -16,12 +16,12 @@ use crate::tools::Tools;
 /// Targets that a release is made for.
 pub const TARGETS: [&str; 2] = [V7, V8];
 
-const LIBRARY: &str = "libforetune_c.a";
+pub const LIBRARY: &str = "libforetune_c.a";
 /// What Rust's standard library wants of this host.
-const NATIVE: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
-const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+pub const NATIVE: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
+pub const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// A Cortex-M4F, and no C library.
-const BARE: [&str; 9] = [
+pub const BARE: [&str; 9] = [
     "-mcpu=cortex-m4",
     "-mthumb",
     "-mfloat-abi=hard",
@@ -34,7 +34,7 @@ const BARE: [&str; 9] = [
 ];
 
 /// The same as static library only: with another kind beside it, there would be no link-time optimisation.
-const KIND: [&str; 5] = ["--package", "foretune-c", "--lib", "--crate-type", "staticlib"];
+pub const KIND: [&str; 5] = ["--package", "foretune-c", "--lib", "--crate-type", "staticlib"];
 
 /// `cargo xtask c --target <target>`: leaves header, library and licences in `target/c/<target>`.
 pub fn release(target: &'static str) -> Result<(), Error> {
@@ -43,7 +43,7 @@ pub fn release(target: &'static str) -> Result<(), Error> {
     Ok(())
 }
 
-fn release_with(tools: &Tools, target: &'static str) -> Result<PathBuf, Error> {
+pub fn release_with(tools: &Tools, target: &'static str) -> Result<PathBuf, Error> {
     let toolchain = tools.board_toolchain(target)?;
     run(toolchain.cargo("rustc").args(KIND).args(["--profile", PROFILE]))?;
     let folder = target_dir().join("c").join(target);
@@ -70,18 +70,18 @@ pub fn check(tools: &Tools) -> Verdict {
     Ok(format!("flash of the minimal program: {c} bytes in C, {rust} in Rust"))
 }
 
-fn same(what: &str, expected: &str, said: &str) -> Result<(), Error> {
+pub fn same(what: &str, expected: &str, said: &str) -> Result<(), Error> {
     println!("{what}:\n{said}");
     ensure!(said == expected, "{what} says\n{said}\nbut the Rust library\n{expected}");
     Ok(())
 }
 
-fn reference() -> Result<String, Error> {
+pub fn reference() -> Result<String, Error> {
     let mut reference = Command::new(host_built("examples/reference")?);
     read(&mut reference).ok_or_else(|| Error::failed("the reference did not run"))
 }
 
-fn examples() -> PathBuf {
+pub fn examples() -> PathBuf {
     root().join("capi/examples")
 }
 

@@ -5,6 +5,7 @@ mod board;
 mod c;
 mod count;
 mod device;
+mod dist;
 mod disturbed;
 mod elf;
 mod error;
@@ -109,6 +110,8 @@ enum Command {
         #[arg(long, value_parser = names(c::TARGETS))]
         target: String,
     },
+    /// Make a release in target/dist: program, library for C and Arduino, wheel, firmware, checksums.
+    Dist,
     /// List every place in the released firmware that could panic.
     Panics {
         /// Keep their numbers in firmware/panics.md.
@@ -170,6 +173,7 @@ fn run(command: Command) -> Result<(), Error> {
             let known = c::TARGETS.into_iter().find(|known| *known == target);
             known.map_or_else(|| Err(Error::failed(format!("no target `{target}`"))), c::release)
         }
+        Command::Dist => dist::dist(),
         Command::Panics { write } => panics::panics(write),
         Command::Map { board, program } => map::map(&board, &program),
     }

@@ -16,16 +16,10 @@ const MINORS: std::ops::RangeInclusive<u32> = 9..=16;
 
 /// The step: all tests with everything installed, then with nothing else on every other Python that is there.
 pub fn check(_: &Tools) -> Verdict {
+    let (first, version) = first()?;
     let folder = target_dir().join("python");
-    if read(Command::new("python3").args(["-c", "import ensurepip"])).is_none() {
-        install(&["python3-venv"])?;
-    }
-    let version = version("python3").ok_or_else(|| Error::missing("there is no python3"))?;
-    let first = environment(&folder, "python3", &version)?;
-    pip(&first, &PACKAGES).map_err(|error| {
-        Error::missing(format!("pip cannot install {} ({})", PACKAGES.join(", "), error.why()))
-    })?;
-    let wheel = build(&first, &folder.join("wheels"))?;
+    // As tests are built, so that little is compiled for this alone.
+    let wheel = build(&first, "dev", &folder.join("wheels"))?;
     try_out(&first, &wheel)?;
     let mut tried = vec![version];
     for python in MINORS.map(|minor| format!("python3.{minor}")) {
@@ -35,6 +29,24 @@ pub fn check(_: &Tools) -> Verdict {
         }
     }
     Ok(format!("Python {}", tried.join(", ")))
+}
+
+/// A release's wheel.
+pub fn wheel(profile: &str, out: &Path) -> Result<String, Error> {
+    build(&first()?.0, profile, out)
+}
+
+/// An environment of `python3` with everything installed, and its version.
+fn first() -> Result<(PathBuf, String), Error> {
+    if read(Command::new("python3").args(["-c", "import ensurepip"])).is_none() {
+        install(&["python3-venv"])?;
+    }
+    let version = version("python3").ok_or_else(|| Error::missing("there is no python3"))?;
+    let first = environment(&target_dir().join("python"), "python3", &version)?;
+    pip(&first, &PACKAGES).map_err(|error| {
+        Error::missing(format!("pip cannot install {} ({})", PACKAGES.join(", "), error.why()))
+    })?;
+    Ok((first, version))
 }
 
 fn version(python: impl AsRef<OsStr>) -> Option<String> {
@@ -57,8 +69,7 @@ fn pip(python: &Path, words: &[&str]) -> Result<(), Error> {
     run_within(command.args(words), PATIENCE)
 }
 
-/// As tests are built, so that little is compiled for this alone.
-fn build(python: &Path, out: &Path) -> Result<String, Error> {
+fn build(python: &Path, profile: &str, out: &Path) -> Result<String, Error> {
     std::fs::remove_dir_all(out).ok();
     let mut command = Command::new(python);
     command.args([
@@ -66,7 +77,7 @@ fn build(python: &Path, out: &Path) -> Result<String, Error> {
         "maturin",
         "build",
         "--profile",
-        "dev",
+        profile,
         "--manifest-path",
         "python/Cargo.toml",
         "--out",

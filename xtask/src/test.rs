@@ -9,7 +9,9 @@ use crate::error::{Error, Verdict, ensure};
 use crate::selftest::selftest;
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
-use crate::{c, count, disturbed, examples, hil, keyed, map, package, panics, python, python_station, size};
+use crate::{
+    c, count, dist, disturbed, examples, hil, keyed, map, package, panics, python, python_station, size,
+};
 
 /// One thing that `cargo xtask test` does.
 pub struct Step {
@@ -51,6 +53,11 @@ pub const STEPS: &[Step] = &[
         examples::tasks,
     ),
     step("c", "from C, from C++ and on a bare board: the queries of the Rust library", c::check),
+    step(
+        "install",
+        "CMake, pkg-config and an Arduino sketch with the library as it is installed",
+        dist::check,
+    ),
     step("count", "no count of instructions on the Cortex-M7 has grown by more than 5 %", count::check),
     step("hil", "emulated boards tune tasks, bit for bit as this host would", hil::check_all),
     step("key", "an emulated board with a key: another key and a recording are refused", keyed::check),

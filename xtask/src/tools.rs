@@ -69,18 +69,23 @@ impl Tools {
         self.programs.borrow_mut().entry(name).or_insert_with(|| get(name)).clone()
     }
 
+    /// A program that has a Debian package.
+    pub fn debian(&self, name: &'static str, package: &str) -> Result<PathBuf, Error> {
+        self.program(name, |name| debian(name, &[package]))
+    }
+
     pub fn qemu(&self) -> Result<PathBuf, Error> {
-        self.program("qemu-system-arm", |name| debian(name, &[name]))
+        self.debian("qemu-system-arm", "qemu-system-arm")
     }
 
     /// The C compiler for bare boards.
     pub fn arm_compiler(&self) -> Result<PathBuf, Error> {
-        self.program("arm-none-eabi-gcc", |name| debian(name, &["gcc-arm-none-eabi"]))
+        self.debian("arm-none-eabi-gcc", "gcc-arm-none-eabi")
     }
 
     /// The C or C++ compiler of this host, `cc` or `c++`.
     pub fn host_compiler(&self, name: &'static str) -> Result<PathBuf, Error> {
-        self.program(name, |name| debian(name, &[if name == "cc" { "gcc" } else { "g++" }]))
+        self.debian(name, if name == "cc" { "gcc" } else { "g++" })
     }
 
     /// The linker that puts variables above the stack.

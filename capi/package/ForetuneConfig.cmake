@@ -1,0 +1,17 @@
+# find_package(Foretune) gives the target Foretune::foretune: for this host, or for the board that FORETUNE_TARGET names.
+get_filename_component(_foretune_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(_foretune_library "${_foretune_prefix}/lib/${FORETUNE_TARGET}/libforetune_c.a")
+if((CMAKE_CROSSCOMPILING AND NOT FORETUNE_TARGET) OR NOT EXISTS "${_foretune_library}")
+  file(GLOB _foretune_known RELATIVE "${_foretune_prefix}/lib" "${_foretune_prefix}/lib/thumb*")
+  set(Foretune_FOUND FALSE)
+  set(Foretune_NOT_FOUND_MESSAGE "FORETUNE_TARGET is \"${FORETUNE_TARGET}\": for a board set it to one of ${_foretune_known}")
+  return()
+endif()
+if(NOT TARGET Foretune::foretune)
+  add_library(Foretune::foretune STATIC IMPORTED)
+  set_target_properties(Foretune::foretune PROPERTIES
+    IMPORTED_LOCATION "${_foretune_library}" INTERFACE_INCLUDE_DIRECTORIES "${_foretune_prefix}/include")
+  if(NOT FORETUNE_TARGET)
+    set_property(TARGET Foretune::foretune PROPERTY INTERFACE_LINK_LIBRARIES pthread dl m)
+  endif()
+endif()
