@@ -56,6 +56,9 @@
 // Most guards of a problem.
 #define FORETUNE_MAX_GUARDS 4
 
+// Bytes of a watch.
+#define FORETUNE_WATCH_BYTES 244
+
 // Why a call did nothing. Whatever the error, nothing has changed.
 enum foretune_error
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -127,48 +130,6 @@ typedef uint32_t foretune_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Whether larger or smaller observations are better.
-enum foretune_goal
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // Larger is better.
-  FORETUNE_MAXIMISE = 0,
-  // Smaller is better.
-  FORETUNE_MINIMISE = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_goal foretune_goal;
-#else
-typedef uint32_t foretune_goal;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-// How the floor is meant, with v what the point in use gives.
-enum foretune_floor
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  // There is none.
-  FORETUNE_NO_FLOOR = 0,
-  // This value.
-  FORETUNE_FLOOR_VALUE = 1,
-  // So much worse than v; above 0.
-  FORETUNE_FLOOR_DROP = 2,
-  // This share of v, from 0 to below 1.
-  FORETUNE_FLOOR_SHARE = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum foretune_floor foretune_floor;
-#else
-typedef uint32_t foretune_floor;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
 // What a call came to.
 enum foretune_progress
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -210,6 +171,48 @@ enum foretune_dimension_kind
 typedef enum foretune_dimension_kind foretune_dimension_kind;
 #else
 typedef uint32_t foretune_dimension_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether larger or smaller observations are better.
+enum foretune_goal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Larger is better.
+  FORETUNE_MAXIMISE = 0,
+  // Smaller is better.
+  FORETUNE_MINIMISE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_goal foretune_goal;
+#else
+typedef uint32_t foretune_goal;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the floor is meant, with v what the point in use gives.
+enum foretune_floor
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // There is none.
+  FORETUNE_NO_FLOOR = 0,
+  // This value.
+  FORETUNE_FLOOR_VALUE = 1,
+  // So much worse than v; above 0.
+  FORETUNE_FLOOR_DROP = 2,
+  // This share of v, from 0 to below 1.
+  FORETUNE_FLOOR_SHARE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_floor foretune_floor;
+#else
+typedef uint32_t foretune_floor;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -325,6 +328,29 @@ enum foretune_stop_reason
 typedef enum foretune_stop_reason foretune_stop_reason;
 #else
 typedef uint32_t foretune_stop_reason;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// In which way readings change.
+enum foretune_change
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // They are lower.
+  FORETUNE_DOWN = 0,
+  // They are higher.
+  FORETUNE_UP = 1,
+  // They spread more.
+  FORETUNE_WIDER = 2,
+  // They spread less.
+  FORETUNE_NARROWER = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_change foretune_change;
+#else
+typedef uint32_t foretune_change;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -541,6 +567,26 @@ struct foretune_guard_status {
 // length of its name, and the line. It should not return: reset, or stop. If it does, the library stops.
 typedef void (*foretune_panic_hook)(const char *file, size_t length, uint32_t line);
 
+// A watch: bytes that may be copied, stored and read back at any time. They go on bit for bit, and damage is found.
+struct foretune_watch {
+  // What foretune_watch_start wrote and foretune_watch_tell keeps up to date.
+  uint8_t bytes[FORETUNE_WATCH_BYTES];
+};
+
+// How a watch stands.
+struct foretune_watch_status {
+  // Readings since the start.
+  uint32_t readings;
+  // What is usual: the median of the first 13 readings; NaN before.
+  float centre;
+  // Their standard deviation, a multiple of the one told with each; NaN before.
+  float deviation;
+  // What speaks for a change, from 0 to 1: changed.
+  float evidence;
+  // The foretune_change that most speaks for; of no meaning while there is little evidence.
+  uint32_t change;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -683,6 +729,22 @@ const char *foretune_error_text(uint32_t error);
 
 // Says what is called on a panic; null: nothing. It holds for all tuners.
 void foretune_on_panic(foretune_panic_hook hook);
+
+// Starts a watch that gives a false alarm in so many readings on average, from 10 to 1e9, or starts it anew, for instance after
+// a task. With several watches, one for each KPI, give each this number times their count.
+foretune_error foretune_watch_start(struct foretune_watch *watch,
+                                    float run_length);
+
+// Takes a reading of the setting in use for each watch, and writes whether one of them has changed: 0 or 1. `deviation` is the
+// standard deviation of such a reading relative to others, for instance the root of its fidelity's noise; 1 if all are alike.
+foretune_error foretune_watch_tell(struct foretune_watch *watches,
+                                   size_t count,
+                                   const float *readings,
+                                   float deviation,
+                                   uint32_t *changed);
+
+// Writes how a watch stands.
+foretune_error foretune_watch_status(const struct foretune_watch *watch, struct foretune_watch_status *status);
 
 #ifdef __cplusplus
 }  // extern "C"

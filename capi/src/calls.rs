@@ -20,9 +20,9 @@ use crate::pointer::{Sink, array, buffer, input, output};
 use crate::types::foretune_progress::*;
 use crate::types::*;
 
-type Outcome = Result<(), foretune_error>;
+pub(crate) type Outcome = Result<(), foretune_error>;
 
-fn number(outcome: Outcome) -> foretune_error {
+pub(crate) fn number(outcome: Outcome) -> foretune_error {
     outcome.err().unwrap_or(FORETUNE_OK)
 }
 

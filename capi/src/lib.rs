@@ -5,7 +5,7 @@
 //! nothing; `docs/guide/c.md` is the guide.
 //!
 //! `types` has what crosses the border, `convert` turns it into the core's types and back, `memory` cuts up the memory,
-//! `calls` has the functions.
+//! `calls` has the functions, `watch` those of a watch.
 #![no_std]
 #![allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of the header")]
 
@@ -19,6 +19,7 @@ mod memory;
 mod panic;
 mod pointer;
 mod types;
+mod watch;
 
 pub use calls::*;
 pub use error::*;
@@ -29,3 +30,4 @@ pub use memory::{
 pub use memory::{bound, guards_bound};
 pub use panic::{foretune_on_panic, foretune_panic_hook};
 pub use types::*;
+pub use watch::*;

@@ -10,7 +10,7 @@ use foretune_c::foretune_progress::*;
 use foretune_c::*;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Ask, Fleet, Problem, profile};
+use foretune_core::{Ask, Fleet, Problem, Reading, Watch, profile};
 use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings};
 
 type Room = foretune_core::memory!(
@@ -433,6 +433,60 @@ fn sizes_are_enough_over_a_grid() {
         }
     }
     assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
+}
+
+/// Two numbers, the second of which moves after 200 readings.
+#[test]
+fn a_watch_does_what_it_does_from_rust_and_damage_is_found() {
+    let mut watches = [foretune_watch { bytes: [0; FORETUNE_WATCH_BYTES] }; 2];
+    let mut rust = [Watch::new(20_000.0).unwrap(); 2];
+    let mut changed = 9;
+    let mut tell = |watches: &mut [foretune_watch], readings: &[f32], deviation| {
+        // SAFETY: all of them are alive, and as many as is said.
+        let error = unsafe {
+            foretune_watch_tell(
+                watches.as_mut_ptr(),
+                watches.len(),
+                readings.as_ptr(),
+                deviation,
+                &mut changed,
+            )
+        };
+        (error, changed)
+    };
+    assert_eq!(tell(&mut watches, &[1.0, 2.0], 1.0), (FORETUNE_FOREIGN, 9));
+    for watch in &mut watches {
+        // SAFETY: it is alive.
+        assert_eq!(unsafe { foretune_watch_start(watch, 20_000.0) }, FORETUNE_OK);
+    }
+    let found = (0..300u32).find(|i| {
+        let readings = [(i * 37 % 101) as f32, (i * 61 % 103) as f32 + if *i < 200 { 0.0 } else { 99.0 }];
+        let expected = Watch::tell_all(&mut rust, &readings, 1.0).unwrap() == Reading::Changed;
+        assert_eq!(tell(&mut watches, &readings, 1.0), (FORETUNE_OK, u32::from(expected)));
+        assert_eq!(watches.map(|watch| watch.bytes), rust.map(|watch| watch.save()));
+        expected
+    });
+    assert!(found.is_some_and(|found| (200..210).contains(&found)), "{found:?}");
+    let before = watches;
+    assert_eq!(tell(&mut watches, &[1.0, f32::NAN], 1.0).0, FORETUNE_NOT_FINITE);
+    assert_eq!(tell(&mut watches, &[1.0, 2.0], 0.0).0, FORETUNE_SETTING);
+    assert_eq!(tell(&mut [before[0]; 6], &[1.0; 6], 1.0).0, FORETUNE_KPIS);
+    assert_eq!(watches, before);
+    let mut status =
+        foretune_watch_status { readings: 0, centre: 0.0, deviation: 0.0, evidence: 0.0, change: 9 };
+    let look = |watch: *const foretune_watch, status: *mut foretune_watch_status| {
+        // SAFETY: null or alive.
+        unsafe { foretune_watch_status(watch, status) }
+    };
+    assert_eq!(look(&watches[1], &mut status), FORETUNE_OK);
+    assert_eq!((status.evidence, status.change), (1.0, foretune_change::FORETUNE_UP as u32));
+    assert_eq!(status.centre, rust[1].status().baseline.unwrap().centre);
+    watches[1].bytes[100] ^= 1;
+    assert_eq!(look(&watches[1], &mut status), FORETUNE_CHECKSUM);
+    assert_eq!(tell(&mut watches, &[1.0, 2.0], 1.0).0, FORETUNE_CHECKSUM);
+    assert_eq!((look(null(), &mut status), look(&watches[0], null_mut())), (FORETUNE_NULL, FORETUNE_NULL));
+    // SAFETY: it is alive.
+    assert_eq!(unsafe { foretune_watch_start(&mut watches[1], 1.0) }, FORETUNE_SETTING);
 }
 
 #[test]
