@@ -134,6 +134,20 @@ pub fn flash(tools: &Tools) -> Result<[u64; 2], Error> {
     Ok([c, rust])
 }
 
+/// The step `pid`: what the example of control loops prints stands in the guide.
+pub fn pid(tools: &Tools) -> Verdict {
+    let (library, program) = (host_built(LIBRARY)?, target_dir().join("c/host/pid"));
+    let mut compile = Command::new(tools.host_compiler("cc")?);
+    compile.current_dir(root()).args(["-std=c11", "-O2", "-ffp-contract=off"]).args(WARNINGS);
+    compile.args(["-I", "capi", "examples/pid.c"]).arg(library).args(NATIVE).arg("-o").arg(&program);
+    std::fs::create_dir_all(target_dir().join("c/host"))?;
+    run(&mut compile)?;
+    let said = read(&mut Command::new(&program)).ok_or_else(|| Error::failed("the example failed"))?;
+    let page = std::fs::read_to_string(root().join("docs/guide/c.md"))?;
+    ensure!(page.contains(&said), "docs/guide/c.md does not have\n{said}");
+    Ok(String::new())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
