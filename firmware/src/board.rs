@@ -87,6 +87,8 @@ pub enum Status {
     Waiting,
     /// The station is measuring, and the last trial fell below the floor.
     Below,
+    /// No task; the last one's recommendation is in use and watched.
+    Watching,
     /// Something is wrong: see the log.
     Fault,
 }

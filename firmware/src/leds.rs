@@ -18,25 +18,33 @@ pub trait Indicator {
 /// | status   | green | yellow | red |
 /// |----------|-------|--------|-----|
 /// | idle     | on    |        |     |
+/// | watching | blinks |       |     |
 /// | dropped  | on    |        | on  |
 /// | thinking |       | on     |     |
 /// | waiting  | on    | on     |     |
 /// | below the floor | on | on | on |
 /// | fault    |       |        | on  |
 pub struct Leds<G, Y, R> {
-    /// The green LED.
-    pub green: G,
-    /// The yellow LED.
-    pub yellow: Y,
-    /// The red LED.
-    pub red: R,
+    green: G,
+    yellow: Y,
+    red: R,
+    status: Status,
+}
+
+impl<G, Y, R> Leds<G, Y, R> {
+    /// LEDs for a device that is idle.
+    pub fn new(green: G, yellow: Y, red: R) -> Self {
+        Leds { green, yellow, red, status: Status::Idle }
+    }
 }
 
 // A pin that refuses is left alone: an LED is no reason to stop tuning.
 impl<G: OutputPin, Y: OutputPin, R: OutputPin> Indicator for Leds<G, Y, R> {
     fn show(&mut self, status: Status) {
+        self.status = status;
         let (green, yellow, red) = match status {
             Status::Idle => (true, false, false),
+            Status::Watching => return,
             Status::Dropped => (true, false, true),
             Status::Thinking => (false, true, false),
             Status::Waiting => (true, true, false),
@@ -47,6 +55,14 @@ impl<G: OutputPin, Y: OutputPin, R: OutputPin> Indicator for Leds<G, Y, R> {
         self.yellow.set_state(PinState::from(yellow)).ok();
         self.red.set_state(PinState::from(red)).ok();
     }
+
+    fn refresh(&mut self, milliseconds: impl FnOnce() -> u32) {
+        if self.status == Status::Watching {
+            self.green.set_state(PinState::from(is_lit(Status::Waiting, milliseconds() % PERIOD))).ok();
+            self.yellow.set_low().ok();
+            self.red.set_low().ok();
+        }
+    }
 }
 
 /// One LED that lights when its pin is high, and tells the status by how it blinks.
@@ -54,6 +70,7 @@ impl<G: OutputPin, Y: OutputPin, R: OutputPin> Indicator for Leds<G, Y, R> {
 /// | status   | in two seconds |
 /// |----------|----------------|
 /// | idle     | a short flash |
+/// | watching | a long flash |
 /// | dropped  | two short flashes |
 /// | thinking | on |
 /// | waiting  | on for a second |
@@ -90,6 +107,7 @@ impl<P: OutputPin> Indicator for OneLed<P> {
 fn is_lit(status: Status, time: u32) -> bool {
     match status {
         Status::Idle => time < FLASH,
+        Status::Watching => time < 5 * FLASH,
         Status::Dropped => time < FLASH || (3 * FLASH..4 * FLASH).contains(&time),
         Status::Thinking => true,
         Status::Waiting => time < PERIOD / 2,
@@ -123,8 +141,15 @@ mod tests {
     use core::convert::Infallible;
     use std::vec::Vec;
 
-    const ALL: [Status; 6] =
-        [Status::Idle, Status::Dropped, Status::Thinking, Status::Waiting, Status::Below, Status::Fault];
+    const ALL: [Status; 7] = [
+        Status::Idle,
+        Status::Dropped,
+        Status::Thinking,
+        Status::Waiting,
+        Status::Below,
+        Status::Fault,
+        Status::Watching,
+    ];
 
     struct Pin(bool);
 
@@ -145,10 +170,13 @@ mod tests {
 
     #[test]
     fn every_status_looks_different() {
-        let mut leds = Leds { green: Pin(false), yellow: Pin(false), red: Pin(true) };
+        let mut leds = Leds::new(Pin(false), Pin(false), Pin(true));
         let mut seen = ALL.map(|status| {
             leds.show(status);
-            (leds.green.0, leds.yellow.0, leds.red.0)
+            [0, PERIOD / 2].map(|time| {
+                leds.refresh(|| time);
+                (leds.green.0, leds.yellow.0, leds.red.0)
+            })
         });
         seen.sort();
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
@@ -171,7 +199,7 @@ mod tests {
     #[test]
     fn one_led_tells_them_apart_by_blinking() {
         let seen = ALL.map(blinking);
-        assert_eq!(seen, [(1, 100), (2, 200), (0, 2000), (1, 1000), (2, 1100), (10, 1000)]);
+        assert_eq!(seen, [(1, 100), (2, 200), (0, 2000), (1, 1000), (2, 1100), (10, 1000), (1, 500)]);
     }
 
     #[test]

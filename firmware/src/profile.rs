@@ -40,6 +40,7 @@ impl Profile {
             && self.problem.fidelities.len() <= self.room.fidelities
             && self.problem.guards.len() <= self.room.guards
             && self.room.dimensions + self.room.guards <= entry::NUMBERS
+            && self.room.guards < crate::app::WATCHES
     }
 
     /// How a problem is tuned.

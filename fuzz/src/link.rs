@@ -9,8 +9,8 @@ use foretune_firmware::room::{self, Room};
 use foretune_link::problem::{Bytes, Numbers, Parts};
 use foretune_link::{
     Answer, Application, Begin, Blob, Coordinate, Decoder, Download, Event, Health, Identity, Knowledge,
-    Kpis, MAX_FRAME, Outcome, Pace, Phase, Point, Proposal, Reason, Recommendation, Refusal, Report, Request,
-    Response, Station, Ticket, Tuner, Upload, crc32, encode,
+    Kpis, MAX_FRAME, Outcome, Pace, Phase, Point, Proposal, Reading, Reason, Recommendation, Refusal, Report,
+    Request, Response, Station, Ticket, Tuner, Upload, crc32, encode,
 };
 
 use crate::case::number;
@@ -306,6 +306,11 @@ impl Application for App {
         let settled = |event: &&Event| matches!(event, Event::Observed { .. } | Event::GivenUp { .. });
         assert!((step as usize) < task.iter().filter(settled).count(), "asked for more than there was");
         Ok(Answer { fidelity: 0, value: None, numbers: [0.5].into_iter().collect() })
+    }
+
+    fn watch(&mut self, reading: &Reading) -> std::result::Result<foretune_core::Reading, Refusal> {
+        let changed = reading.value < 0.0;
+        Ok(if changed { foretune_core::Reading::Changed } else { foretune_core::Reading::Steady })
     }
 
     fn open(&mut self, what: Blob, total: u32) -> std::result::Result<(), Refusal> {

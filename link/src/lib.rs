@@ -35,7 +35,7 @@ pub use decoder::Decoder;
 pub use frame::{FrameError, MAX_BODY, MAX_FRAME, crc32, encode, parse};
 pub use message::{
     Answer, Begin, Blob, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, Kpis, LineCounters,
-    Misfit, Outcome, Part, Phase, Point, Progress, Query, Reason, Recommendation, Refusal, Report,
+    Misfit, Outcome, Part, Phase, Point, Progress, Query, Reading, Reason, Recommendation, Refusal, Report,
     ReportCounters, Request, Response, Retry, Status, Ticket,
 };
 pub use problem::MAX_PROBLEM;
@@ -44,7 +44,7 @@ pub use transfer::{Download, Upload};
 pub use tuner::{Application, Event, Proposal, Tuner};
 
 /// Version of the protocol that this crate speaks, exchanged in `Hello` and `Greeting`.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Most dimensions that a query can have.
 pub const MAX_DIMENSIONS: usize = 16;

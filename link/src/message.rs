@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 mod request;
 mod response;
 
-pub use request::{Begin, Blob, Kpis, Outcome, Report, Request};
+pub use request::{Begin, Blob, Kpis, Outcome, Reading, Report, Request};
 pub use response::{
     Answer, Coordinate, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Misfit, Part, Phase,
     Point, Progress, Query, Reason, Recommendation, Refusal, ReportCounters, Response, Retry, Status,

@@ -8,8 +8,8 @@
 use crate::VERSION;
 use crate::exchange::Exchange;
 use crate::message::{
-    Begin, Greeting, Outcome, Progress, Query, Recommendation, Refusal, Report, Request, Response, Status,
-    Ticket,
+    Begin, Greeting, Outcome, Progress, Query, Reading, Recommendation, Refusal, Report, Request, Response,
+    Status, Ticket,
 };
 use crate::transfer::Upload;
 
@@ -56,6 +56,17 @@ pub enum StationEvent<'a> {
         /// The task.
         task: u32,
     },
+    /// The setting in use gives what it gave. The station rests until the next [`Station::watch`], for which this is the number;
+    /// 0 after the tuner was restarted.
+    Steady {
+        /// Number of the next reading.
+        next: u32,
+    },
+    /// The setting in use no longer gives what it gave, and the tuner has begun this task, to whose end the station goes on.
+    Changed {
+        /// The task.
+        task: u32,
+    },
     /// How the tuner is.
     Status(Status),
     /// The tuner refused. The station rests; greeting again shows where things stand.
@@ -76,6 +87,7 @@ enum State<'p> {
     Poll { task: u32, since: u32, pause: u32 },
     Measure(Query),
     Report(Query, Outcome, Option<f32>),
+    Watch(Reading),
 }
 
 /// State of the dialogue on the station. Measurements are made by the caller.
@@ -156,6 +168,12 @@ impl<'p> Station<'p> {
         self.pending = Some(Request::Abort { task: self.task });
     }
 
+    /// Hands in a reading of the setting in use, after a task.
+    pub fn watch(&mut self, reading: Reading) {
+        self.task = reading.task;
+        self.take_up(State::Watch(reading));
+    }
+
     /// Asks how the tuner is; the task goes on meanwhile.
     pub fn ask_status(&mut self) {
         self.pending = Some(Request::Status);
@@ -205,6 +223,7 @@ impl<'p> Station<'p> {
             State::Rest | State::Measure(_) => None,
             State::Greet => Some(Request::Hello { version: VERSION }),
             State::Begin(begin) => Some(Request::Begin(*begin)),
+            State::Watch(reading) => Some(Request::Watch(*reading)),
             State::Describe(upload, begin) => upload.request().or(Some(Request::Begin(*begin))),
             State::Poll { since, pause, .. } if now.wrapping_sub(*since) < *pause => None,
             State::Poll { task, .. } => Some(Request::Poll { task: *task }),
@@ -237,6 +256,16 @@ impl<'p> Station<'p> {
             (Request::Report(_), Response::Refused(Refusal::WrongStep { .. })) => {
                 self.poll(now, 0);
                 StationEvent::Nothing
+            }
+            (Request::Watch(_), Response::Steady { next: expected })
+            | (Request::Watch(_), Response::Refused(Refusal::WrongStep { expected })) => {
+                self.state = State::Rest;
+                StationEvent::Steady { next: *expected }
+            }
+            (Request::Watch(_), Response::Changed { task }) => {
+                self.task = *task;
+                self.poll(now, 0);
+                StationEvent::Changed { task: *task }
             }
             (Request::Begin(begin), Response::Refused(Refusal::WrongProblem { .. }))
                 if self.can_describe() =>

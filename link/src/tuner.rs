@@ -12,7 +12,7 @@ use crate::decoder::Decoder;
 use crate::frame::{Sealer, encode_sealed};
 use crate::message::{
     Begin, DropReason, Greeting, Health, Identity, Knowledge, LineCounters, Outcome, Phase, Progress,
-    Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
+    Reading, Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket,
 };
 use crate::seal::Lock;
 use crate::{MAX_CHUNK, MAX_TEXT, VERSION};
@@ -42,6 +42,8 @@ pub struct Tuner {
     stopping: bool,
     progress: Progress,
     recommendation: Option<Recommendation>,
+    /// Readings of it that are watched.
+    watched: u32,
     /// Why the last task was dropped, if it was.
     dropped: Option<DropReason>,
     receiver: Receiver,
@@ -65,6 +67,7 @@ impl Tuner {
             stopping: false,
             progress: Progress { done: 0, total: 0 },
             recommendation: None,
+            watched: 0,
             dropped: None,
             receiver: Receiver::new(),
             line: LineCounters { good: 0, broken: 0, oversize: 0, unknown: 0 },
@@ -92,7 +95,7 @@ impl Tuner {
 
     /// What the tuner is doing.
     pub fn phase(&self) -> Phase {
-        self.phase
+        if self.phase == Phase::Finished && self.watched > 0 { Phase::Watching } else { self.phase }
     }
 
     /// The open query's ticket, or that of the next query.
@@ -226,6 +229,7 @@ impl Tuner {
             Request::Report(report) => self.report(&report, app),
             Request::Stop { task } => self.stop(task, app),
             Request::Abort { task } => self.abort(task, app),
+            Request::Watch(reading) => self.watch(&reading, app),
             Request::Offer { .. }
             | Request::Write { .. }
             | Request::Commit { .. }
@@ -251,13 +255,13 @@ impl Tuner {
             ..self.identity
         };
         let Ticket { task, step } = self.ticket();
-        Greeting { version: VERSION, identity, phase: self.phase, task, step, knowledge }
+        Greeting { version: VERSION, identity, phase: self.phase(), task, step, knowledge }
     }
 
     fn status(&self, health: Health) -> Status {
         let Ticket { task, step } = self.ticket();
         let (progress, line, reports) = (self.progress, self.line, self.reports);
-        Status { phase: self.phase, task, step, progress, line, reports, health }
+        Status { phase: self.phase(), task, step, progress, line, reports, health }
     }
 
     fn begin<'b>(&mut self, begin: &Begin, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
@@ -362,6 +366,40 @@ impl Tuner {
         Ok(Response::Aborted { task })
     }
 
+    /// A reading that was answered is answered again, and once the next task has begun, any of the last one is.
+    fn watch<'b>(&mut self, reading: &Reading, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        let Reading { task, number, .. } = *reading;
+        if task.checked_add(1) == Some(self.task) && self.phase != Phase::Idle {
+            return Ok(Response::Changed { task: self.task });
+        }
+        self.check_task(task)?;
+        if self.phase != Phase::Finished {
+            return Err(Refusal::Busy { task });
+        }
+        let next = number.saturating_add(1);
+        if next == self.watched {
+            return Ok(Response::Steady { next });
+        }
+        if number != 0 && number != self.watched {
+            return Err(Refusal::WrongStep { expected: self.watched });
+        }
+        if app.watch(reading)? == foretune_core::Reading::Changed {
+            return self.begin_next(app);
+        }
+        self.watched = next;
+        Ok(Response::Steady { next })
+    }
+
+    /// Begins a task by itself, as the last one was begun.
+    fn begin_next<'b>(&mut self, app: &mut impl Application) -> Result<Response<'b>, Refusal> {
+        let wrong = Refusal::WrongTask { current: self.task };
+        let (last, task) = self.begun.zip(self.task.checked_add(1)).ok_or(wrong)?;
+        self.receiver.close();
+        let begin = Begin { task, seed: last.seed.wrapping_add(1), deploy: false, adopt: false, ..last };
+        self.make(Event::Begun(begin), app)?;
+        Ok(Response::Changed { task })
+    }
+
     /// The task must be the current one, running or finished.
     fn check_task(&self, task: u32) -> Result<(), Refusal> {
         if task == self.task {
@@ -399,6 +437,7 @@ impl Tuner {
                 self.begun = Some(begin);
                 self.task = begin.task;
                 self.recommendation = None;
+                self.watched = 0;
                 self.dropped = None;
                 self.stopping = false;
                 self.think(0);

@@ -3,7 +3,7 @@
 //! One loop. Bytes from the serial line go to the dialogue ([`foretune_link::Tuner`]), whose events are made durable by the
 //! recorder before they reach the optimizer and are answered. Between bytes the optimizer does one slice of
 //! work, and the watchdog is fed. When a task ends, its recommendation goes to the journal and what was learnt to a
-//! slot. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
+//! slot; readings of the recommendation are then watched, and a change begins the next task. After a restart the journal is read back: the dialogue takes up its events, the optimizer replays its answers,
 //! and both go on as if nothing had happened.
 
 mod recorder;
@@ -22,6 +22,7 @@ use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::storage::{self, Store};
 use entry::Entry;
+pub(crate) use recorder::WATCHES;
 use recorder::{MAX_FLEET, Recorder, Recording, Task};
 
 /// Tries after which a query is given up.
@@ -194,6 +195,7 @@ impl<B: Board> App<B> {
     fn rest(&mut self) {
         self.system.show(match (self.tuner.phase(), self.tuner.dropped()) {
             (Phase::Fault, _) => Status::Fault,
+            (Phase::Watching, _) => Status::Watching,
             (_, Some(_)) => Status::Dropped,
             (_, None) => Status::Idle,
         });

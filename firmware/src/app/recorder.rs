@@ -2,10 +2,11 @@
 
 use embedded_storage::nor_flash::NorFlash;
 use foretune_core::snapshot::{Header, check_knowledge, knowledge_and_fleet};
-use foretune_core::{Error, Fleet, Optimizer, Problem, ProblemPart, Query, SnapshotError};
+use foretune_core::{Error, Fleet, Optimizer, Problem, ProblemPart, Query, SnapshotError, Watch};
 use foretune_link::problem::{Numbers, Parts};
 use foretune_link::{
-    Answer, Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Refusal, crc32,
+    Answer, Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Reading,
+    Refusal, crc32,
 };
 use heapless::Vec;
 
@@ -13,7 +14,7 @@ use super::entry::{self, Asked, Entry};
 use super::mapped;
 use crate::board::Mapped;
 use crate::drive::{is_plausible, proposal};
-use crate::log::{error, warn};
+use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::room::{self, Room};
 use crate::storage::{self, Store};
@@ -34,6 +35,9 @@ pub const MAX_FLEET: usize = 2048;
 /// Bytes of it that are copied at once.
 const PIECE: usize = 64;
 
+/// Numbers that are watched at most: the objective, and two guards.
+pub const WATCHES: usize = 3;
+
 /// The storage, and how the device is.
 pub struct Recorder<F> {
     pub store: Store<F, { entry::LENGTH }>,
@@ -41,6 +45,8 @@ pub struct Recorder<F> {
     profile: Profile,
     /// Room for the head, then the problem that was received last.
     preamble: Vec<u8, { HEAD + MAX_PROBLEM }>,
+    /// One for every number of a reading. Not in flash: after a restart the baseline is learnt anew.
+    watches: Vec<Watch, WATCHES>,
 }
 
 /// The task that runs: its optimizer, and the query that is open.
@@ -57,7 +63,8 @@ pub struct Recording<'a, 't, 'm, F> {
 
 impl<F: NorFlash + Mapped> Recorder<F> {
     pub fn new(store: Store<F, { entry::LENGTH }>, profile: Profile) -> Self {
-        let mut recorder = Recorder { store, health: Health::default(), profile, preamble: Vec::new() };
+        let (health, preamble, watches) = (Health::default(), Vec::new(), Vec::new());
+        let mut recorder = Recorder { store, health, profile, preamble, watches };
         recorder.read_preamble();
         recorder
     }
@@ -168,6 +175,41 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let head = self.preamble.get_mut(..HEAD).unwrap_or_default();
         postcard::to_slice(begin, head).map_err(|_| storage::Error::TooLarge)?;
         self.store.begin_task(begin.task, &self.preamble)
+    }
+
+    /// Begins a watch of the last task's recommendation.
+    #[inline(never)]
+    fn begin_watch(&mut self, reading: &Reading) -> Result<(), Refusal> {
+        let begin = self.begun().ok_or(Refusal::Storage)?;
+        let mut numbers = Numbers::new();
+        let parts = self.parts(begin.problem, &mut numbers).transpose().map_err(Refusal::BadProblem)?;
+        let guards = self.problem(&begin, parts.as_ref()).ok_or(Refusal::Storage)?.guards.len();
+        if reading.kpis.len() != guards {
+            return Err(Refusal::WrongKpis { wanted: guards as u8 });
+        }
+        let count = guards + 1;
+        let watch = Watch::new(reading.run_length * count as f32).map_err(|_| Refusal::BadReading)?;
+        self.watches.clear();
+        info!("watching {} numbers, a false alarm in {} readings", count, reading.run_length);
+        self.watches.resize(count, watch).map_err(|_| Refusal::WrongKpis { wanted: guards as u8 })
+    }
+
+    fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal> {
+        if reading.number == 0 {
+            self.begin_watch(reading)?;
+        }
+        let numbers: Vec<f32, WATCHES> =
+            [reading.value].into_iter().chain(reading.kpis.iter().copied()).take(WATCHES).collect();
+        let told = Watch::tell_all(&mut self.watches, &numbers, reading.deviation);
+        if told == Ok(foretune_core::Reading::Changed) {
+            for (number, watch) in self.watches.iter().enumerate() {
+                info!("number {} after reading {}: {}", number, reading.number, watch.status());
+            }
+        }
+        told.map_err(|why| match why {
+            Error::Kpis { wanted, .. } => Refusal::WrongKpis { wanted: wanted as u8 },
+            _ => Refusal::BadReading,
+        })
     }
 
     /// Number of the last task, which the next knowledge notes.
@@ -314,6 +356,10 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal> {
         let answer = self.recorder.entries().filter_map(|entry| entry.answer()).nth(step as usize);
         answer.ok_or(Refusal::Storage)
+    }
+
+    fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal> {
+        self.recorder.watch(reading)
     }
 
     fn forget_knowledge(&mut self) -> Result<(), Refusal> {

@@ -122,6 +122,24 @@ pub struct Report {
     pub cost: Option<f32>,
 }
 
+/// A reading of the setting in use, which is the recommendation of a task that is finished.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Reading {
+    /// The task.
+    pub task: u32,
+    /// Number of the reading, from 0, with which the watch begins anew.
+    pub number: u32,
+    /// Readings in which there may be one false alarm on average, 10 to 10⁹; that of number 0 counts.
+    pub run_length: f32,
+    /// Its standard deviation relative to the other readings'; 1 if all are measured alike.
+    pub deviation: f32,
+    /// What was measured.
+    pub value: f32,
+    /// A KPI for each of the problem's guards.
+    pub kpis: Kpis,
+}
+
 /// What travels in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -204,4 +222,6 @@ pub enum Request<'a> {
         /// The query.
         ticket: Ticket,
     },
+    /// What the setting in use gives now. Answer: `Steady`, or `Changed` once the next task has begun.
+    Watch(Reading),
 }

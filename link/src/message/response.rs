@@ -22,6 +22,8 @@ pub enum Phase {
     Finished,
     /// Out of order; `Health::fault` says why.
     Fault,
+    /// As finished, and readings of the recommendation are watched for a change.
+    Watching,
 }
 
 /// What the tuner knows from earlier tasks: an opaque snapshot of the optimizer.
@@ -381,6 +383,8 @@ pub enum Refusal {
         /// How many it should have.
         wanted: u8,
     },
+    /// A reading is no finite number, or its deviation or run length is out of range.
+    BadReading,
 }
 
 impl fmt::Display for Refusal {
@@ -410,6 +414,7 @@ impl fmt::Display for Refusal {
             Self::WrongKpis { wanted } => {
                 write!(f, "a report needs {wanted} KPIs, one for each of the problem's guards")
             }
+            Self::BadReading => f.write_str("the reading, its deviation or the run length is out of range"),
         }
     }
 }
@@ -485,6 +490,17 @@ pub enum Response<'a> {
         ticket: Ticket,
         /// What the device has kept of it.
         answer: Answer,
+    },
+    /// To `Watch`: nothing speaks for a change, or not enough.
+    Steady {
+        /// Number of the next reading.
+        next: u32,
+    },
+    /// To `Watch`: the setting in use no longer gives what it gave, and this task has begun: as the last one did, with a seed of
+    /// one more.
+    Changed {
+        /// The task.
+        task: u32,
     },
 }
 

@@ -188,3 +188,23 @@ fn a_tuner_that_never_knows_the_problem_is_given_up() {
     assert_eq!(refused, Some(Refusal::WrongProblem { ours: 5 }));
     assert!(station.is_at_rest());
 }
+
+#[test]
+fn readings_are_watched_until_the_next_task_begins() {
+    let mut station = Station::new(PACE, 0);
+    let (run_length, deviation, value, kpis) = (100.0, 1.0, 0.5, crate::Kpis::NONE);
+    let reading = |number| Reading { task: 1, number, run_length, deviation, value, kpis };
+    for (number, response, next) in [
+        (0, Response::Steady { next: 1 }, 1),
+        (1, Response::Steady { next: 2 }, 2),
+        (2, Response::Refused(Refusal::WrongStep { expected: 0 }), 0),
+    ] {
+        station.watch(reading(number));
+        let event = exchange(&mut station, 0, Request::Watch(reading(number)), response);
+        assert_eq!((event, station.is_at_rest()), (StationEvent::Steady { next }, true));
+    }
+    station.watch(reading(0));
+    let event = exchange(&mut station, 0, Request::Watch(reading(0)), Response::Changed { task: 2 });
+    assert_eq!(event, StationEvent::Changed { task: 2 });
+    assert_eq!(station.transmit(0).unwrap().1, Request::Poll { task: 2 });
+}

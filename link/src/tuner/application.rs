@@ -1,7 +1,7 @@
 //! What the dialogue wants from the program around it, and what it tells it.
 
 use crate::message::{
-    Answer, Begin, Blob, DropReason, Health, Knowledge, Kpis, Point, Query, Refusal, Ticket,
+    Answer, Begin, Blob, DropReason, Health, Knowledge, Kpis, Point, Query, Reading, Refusal, Ticket,
 };
 
 /// Something that happens to a task and must not be forgotten.
@@ -73,6 +73,10 @@ pub trait Application {
 
     /// What came of the query at this step of the current or last task; it was answered or given up.
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal>;
+
+    /// Takes a reading of the setting in use; number 0 begins the watch anew. It need not be durable. What has changed stays so
+    /// until then, and until the next task.
+    fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal>;
 
     /// Replaces the device's knowledge by none.
     fn forget_knowledge(&mut self) -> Result<(), Refusal>;

@@ -251,6 +251,8 @@ impl Soak {
             StationEvent::Nothing
             | StationEvent::Begun { .. }
             | StationEvent::Settled { .. }
+            | StationEvent::Steady { .. }
+            | StationEvent::Changed { .. }
             | StationEvent::Working { .. } => {}
         }
     }

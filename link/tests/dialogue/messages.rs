@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_request_survives(tag: u32, request in message::<Request>(0..13)) {
+    fn every_request_survives(tag: u32, request in message::<Request>(0..14)) {
         let Some(sent) = frame(tag, &request) else { return Ok(()) };
         let body = body(&sent);
         let (heard, again) = parse::<Request>(&body).unwrap();
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn every_response_survives(tag: u32, response in message::<Response>(0..15)) {
+    fn every_response_survives(tag: u32, response in message::<Response>(0..17)) {
         let Some(sent) = frame(tag, &response) else { return Ok(()) };
         let body = body(&sent);
         let (heard, again) = parse::<Response>(&body).unwrap();
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_has_no_zero_inside(tag: u32, request in message::<Request>(0..12)) {
+    fn a_frame_has_no_zero_inside(tag: u32, request in message::<Request>(0..14)) {
         let Some(frame) = frame(tag, &request) else { return Ok(()) };
         let zeros = frame.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
         prop_assert_eq!(zeros.collect::<Vec<_>>(), [0, frame.len() - 1]);

@@ -7,8 +7,8 @@ use foretune_core::{Dimension, Fidelity, Floor, Guard, Level, Limit, Problem, Si
 use foretune_link::problem::Bytes;
 use foretune_link::tuner::Tuner;
 use foretune_link::{
-    Begin, Blob, Decoder, Kpis, MAX_FRAME, Outcome, Report, Request, Response, Ticket, VERSION, encode,
-    frame::crc32,
+    Begin, Blob, Decoder, Kpis, MAX_FRAME, Outcome, Reading, Report, Request, Response, Ticket, VERSION,
+    encode, frame::crc32,
 };
 use std::fmt::Write;
 
@@ -194,8 +194,16 @@ fn knowledge(session: &mut Session) {
     let outcome = Outcome::Values(0.625, Kpis::new(&[12.5]));
     session.say(Request::Report(Report { ticket, attempt: 0, outcome, cost: None }));
     session.say(Request::Recall { ticket });
+    session.remark("The recommendation is in use, and watched. What it gives has changed with the second reading: the next task begins by itself.");
+    session.say(Request::Stop { task: 2 });
+    think(&mut session.tuner, &mut session.memory);
+    for (number, value) in [(0, 0.625), (1, -0.5)] {
+        let kpis = Kpis::new(&[12.5]);
+        let (run_length, deviation) = (10_000.0, 1.0);
+        session.say(Request::Watch(Reading { task: 2, number, run_length, deviation, value, kpis }));
+    }
     session.remark("And dropped.");
-    session.say(Request::Abort { task: 2 });
+    session.say(Request::Abort { task: 3 });
     session.say(Request::Hello { version: VERSION });
 }
 
@@ -228,8 +236,9 @@ fn the_page_shows_this_session() {
 #[test]
 fn every_message_is_in_the_session() {
     let session = session();
-    let requests = "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget Recall{";
-    let responses = "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused( Recalled{";
+    let requests =
+        "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget Recall{ Watch(";
+    let responses = "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused( Recalled{ Steady{ Changed{";
     for name in requests.split(' ').chain(responses.split(' ')) {
         assert!(session.lines().any(|line| line.starts_with("  ") && line.contains(name)), "{name}");
     }

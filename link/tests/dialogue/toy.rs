@@ -6,8 +6,8 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Application, Event, Proposal, Tuner};
 use foretune_link::{
-    Answer, Begin, Blob, Coordinate, Health, Identity, Knowledge, Kpis, Outcome, Phase, Point, Reason,
-    Recommendation, Refusal, Ticket,
+    Answer, Begin, Blob, Coordinate, Health, Identity, Knowledge, Kpis, Outcome, Phase, Point, Reading,
+    Reason, Recommendation, Refusal, Ticket,
 };
 
 /// Tries before a query is given up.
@@ -252,6 +252,15 @@ impl Application for Memory {
             value,
             numbers: [0.25, 0.5].into_iter().chain(kpis.iter().copied()).collect(),
         })
+    }
+
+    /// The toy finds a change where the value is negative.
+    fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal> {
+        match reading.value {
+            value if !value.is_finite() => Err(Refusal::BadReading),
+            value if value < 0.0 => Ok(foretune_core::Reading::Changed),
+            _ => Ok(foretune_core::Reading::Steady),
+        }
     }
 
     fn open(&mut self, what: Blob, total: u32) -> Result<(), Refusal> {

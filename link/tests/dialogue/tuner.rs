@@ -3,11 +3,11 @@
 use foretune_link::frame::crc32;
 use foretune_link::tuner::{Event, Tuner};
 use foretune_link::{
-    Answer, Begin, Blob, Decoder, DropReason, Knowledge, Kpis, MAX_CHUNK, MAX_FRAME, Outcome, Phase,
+    Answer, Begin, Blob, Decoder, DropReason, Knowledge, Kpis, MAX_CHUNK, MAX_FRAME, Outcome, Phase, Reading,
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket, VERSION,
 };
 
-use crate::toy::{IDENTITY, LIMIT, Memory, PROBLEM, propose, recommend, restored};
+use crate::toy::{IDENTITY, LIMIT, Memory, PROBLEM, propose, recommend, restored, think};
 
 const BEGIN: Begin = Begin { task: 1, problem: PROBLEM, seed: 9, budget: 10.0, ..Begin::PLAIN };
 const FIRST: Ticket = Ticket { task: 1, step: 0 };
@@ -397,4 +397,42 @@ fn a_station_of_version_1_reads_the_version_and_stops() {
     let mut decoder = Decoder::<64>::new();
     let body = answer.iter().find_map(|byte| decoder.push(*byte).map(<[u8]>::to_vec)).unwrap();
     assert_eq!(body[..4], [b'<', 1, 0, VERSION as u8], "mark, tag, greeting, version");
+}
+
+/// Readings of the recommendation: each counts once, a restart begins anew, and what has changed begins the next task.
+#[test]
+fn a_finished_task_is_watched_and_a_change_begins_the_next() {
+    let watch = |number, value| {
+        let (run_length, deviation, kpis) = (10_000.0, 1.0, Kpis::NONE);
+        Request::Watch(Reading { task: 1, number, run_length, deviation, value, kpis })
+    };
+    let steady = |next| Response::Steady { next };
+    let mut bench = Bench::waiting();
+    assert_eq!(bench.say(watch(0, 1.0)), refused(Refusal::Busy { task: 1 }));
+    bench.report(0, 0, Outcome::Value(1.0));
+    bench.say(Request::Stop { task: 1 });
+    think(&mut bench.tuner, &mut bench.app);
+    assert_eq!(bench.tuner.phase(), Phase::Finished);
+    bench.talk(&[
+        (watch(2, 1.0), refused(Refusal::WrongStep { expected: 0 })),
+        (watch(0, f32::NAN), refused(Refusal::BadReading)),
+        (watch(0, 1.0), steady(1)),
+        (watch(0, 1.0), steady(1)),
+        (watch(1, 1.0), steady(2)),
+        (watch(3, 1.0), refused(Refusal::WrongStep { expected: 2 })),
+        (Request::Poll { task: 1 }, Response::Finished(bench.end())),
+    ]);
+    assert_eq!(bench.tuner.phase(), Phase::Watching);
+    bench.tuner = restored(&bench.app);
+    bench.talk(&[(watch(2, -1.0), refused(Refusal::WrongStep { expected: 0 })), (watch(0, 1.0), steady(1))]);
+    // Without flash the task does not begin, and the repeat begins it.
+    bench.app.refusal = Some(Refusal::Storage);
+    assert_eq!(bench.say(watch(1, -1.0)), refused(Refusal::Storage));
+    bench.app.refusal = None;
+    for _ in 0..2 {
+        assert_eq!(bench.say(watch(1, -1.0)), Response::Changed { task: 2 });
+        assert_eq!(bench.app.begin, Some(Begin { task: 2, seed: BEGIN.seed + 1, ..BEGIN }));
+        bench.tuner = restored(&bench.app);
+        assert_eq!(bench.tuner.phase(), Phase::Thinking);
+    }
 }

@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Refusal, Response,
-    Station, StationEvent, Status, encode,
+    Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Reading, Refusal,
+    Response, Station, StationEvent, Status, encode,
 };
 
 use foretune_link::problem::{Bytes, number};
@@ -53,6 +53,12 @@ pub struct Notes {
     pub stop_at: Option<(u32, u32)>,
     /// Keeps the answer to this step of this task to itself.
     pub silent_at: Option<(u32, u32)>,
+    /// Whether tasks but the first are not begun: readings of the recommendation are watched.
+    pub watches: bool,
+    /// Changes that the device has found.
+    pub changes: u32,
+    /// Readings that it has taken.
+    pub readings: u32,
     pub finished: bool,
 }
 
@@ -70,6 +76,9 @@ impl Base {
             aborted: Vec::new(),
             stop_at: None,
             silent_at: None,
+            watches: false,
+            changes: 0,
+            readings: 0,
             finished: false,
         };
         let (hears, says) = (Noise::default(), Noise::default());
@@ -131,6 +140,11 @@ impl Notes {
                 self.refused.push(refusal);
                 station.greet();
             }
+            StationEvent::Steady { next } => {
+                self.readings += 1;
+                station.watch(self.reading(next));
+            }
+            StationEvent::Changed { .. } => self.changes += 1,
             StationEvent::Nothing
             | StationEvent::Begun { .. }
             | StationEvent::Settled { .. }
@@ -145,13 +159,25 @@ impl Notes {
         match greeting.phase {
             Phase::Thinking | Phase::Waiting => station.resume(greeting.task),
             Phase::Finished if missed => station.resume(greeting.task),
-            Phase::Idle | Phase::Finished if task < self.budgets.len() => match self.sent {
+            Phase::Finished | Phase::Watching if self.watches && task < self.budgets.len() => {
+                station.watch(self.reading(0))
+            }
+            Phase::Idle | Phase::Finished | Phase::Watching if task < self.budgets.len() => match self.sent {
                 Some(bytes) => station.begin_with(self.begin(task), bytes),
                 None => station.begin(self.begin(task)),
             },
-            Phase::Idle | Phase::Finished => self.finished = true,
+            Phase::Idle | Phase::Finished | Phase::Watching => self.finished = true,
             Phase::Fault => panic!("the device is out of order"),
         }
+    }
+
+    /// A reading of the last recommendation in use: what it gives falls after sixty.
+    fn reading(&self, number: u32) -> Reading {
+        let task = self.traces.iter().filter(|trace| trace.recommendation.is_some()).count() as u32;
+        let luck = |factor: u32| (number * factor % 101) as f32 / 100.0;
+        let value = if number < 60 { luck(37) } else { luck(37) - 2.0 };
+        let kpis = Kpis::new(&[luck(61), luck(29)][..self.guards]);
+        Reading { task, number, run_length: 5_000.0, deviation: 1.0, value, kpis }
     }
 
     /// How the task at this place of the plan begins.

@@ -3,6 +3,7 @@
 use super::knowledge::with_fleet;
 use super::profile::{Network, Profile, Sent, Small};
 use super::{Bench, Measure, undisturbed};
+use crate::board::Status;
 use crate::storage::sim::Tear;
 use foretune_link::{Outcome, Query};
 
@@ -161,4 +162,41 @@ fn an_end_that_read_well_once_is_not_lost_at_the_next_cut() {
             assert_eq!(bench.base.notes.traces, *expected, "weak at {at}, cut again after {later}");
         }
     }
+}
+
+/// The station begins one task. What its recommendation gives then falls, and the next begins by itself, as expected.
+fn watched<P: Profile>(cut: Option<(u64, Tear)>) -> Bench<P> {
+    let mut bench = Bench::<P>::new(&[60.0, 60.0], measure);
+    bench.base.notes.watches = true;
+    if let Some((at, tear)) = cut {
+        bench.flash().cut_after(at, tear, at);
+    }
+    bench.run();
+    bench.check();
+    assert!(bench.base.notes.refused.is_empty(), "{:?}", bench.base.notes.refused);
+    bench
+}
+
+#[test]
+fn a_change_begins_the_next_task_whatever_cut_comes_between() {
+    let mut sent = watched::<Sent>(None);
+    assert_eq!(sent.base.notes.changes, 1);
+    assert!((60..70).contains(&sent.base.notes.readings), "{}", sent.base.notes.readings);
+    assert!(sent.outside.shown.borrow().contains(&Status::Watching));
+    for at in 0..sent.flash().operations() {
+        let tear = Tear::ALL[at as usize % Tear::ALL.len()];
+        assert_eq!(watched::<Sent>(Some((at, tear))).traces(), sent.traces(), "{tear:?} at operation {at}");
+    }
+}
+
+/// The baseline is not kept: a device that restarts while it watches learns it anew, and still finds the change.
+#[test]
+fn a_restart_while_it_watches_begins_the_baseline_anew() {
+    let mut bench = Bench::<Small>::new(&[60.0, 60.0], measure);
+    bench.base.notes.watches = true;
+    bench.run_until(|base| base.notes.readings == 40);
+    bench.run();
+    bench.check();
+    assert_eq!(bench.base.notes.changes, 1);
+    assert!((100..112).contains(&bench.base.notes.readings), "{}", bench.base.notes.readings);
 }

@@ -78,7 +78,7 @@ pub fn take() -> Parts<Mps2> {
     #[cfg(armv8m)]
     cortex::guard_stack();
     cortex::start_clock(core.SYST, CLOCK);
-    let leds = Leds { green: Led(0), yellow: Led(1), red: Led(2) };
+    let leds = Leds::new(Led(0), Led(1), Led(2));
     let system = CortexSystem::new(leds, Watchdog::start(), false);
     Parts { serial: Serial::open(), flash: flash::open(), system }
 }

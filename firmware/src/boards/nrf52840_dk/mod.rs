@@ -82,8 +82,7 @@ pub fn take() -> Parts<NordicKit> {
         to_send,
     );
     let led = |pin: Peri<'static, AnyPin>| ActiveLow(Output::new(pin, Level::High, OutputDrive::Standard));
-    let leds =
-        Leds { green: led(chip.P0_13.into()), yellow: led(chip.P0_14.into()), red: led(chip.P0_15.into()) };
+    let leds = Leds::new(led(chip.P0_13.into()), led(chip.P0_14.into()), led(chip.P0_15.into()));
     let system = CortexSystem::new(leds, watchdog.ok(), watchdog_ran_out());
     Parts { serial: Serial(uart), flash: flash::open(chip.NVMC), system }
 }

@@ -74,7 +74,7 @@ pub fn take() -> Parts<Nucleo> {
         BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, serial_config)
             .expect("the serial line's speed is within the clock's reach");
     let led = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
-    let leds = Leds { green: led(chip.PB0.into()), yellow: led(chip.PE1.into()), red: led(chip.PB14.into()) };
+    let leds = Leds::new(led(chip.PB0.into()), led(chip.PE1.into()), led(chip.PB14.into()));
     let system = CortexSystem::new(leds, watchdog, watchdog_ran_out());
     Parts { serial, flash: flash::open(chip.FLASH), system }
 }
