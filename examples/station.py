@@ -17,7 +17,7 @@ import sys
 import time
 import zlib
 
-VERSION = 4
+VERSION = 5
 TIMEOUT = 1.0     # seconds until a request is repeated
 PATIENCE = 120.0  # seconds of silence after which to give up
 

@@ -47,6 +47,9 @@ pub struct Plan {
     /// Load what forty simulated sites have in common into the device first.
     #[arg(long)]
     pub fleet: bool,
+    /// Begin the first task only: the device watches what it recommends, and begins the others when the world has changed.
+    #[arg(long, conflicts_with_all = ["sent", "guarded"])]
+    pub watch: bool,
     /// Give both sides a key.
     #[arg(long)]
     pub key: bool,
@@ -72,6 +75,7 @@ impl Plan {
             sent: false,
             guarded: false,
             fleet: false,
+            watch: false,
             key: false,
         }
     }
@@ -96,6 +100,9 @@ impl Plan {
                 std::fs::write(&file, text)?;
             }
             words.extend([file.display().to_string(), "--command".into(), command]);
+        }
+        if self.watch {
+            words.extend(["--watch".into(), "1000".into()]);
         }
         if self.fleet {
             words.extend(["--fleet".into(), fleet().display().to_string()]);
@@ -139,7 +146,7 @@ pub fn check_all(tools: &Tools) -> Verdict {
     let station = station()?;
     let plans = [
         Plan { count: true, travel: true, ..Plan::new("mps2-an386", "compact", 2, 130) },
-        Plan::new("mps2-an500", "compact", 3, 130),
+        Plan { watch: true, ..Plan::new("mps2-an500", "compact", 3, 130) },
         Plan { fleet: true, ..Plan::new("mps2-an505", "compact", 2, 130) },
         Plan { guarded: true, ..Plan::new("mps2-an386", "compact", 2, 40) },
         Plan { steps: Some(3), count: true, ..Plan::new("mps2-an500", "deep", 2, 20) },
@@ -212,6 +219,7 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
         _ if plan.guarded => ", a problem with guards that was sent",
         (false, true) => ", with a key",
         (false, false) if plan.fleet => ", with a fleet",
+        (false, false) if plan.watch => ", tasks begun by a watch",
         (false, false) => "",
     };
     Ok(format!("{} on {}{what}: stack {stack} bytes{slice}", plan.profile, board.name))

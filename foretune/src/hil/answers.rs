@@ -57,7 +57,7 @@ pub fn keep_last(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let device = dialogue.greet()?;
-    if device.phase != Phase::Finished {
+    if !matches!(device.phase, Phase::Finished | Phase::Watching) {
         writeln!(out, "the device has no task that has just ended: nothing to read back")?;
         return Ok(());
     }

@@ -11,6 +11,7 @@ mod notes;
 mod profile;
 mod radio;
 mod station;
+mod watching;
 mod world;
 
 use std::fs;
@@ -93,6 +94,10 @@ pub struct HilArguments {
     /// Abort the task that the device is at.
     #[arg(long)]
     abort: bool,
+    /// Begin the first task only: after each, hand in readings of its recommendation, of which one in so many may give a false
+    /// alarm. The world changes after sixty, and the device begins the next task when it has noticed.
+    #[arg(long, value_name = "READINGS", conflicts_with = "problem")]
+    watch: Option<f32>,
     /// Let a measurement fail now and then.
     #[arg(long)]
     flaky: bool,
@@ -120,6 +125,7 @@ struct Plan {
     notes: Option<PathBuf>,
     answers: Option<PathBuf>,
     patience: u64,
+    watch: Option<f32>,
 }
 
 pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
@@ -202,6 +208,7 @@ fn plan(arguments: &HilArguments, world: &World) -> Plan {
         notes: arguments.notes.clone(),
         answers: arguments.answers.clone(),
         patience: arguments.patience,
+        watch: arguments.watch,
     }
 }
 

@@ -10,6 +10,7 @@ use super::answers;
 use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
 use super::notes::Notes;
 use super::profile::Profile;
+use super::watching::Watching;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
 
@@ -20,6 +21,8 @@ enum Heard {
     Finished(Recommendation),
     Status(Status),
     Working { step: u32 },
+    Steady { next: u32 },
+    Changed { task: u32 },
     Refused(foretune_link::Refusal),
 }
 
@@ -37,6 +40,7 @@ pub fn play(
     let mut station = dialogue.station();
     let mut alive = Instant::now();
     let mut told = Instant::now();
+    let mut watching = None;
     station.greet();
     loop {
         for heard in exchange(dialogue, &mut station) {
@@ -45,6 +49,12 @@ pub fn play(
                 Heard::Greeted { phase, task } => {
                     let Some(begin) = go_on(&mut station, phase, task, notes)? else { continue };
                     let Some(place) = begin else { return Ok(()) };
+                    if let Some(run_length) = plan.watch.filter(|_| place > 0) {
+                        watching = Watching::begin(place, run_length, notes, world, &mut station)?;
+                        if watching.is_some() {
+                            continue;
+                        }
+                    }
                     let begin = notes.begin(place, plan, profile, world);
                     match &sent {
                         Some(bytes) => station.begin_with(begin, bytes),
@@ -72,6 +82,14 @@ pub fn play(
                     out.flush()?;
                 }
                 Heard::Working { .. } => {}
+                Heard::Steady { next } => match &mut watching {
+                    Some(watching) => watching.steady(next, world, &mut station)?,
+                    None => station.greet(),
+                },
+                Heard::Changed { task } => match watching.take() {
+                    Some(watching) => watching.changed(task, out)?,
+                    None => {}
+                },
                 // Where things stand may have changed: after a power failure, say. Look again.
                 Heard::Refused(foretune_link::Refusal::WrongTask { .. }) => station.greet(),
                 Heard::Refused(refusal) => return Err(refused(&refusal)),
@@ -100,6 +118,8 @@ fn exchange(dialogue: &mut Dialogue, station: &mut Station<'_>) -> Vec<Heard> {
             StationEvent::Status(status) => Some(Heard::Status(status)),
             StationEvent::Working { ticket, .. } => Some(Heard::Working { step: ticket.step }),
             StationEvent::Refused(refusal) => Some(Heard::Refused(refusal)),
+            StationEvent::Steady { next } => Some(Heard::Steady { next }),
+            StationEvent::Changed { task } => Some(Heard::Changed { task }),
             StationEvent::Nothing
             | StationEvent::Begun { .. }
             | StationEvent::Settled { .. }
@@ -126,11 +146,13 @@ fn go_on(
             ));
         }
         (Phase::Thinking | Phase::Waiting, _) if place.is_some() => station.resume(task),
-        (Phase::Finished, _) if !ended => station.resume(task),
-        (Phase::Idle | Phase::Finished, Some(next)) if next < notes.traces.len() => {
+        (Phase::Finished | Phase::Watching, _) if !ended => station.resume(task),
+        (Phase::Idle | Phase::Finished | Phase::Watching, Some(next)) if next < notes.traces.len() => {
             return Ok(Some(Some(next)));
         }
-        (Phase::Idle | Phase::Finished, Some(next)) if next == notes.traces.len() => return Ok(Some(None)),
+        (Phase::Idle | Phase::Finished | Phase::Watching, Some(next)) if next == notes.traces.len() => {
+            return Ok(Some(None));
+        }
         _ => return Err(Error::Device(not_ours(task))),
     }
     Ok(None)
