@@ -190,7 +190,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         let count = guards + 1;
         let watch = Watch::new(reading.run_length * count as f32).map_err(|_| Refusal::BadReading)?;
         self.watches.clear();
-        info!("watching {} numbers, a false alarm in {} readings", count, reading.run_length);
+        info!("watch begins: {} per reading, one false alarm in {} readings", count, reading.run_length);
         self.watches.resize(count, watch).map_err(|_| Refusal::WrongKpis { wanted: guards as u8 })
     }
 
