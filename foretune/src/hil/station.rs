@@ -86,10 +86,9 @@ pub fn play(
                     Some(watching) => watching.steady(next, world, &mut station)?,
                     None => station.greet(),
                 },
-                Heard::Changed { task } => match watching.take() {
-                    Some(watching) => watching.changed(task, out)?,
-                    None => {}
-                },
+                Heard::Changed { task } => {
+                    watching.take().map_or(Ok(()), |watching: Watching| watching.changed(task, out))?
+                }
                 // Where things stand may have changed: after a power failure, say. Look again.
                 Heard::Refused(foretune_link::Refusal::WrongTask { .. }) => station.greet(),
                 Heard::Refused(refusal) => return Err(refused(&refusal)),
