@@ -202,10 +202,15 @@ impl ScoreSums {
 
     /// Eq. (37); `limited` counts the second term at most as much as the first.
     pub fn score(&self, beta: f32, limited: bool, noise: f32, cost: f32, v: usize) -> f32 {
+        let [information, transfer] = self.parts(beta, limited, noise, v);
+        (information + transfer) / cost
+    }
+
+    /// The terms of Eq. (37) before they are added: information about the optimum, and about `θ` as it counts.
+    pub fn parts(&self, beta: f32, limited: bool, noise: f32, v: usize) -> [f32; 2] {
         let information = self.information / v as f32;
         let transfer = if beta > 0.0 { beta * self.transfer(noise, v) } else { 0.0 };
-        let transfer = if limited && transfer > information { information } else { transfer };
-        (information + transfer) / cost
+        [information, if limited && transfer > information { information } else { transfer }]
     }
 }
 

@@ -116,8 +116,8 @@ pub use live::{Floor, Guard, Level, Limit, MAX_GUARDS, Predicate, Side};
 pub use math::LARGEST_VALUE;
 pub use max_value::MAX_SAMPLES;
 pub use optimizer::{
-    Activity, Ask, Block, Capacities, FleetStatus, GuardStatus, LiveStatus, Memory, Optimizer, Progress,
-    Query, Recommendation, Refused, Status, Stop,
+    Activity, Ask, Belief, Block, Capacities, FleetStatus, GuardStatus, LiveStatus, Memory, Optimizer,
+    Progress, Query, Reasons, Recommendation, Refused, Score, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};

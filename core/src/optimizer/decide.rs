@@ -36,7 +36,7 @@ impl State<'_> {
     /// Decides once nothing else is under way.
     pub fn decide(&mut self) -> Next {
         self.task.begun = true;
-        self.task.trials.expected = None;
+        (self.task.trials.expected, self.task.trials.beta) = (None, None);
         let to_replay = self.memory.data.hidden();
         if self.task.stopping && to_replay == 0 {
             return Next::Finish(Stop::Requested);

@@ -136,7 +136,7 @@ impl State<'_> {
     }
 
     /// Mean and variance of the KPI of guard `g` at candidate `c`, standardised; `None` if no particle has an opinion.
-    fn guard_belief(&self, g: usize, c: usize) -> Option<(f32, f32)> {
+    pub fn guard_belief(&self, g: usize, c: usize) -> Option<(f32, f32)> {
         let mixture: &Mixture = &self.memory.candidates.kpis[c * self.memory.guards.len() + g];
         let count = Some(self.memory.guards[g].used as usize).filter(|used| *used > 0)?;
         Some((mixture.mean, mixture.variance(count)))
@@ -156,12 +156,16 @@ impl State<'_> {
         }
     }
 
-    /// Notes which guards rule candidate `c` out.
-    pub fn note_ruled_out(&mut self, c: usize, first: bool) {
+    /// Notes whether the floor and which guards rule candidate `c` out.
+    pub fn note_ruled_out(&mut self, c: usize, (mean, variance): (f32, f32), first: bool) {
+        let (round, trials) = (self.round(), &mut self.task.trials);
+        let out = trials.floor.lower(mean, variance, round) < trials.floor.at;
+        let count = |known: &mut u32, more| *known = if first { 0 } else { *known } + u32::from(more);
+        count(&mut trials.looked_at, true);
+        count(&mut trials.floor.ruled_out, out);
         for g in 0..self.problem.guards.len() {
             let out = self.slack_of(g, c) < 0.0;
-            let ruled_out = &mut self.memory.guards[g].ruled_out;
-            *ruled_out = if first { 0 } else { *ruled_out } + u32::from(out);
+            count(&mut self.memory.guards[g].bound.ruled_out, out);
         }
     }
 
@@ -208,7 +212,7 @@ impl State<'_> {
             bound: known.then(|| watched.scale().undo(guard.side.sign() * watched.bound.at)),
             broken: watched.bound.broken,
             broken_time: watched.bound.time,
-            ruled_out: watched.ruled_out,
+            ruled_out: watched.bound.ruled_out,
         })
     }
 }

@@ -51,11 +51,13 @@ mod decide;
 mod design;
 mod start;
 mod live;
+mod explain;
 mod save;
 
 pub use memory::{Block, Capacities, Memory};
 pub use query::{
-    Activity, Ask, GuardStatus, LiveStatus, Progress, Query, Recommendation, Refused, Status, Stop,
+    Activity, Ask, Belief, GuardStatus, LiveStatus, Progress, Query, Reasons, Recommendation, Refused, Score,
+    Status, Stop,
 };
 pub use trust::FleetStatus;
 
@@ -233,6 +235,7 @@ impl<'a> Optimizer<'a> {
                     Some(best) => {
                         state.task.trials.expected = Some(best.mean);
                         state.task.trials.best = search.best_mean();
+                        state.task.trials.beta = search.beta();
                         Next::Hand(state.query(best.x, best.fidelity, Kind::Search))
                     }
                     None => Next::Finish(Stop::Exhausted),

@@ -2,10 +2,13 @@
 
 use core::fmt;
 
+use heapless::Vec;
+
 use super::trust::FleetStatus;
 use crate::data::{Kind, Kpis, Point, Record};
 use crate::error::Error;
 use crate::gp::Fallbacks;
+use crate::live::MAX_GUARDS;
 
 /// What to measure next. Answer it once: [`Optimizer::tell`](super::Optimizer::tell) takes it by value.
 #[must_use = "a query wants an answer: `tell` or `fail`"]
@@ -246,6 +249,51 @@ pub struct LiveStatus {
     pub meanwhile: Option<f32>,
     /// What the query that waits for its answer was expected to give, if it was searched for.
     pub expected: Option<f32>,
+}
+
+/// Why a query was asked, as the model saw it then: what there is to say of a setting that went on the air.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Reasons {
+    /// The objective, and the floor.
+    pub objective: Belief,
+    /// The guards' KPIs, and their bounds.
+    pub guards: Vec<Belief, MAX_GUARDS>,
+    /// What the answer was worth beside its price, if it was asked for what it tells.
+    pub score: Option<Score>,
+    /// Candidates that the search looked at.
+    pub looked_at: u32,
+}
+
+/// What was expected of one number at the point of a query, at the target fidelity, in its own units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Belief {
+    /// Posterior mean.
+    pub mean: f32,
+    /// Posterior standard deviation; finite.
+    pub deviation: f32,
+    /// What must be kept to, if there is something.
+    pub bound: Option<f32>,
+    /// Standard deviations that had to lie between mean and bound.
+    pub margin: f32,
+    /// Candidates that the bound ruled out.
+    pub ruled_out: u32,
+}
+
+/// What an answer was worth: the sum of both kinds of information, divided by the price.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Score {
+    /// Information about the best value there is, in nats.
+    pub optimum: f32,
+    /// Information about which particle is right, in nats, as it counts.
+    pub particles: f32,
+    /// What it costs, slots included.
+    pub price: f32,
 }
 
 /// How a guard is kept in a task, as the model sees it after each trial.

@@ -11,7 +11,7 @@ use super::candidates::Choice;
 use super::fleet::theta_of;
 use super::guards::Guarding;
 use super::state::State;
-use crate::acquisition::{SIDE, information_of_some};
+use crate::acquisition::{SIDE, ScoreSums, information_of_some};
 use crate::gp::{Fallbacks, NOISE_FLOOR};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column_mut};
@@ -93,6 +93,26 @@ enum Stage {
 const START: Stage = Stage::Factor { first: 0 };
 
 impl Search {
+    /// Before anything was looked at.
+    fn begin(objective: Objective, whole: bool) -> Search {
+        let nothing = f32::NEG_INFINITY;
+        Search {
+            objective,
+            refinement: 0,
+            doubting: false,
+            v: 0,
+            used: 0,
+            ends: Ends::default(),
+            quartiles: [0.0; 3],
+            stage: START,
+            whole,
+            best_mean: nothing,
+            best_hope: nothing,
+            next_hope: nothing,
+            enclosed: true,
+        }
+    }
+
     /// Chooses the candidates.
     pub fn new(objective: Objective, state: &mut State<'_>) -> Search {
         let truth = state.problem.truth();
@@ -115,23 +135,25 @@ impl Search {
             state.add_point_in_use();
         }
         state.memory.clear_sums();
-        let nothing = f32::NEG_INFINITY;
-        let quartiles = [0.0; 3];
-        Search {
-            objective,
-            refinement: 0,
-            doubting: doubts(objective, state),
-            v: 0,
-            used: 0,
-            ends: Ends::default(),
-            quartiles,
-            stage: START,
-            whole,
-            best_mean: nothing,
-            best_hope: nothing,
-            next_hope: nothing,
-            enclosed: true,
+        Search { doubting: doubts(objective, state), ..Search::begin(objective, whole) }
+    }
+
+    /// What all particles think of one point, the optimum's value as in the last search, and how many there are; the candidates
+    /// are lost.
+    pub fn of_point(x: &[f32], state: &mut State<'_>) -> (usize, [ScoreSums; MAX_FIDELITIES]) {
+        let (objective, fallbacks) = (Objective::Combined { beta: 0.0 }, state.task.fallbacks);
+        state.memory.candidates.len = 0;
+        state.memory.candidates.push(|own| own.copy_from_slice(x));
+        state.memory.clear_sums();
+        // As a refinement, for which the optimum's value is drawn already.
+        let mut search = Search { refinement: 1, ..Search::begin(objective, true) };
+        while !matches!(search.stage, Stage::Collect { .. }) {
+            search.advance(state);
         }
+        state.task.fallbacks = fallbacks;
+        let mut sums = [ScoreSums::ZERO; MAX_FIDELITIES];
+        sums.iter_mut().zip(&*state.memory.candidates.sums).for_each(|(own, sum)| *own = *sum);
+        (search.used, sums)
     }
 
     /// One slice; whether the search is over. The best candidates are in the memory then.
@@ -140,7 +162,9 @@ impl Search {
             Stage::Factor { first } if self.doubting => {
                 state.without_fleet(|state| self.factor(state, first))
             }
-            Stage::Factor { first: 0 } if self.refinement > 0 && state.memory.kept.of(0).is_some() => {
+            Stage::Factor { first: 0 }
+                if self.refinement > 0 && !self.whole && state.memory.kept.of(0).is_some() =>
+            {
                 self.recall(state)
             }
             Stage::Factor { first } => self.factor(state, first),
@@ -353,7 +377,8 @@ impl Search {
         let end = (first + SUMMED).min(len);
         for c in first..end {
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
-                state.note_ruled_out(c, c == 0 && self.refinement == 0);
+                let (mean, variance, _) = self.bounded(state, c);
+                state.note_ruled_out(c, (mean, variance), c == 0 && self.refinement == 0);
             }
             let (bound, allowed) = self.look(state, c);
             let mut best: Option<Choice> = None;
@@ -421,6 +446,11 @@ impl Search {
         })
     }
 
+    /// The weight of the information about `θ`, if that is what is looked for.
+    pub fn beta(&self) -> Option<f32> {
+        if let Objective::Combined { beta } = self.objective { Some(beta) } else { None }
+    }
+
     /// The best mean at the truth among the allowed candidates, standardised.
     pub fn best_mean(&self) -> Option<f32> {
         Some(self.best_mean).filter(|mean| mean.is_finite())
@@ -485,6 +515,6 @@ fn doubts(objective: Objective, state: &State<'_>) -> bool {
 }
 
 /// Noise as the acquisition counts it: the same for all particles.
-fn information_noise(state: &State<'_>) -> [f32; MAX_FIDELITIES] {
+pub(super) fn information_noise(state: &State<'_>) -> [f32; MAX_FIDELITIES] {
     state.noise().map(|noise| noise.max(NOISE_FLOOR))
 }

@@ -61,11 +61,14 @@ pub(super) struct Bound {
     /// Trials that broke it, and what they cost.
     pub broken: u32,
     pub time: f32,
+    /// Candidates that it ruled out in the last search.
+    pub ruled_out: u32,
 }
 
 impl Bound {
     /// Nothing to keep to.
-    pub const NONE: Bound = Bound { margin: FIRST_MARGIN, at: f32::NEG_INFINITY, broken: 0, time: 0.0 };
+    pub const NONE: Bound =
+        Bound { margin: FIRST_MARGIN, at: f32::NEG_INFINITY, broken: 0, time: 0.0, ruled_out: 0 };
 
     /// The mean less the margin that holds after so many trials.
     pub fn lower(&self, mean: f32, variance: f32, trials: u32) -> f32 {
@@ -93,14 +96,12 @@ pub(super) struct Watched {
     /// Particles that took part in the search so far, and the sum of their misfits.
     pub used: u32,
     pub misfit: f32,
-    /// Candidates that it ruled out in the last search.
-    pub ruled_out: u32,
 }
 
 impl Watched {
     pub fn new(margin: f32) -> Watched {
         let bound = Bound { margin, ..Bound::NONE };
-        Watched { bound, mean: 0.0, deviation: 0.0, used: 0, misfit: 0.0, ruled_out: 0 }
+        Watched { bound, mean: 0.0, deviation: 0.0, used: 0, misfit: 0.0 }
     }
 
     pub fn scale(&self) -> Scale {
@@ -119,12 +120,23 @@ pub(super) struct Trials {
     pub time: f32,
     /// Standardised mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
-    /// The best standardised mean that the last search saw.
+    /// The best standardised mean that the last search saw, and how many candidates it looked at.
     pub best: Option<f32>,
+    pub looked_at: u32,
+    /// With what `β` the query that waits was scored, if it was asked for what it tells.
+    pub beta: Option<f32>,
 }
 
 impl Trials {
     /// None yet.
-    pub const NONE: Trials =
-        Trials { floor: Bound::NONE, worst: f32::INFINITY, sum: 0.0, time: 0.0, expected: None, best: None };
+    pub const NONE: Trials = Trials {
+        floor: Bound::NONE,
+        worst: f32::INFINITY,
+        sum: 0.0,
+        time: 0.0,
+        expected: None,
+        best: None,
+        looked_at: 0,
+        beta: None,
+    };
 }

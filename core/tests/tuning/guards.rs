@@ -128,6 +128,40 @@ fn what_broke_a_guard_is_not_asked_at_the_target_fidelity() {
     }
 }
 
+/// For every searched query, what was expected of it keeps floor and guards with their margins; and asking changes nothing.
+#[test]
+fn every_query_can_be_explained() {
+    let (tried, best) = run(PROBLEM, 2);
+    let mut memory = Box::new(Toy::new());
+    let mut tuner = start(&mut memory, PROBLEM, 2);
+    assert_eq!(tuner.explain(), None);
+    let (mut explained, mut miss) = (0, 0.0);
+    while let Ask::Query(query) = tuner.ask() {
+        let (x, reasons) = (query.point().to_vec(), tuner.explain());
+        assert_eq!((&x, reasons.is_some()), (&tried[query.round() as usize], query.round() > 0));
+        if let Some(reasons) = reasons.filter(|reasons| reasons.score.is_some()) {
+            let [edge_of, power_of] = reasons.guards[..] else { panic!("{reasons:?}") };
+            let score = reasons.score.unwrap();
+            assert!(score.optimum >= 0.0 && score.particles >= 0.0 && score.price >= 1.0, "{score:?}");
+            let bounds = [reasons.objective.bound, edge_of.bound, power_of.bound].map(Option::unwrap);
+            let at = [0.9 * objective(&IN_USE), 0.9 * edge(&IN_USE), power(&IN_USE) + 2.0];
+            assert!(bounds.iter().zip(at).all(|(bound, at)| (bound / at - 1.0).abs() < 0.1), "{bounds:?}");
+            for (sign, belief) in [(1.0, reasons.objective), (1.0, edge_of), (-1.0, power_of)] {
+                let spare = sign * (belief.mean - belief.bound.unwrap());
+                assert!(spare > belief.margin * belief.deviation - 1e-3, "{belief:?}");
+                assert!(belief.ruled_out < reasons.looked_at);
+            }
+            miss += (reasons.objective.mean - objective(&x)).abs() / reasons.objective.deviation.max(0.1);
+            explained += 1;
+        }
+        let (y, kpis) = measure(&query, 2);
+        tuner.tell_all(query, y, &kpis).unwrap();
+    }
+    assert!(explained > 10 && miss / (explained as f32) < 2.0, "{miss} in {explained}");
+    assert_eq!(tuner.recommendation(), Some(best));
+    assert_eq!(tuner.explain(), None);
+}
+
 /// Where no setting keeps a guard, or its side was got wrong, the point in use is recommended, and it is said so.
 #[test]
 fn what_cannot_be_kept_ends_with_the_point_in_use() {
