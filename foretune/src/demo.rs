@@ -11,7 +11,7 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, Problem, Rrm, Service};
-use host_sim::results::{Kind, Study, Task, UnitId};
+use host_sim::results::{Kind, Row, Study, Task, UnitId};
 use host_sim::runner::{Benchmark, Identity, Plan, Variant};
 use host_sim::settings::{Preset, Setup};
 
@@ -29,18 +29,22 @@ const CAPACITY: &str = "64";
 const HOUR: f64 = 4000.0;
 /// What trials should keep above, as a share of what the point in use gives, and for how much of the time they may not.
 const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
+/// And what the weakest two users keep of what they have there.
+const GUARD: &str = "edge:share:0.9";
 /// When tuning ends: no more than this share is to be gained.
 const TOLERANCE: f32 = 0.01;
 
 pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
-    let service = Service { floor: Some(FLOOR), tolerance: TOLERANCE, ..Service::default() };
-    let benchmark = Benchmark::new(Problem::Rrm(Rrm::default())).in_service(Deployed::Default, service)?;
+    let benchmark = Benchmark::new(Problem::Rrm(Rrm::default()));
+    let guards = benchmark.guards(&[GUARD.into()], FLOOR.risk)?;
+    let service = Service { floor: Some(FLOOR), guards, tolerance: TOLERANCE, ..Service::default() };
+    let benchmark = benchmark.in_service(Deployed::Default, service)?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.set("capacity", CAPACITY)?;
     let methods: Vec<&str> = METHODS[..3].iter().map(|method| method.name()).collect();
     let command = format!(
-        "foretune run rrm --floor share:0.9 --risk {} --tolerance {TOLERANCE} --method {} --set capacity={CAPACITY} \
-         --experiments {systems} --tasks {tasks} --seed {seed}",
+        "foretune run rrm --floor share:0.9 --guard {GUARD} --risk {} --tolerance {TOLERANCE} --method {} \
+         --set capacity={CAPACITY} --experiments {systems} --tasks {tasks} --seed {seed}",
         FLOOR.risk,
         methods.join(",")
     );
@@ -74,15 +78,17 @@ A setting can only be tried on the air, and users live with it meanwhile. A tria
 rough, one of 100 is exact; an hour has 4000 samples, and tuning may take at most 2000 of them. Four ways to run it:
 
   never tuned          the setting it came with stays: P0 = -80 dBm, α = 0.8
-  tuned by hand        one number at a time, a step up or down, kept if it looks better, for the whole 2000 samples
-  Foretune alone       starts from the setting in use, tries nothing that it does not expect to give at least 90 % of
-                       what that gives (one trial in twenty may be wrong), carries what it learnt into the next hour,
-                       and stops when no more than 1 % is to be gained
+  tuned by hand        one number at a time, a step up or down, kept if it looks better for all users together and not
+                       too bad for the weakest two, for the whole 2000 samples
+  Foretune alone       starts from the setting in use, and tries nothing that it does not expect to leave at least 90 %
+                       of what that gives to all users together, and 90 % to the weakest two of the twenty (it may be
+                       wrong for a twentieth of the time); carries what it learnt into the next hour, and stops when
+                       no more than 1 % is to be gained
   Foretune in a fleet  the same, with a file of 1.3 KB that says what forty other towns had in common";
 
 pub const NEXT: &str = "\
 What to try next:
-  foretune run rrm --floor share:0.9 --method hill-climbing,mft-mes --tasks 10   the same as a study, all trials kept
+  foretune run rrm --floor share:0.9 --guard edge:share:0.9 --tasks 10           as a study, all trials kept
   foretune fleet learn runs/sites -o radio.fleet                                 what your own sites have in common
   foretune tune problem.toml --command './measure.sh {p0} {alpha}'               something of your own
   foretune run rrm --method random,mf-mes,mft-mes --tasks 10                     without a floor, against other methods
@@ -90,34 +96,49 @@ What to try next:
 
 #[derive(Clone, Copy)]
 struct Hour {
-    /// What users got, tuning included, as a share of the best possible.
-    share: f64,
+    /// What all users got, tuning included, and the mean of the weakest two, in bit/s/Hz.
+    rates: [f64; 2],
     tuning: f64,
     trials: f64,
+    /// Trials below the floor, and those that broke the guard.
     below: f64,
+    broken: f64,
     /// The worst trial, as a share of what the point in use gave.
     worst: f64,
 }
 
 impl Hour {
     fn of(task: &Task) -> Self {
-        let trials = || task.rows.iter().filter_map(|row| Some((row.time?, row.truth?)));
-        let (tuning, sum) = trials().fold((0.0, 0.0), |(time, sum), (t, truth)| (time + t, sum + t * truth));
-        let after = recommended(task) * (HOUR - tuning);
+        let trials = || task.rows.iter().filter_map(|row| Some((row.time?, rates(row)?)));
+        let tuning = trials().fold(0.0, |time, (t, _)| time + t);
+        let after = recommended(task);
+        let mean = |part: usize| {
+            let sum = trials().fold(0.0, |sum, (t, rates)| sum + t * rates[part]);
+            (sum + after[part] * (HOUR - tuning)) / HOUR
+        };
         let (floor, deployed) =
             (task.terms.floor.unwrap_or(f64::NEG_INFINITY), task.terms.deployed.unwrap_or(f64::NAN));
+        let breaks = |rate: f64| task.terms.bounds.iter().any(|bound| !bound.is_kept_by(rate));
+        let count = |bad: &dyn Fn([f64; 2]) -> bool| trials().filter(|(_, rates)| bad(*rates)).count() as f64;
         Self {
-            share: (sum + after) / HOUR / task.terms.optimum,
+            rates: [mean(0), mean(1)],
             tuning,
-            trials: trials().count() as f64,
-            below: trials().filter(|(_, truth)| *truth < floor).count() as f64,
-            worst: trials().map(|(_, truth)| truth).fold(f64::INFINITY, f64::min) / deployed,
+            trials: count(&|_| true),
+            below: count(&|[all, _]| all < floor),
+            broken: count(&|[_, weakest]| breaks(weakest)),
+            worst: trials().map(|(_, [all, _])| all).fold(f64::INFINITY, f64::min) / deployed,
         }
     }
 }
 
-fn recommended(task: &Task) -> f64 {
-    task.rows.iter().find(|row| row.kind == Kind::Recommend).and_then(|row| row.truth).unwrap_or(f64::NAN)
+/// What a setting gives to all users, and to the weakest two.
+fn rates(row: &Row) -> Option<[f64; 2]> {
+    Some([row.truth?, *row.kpis.first()?])
+}
+
+fn recommended(task: &Task) -> [f64; 2] {
+    let row = task.rows.iter().find(|row| row.kind == Kind::Recommend);
+    row.and_then(rates).unwrap_or([f64::NAN; 2])
 }
 
 /// All hours of a way to run the system: by task, then by town.
@@ -141,37 +162,60 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let hours: Vec<Vec<Vec<Hour>>> =
         (0..METHODS.len()).map(|variant| hours(study, variant)).collect::<Result<_, _>>()?;
     let percent = |share: f64| format!("{} %", fixed_number(100.0 * share, 1));
-    writeln!(
-        out,
-        "\nWhat users got in each hour, tuning included, as a share of the best possible (mean of {} towns):\n",
-        study.manifest().experiments
-    )?;
-    let titles = ["hour".to_string()].into_iter().chain(NAMES.map(String::from));
-    let mut table = Table::new(titles.chain(["samples in a fleet".into()]));
-    for task in 0..study.manifest().tasks as usize {
-        let shares = hours.iter().map(|of| percent(average(&of[task], |hour| hour.share)));
-        let took = fixed_number(average(&hours[3][task], |hour| hour.tuning), 0);
-        table.push([(task + 1).to_string()].into_iter().chain(shares).chain([took]).collect());
+    let towns = study.manifest().experiments;
+    for (part, who, digits) in [(0, "all twenty users", 2), (1, "the weakest two users, in the mean,", 3)] {
+        writeln!(
+            out,
+            "\nWhat {who} got in each hour, tuning included, in bit/s/Hz (mean of {towns} towns):\n"
+        )?;
+        let titles = ["hour".to_string()].into_iter().chain(NAMES.map(String::from));
+        let mut table = Table::new(titles);
+        for task in 0..study.manifest().tasks as usize {
+            let rate = |of: &Vec<Vec<Hour>>| average(&of[task], |hour| hour.rates[part]);
+            let rates = hours.iter().map(|of| fixed_number(rate(of), digits));
+            table.push([(task + 1).to_string()].into_iter().chain(rates).collect());
+        }
+        table.write(out)?;
     }
-    table.write(out)?;
     let all: Vec<Vec<Hour>> = hours.into_iter().map(|of| of.concat()).collect();
     writeln!(out, "\nWhile it was tuned:\n")?;
-    let titles = ["", "trials", "below the floor", "worst trial of an hour, mean, of what was in use"];
+    let titles = [
+        "",
+        "samples",
+        "trials",
+        "below the floor",
+        "weakest two below 90 %",
+        "worst trial, of what was in use",
+    ];
     let mut table = Table::new(titles.map(String::from));
     for (name, hours) in NAMES.iter().zip(&all).skip(1) {
-        let (trials, below) = (average(hours, |hour| hour.trials), average(hours, |hour| hour.below));
-        let worst = percent(average(hours, |hour| hour.worst));
-        table.push(vec![(*name).into(), fixed_number(trials, 0), percent(below / trials), worst]);
+        let trials = average(hours, |hour| hour.trials);
+        let share = |of: &dyn Fn(&Hour) -> f64| percent(average(hours, of) / trials);
+        table.push(vec![
+            (*name).into(),
+            fixed_number(average(hours, |hour| hour.tuning), 0),
+            fixed_number(trials, 0),
+            share(&|hour| hour.below),
+            share(&|hour| hour.broken),
+            percent(average(hours, |hour| hour.worst)),
+        ]);
     }
     table.write(out)?;
-    let share = |variant: usize| average(&all[variant], |hour| hour.share);
+    let gain = |variant: usize, part: usize| {
+        let rate = |variant: usize| average(&all[variant], |hour| hour.rates[part]);
+        let gain = rate(variant) / rate(0) - 1.0;
+        format!("{}{}", if gain < 0.0 { "" } else { "+" }, percent(gain))
+    };
     writeln!(
         out,
-        "\nAll in all users got {} with Foretune in a fleet, {} alone, {} tuned by hand, {} with the setting it came with.",
-        percent(share(3)),
-        percent(share(2)),
-        percent(share(1)),
-        percent(share(0))
+        "\nAgainst the setting it came with, all users got {} with Foretune in a fleet, {} alone, {} tuned by hand; the \
+         weakest two {}, {} and {}.",
+        gain(3, 0),
+        gain(2, 0),
+        gain(1, 0),
+        gain(3, 1),
+        gain(2, 1),
+        gain(1, 1)
     )?;
     Ok(())
 }
@@ -184,44 +228,52 @@ pub fn picture(study: &Study) -> Result<String, Error> {
         return Err(Error::Defect);
     };
     let plain = |ink: usize, dash: Dash| Style { ink, dash, plain: true, ..Style::default() };
-    let curves = vec![
-        curve("best possible", plain(3, Dash::Dotted), &tuned.tasks, |task| vec![(0.0, task.terms.optimum)]),
-        curve("tuned by hand, mean", plain(4, Dash::DashDot), &by_hand.tasks, means),
-        curve(&format!("{}, mean", NAMES[2]), plain(5, Dash::Short), &alone.tasks, means),
-        curve(NAMES[3], plain(0, Dash::Solid), &tuned.tasks, moments),
-        curve(NAMES[0], plain(1, Dash::Long), &never.tasks, |task| vec![(0.0, recommended(task))]),
-        curve("Foretune's floor", plain(2, Dash::Short), &tuned.tasks, |task| {
-            task.terms.floor.map(|floor| (0.0, floor)).into_iter().collect()
-        }),
-    ];
+    let panel = |part: usize, who: &str, best: bool, keeps: &dyn Fn(&Task) -> Option<f64>| {
+        let steady = |value: Option<f64>| value.map(|value| (0.0, value)).into_iter().collect();
+        let mut curves = vec![
+            curve("tuned by hand, mean", plain(4, Dash::DashDot), &by_hand.tasks, |task| means(task, part)),
+            curve(&format!("{}, mean", NAMES[2]), plain(5, Dash::Short), &alone.tasks, |task| {
+                means(task, part)
+            }),
+            curve(NAMES[3], plain(0, Dash::Solid), &tuned.tasks, |task| moments(task, part)),
+            curve(NAMES[0], plain(1, Dash::Long), &never.tasks, |task| steady(Some(recommended(task)[part]))),
+            curve("what Foretune keeps to", plain(2, Dash::Short), &tuned.tasks, |task| steady(keeps(task))),
+        ];
+        if best {
+            let optimum = |task: &Task| steady(Some(task.terms.optimum));
+            curves.insert(0, curve("best possible", plain(3, Dash::Dotted), &tuned.tasks, optimum));
+        }
+        let y = Some(Axis { title: "bit/s/Hz".into(), ..Axis::default() });
+        Panel { title: format!("What {who} of town 1 of {} get", study.manifest().experiments), curves, y }
+    };
     let chart = LineChart {
         name: "What the users of the first town get, hour by hour, while it is tuned".into(),
         x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
-        y: Axis { title: "bit/s/Hz over all users".into(), ..Axis::default() },
-        panels: vec![Panel {
-            title: format!("What users of town 1 of {} get", study.manifest().experiments),
-            curves,
-        }],
+        panels: vec![
+            panel(0, "all twenty users", true, &|task| task.terms.floor),
+            panel(1, "the weakest two users", false, &|task| Some(task.terms.bounds.first()?.at)),
+        ],
+        ..LineChart::default()
     };
     Ok(chart.svg(960.0, Theme::Standalone))
 }
 
 /// When something else begins, in samples, and what users get from then on: the trials, then what was found.
-fn moments(task: &Task) -> Vec<(f64, f64)> {
+fn moments(task: &Task, part: usize) -> Vec<(f64, f64)> {
     let mut time = 0.0;
     let mut moments = Vec::new();
-    for (takes, truth) in task.rows.iter().filter_map(|row| Some((row.time?, row.truth?))) {
-        moments.push((time, truth));
+    for (takes, rates) in task.rows.iter().filter_map(|row| Some((row.time?, rates(row)?))) {
+        moments.push((time, rates[part]));
         time += takes;
     }
-    moments.push((time, recommended(task)));
+    moments.push((time, recommended(task)[part]));
     moments
 }
 
 /// The same in means over twentieths of an hour: who tries something all the time is a blur otherwise.
-fn means(task: &Task) -> Vec<(f64, f64)> {
+fn means(task: &Task, part: usize) -> Vec<(f64, f64)> {
     const STEP: f64 = HOUR / 20.0;
-    let moments = moments(task);
+    let moments = moments(task, part);
     let ends = moments.iter().skip(1).map(|(time, _)| *time).chain([HOUR]);
     let pieces: Vec<(f64, f64, f64)> =
         moments.iter().zip(ends).map(|((begin, value), end)| (*begin, end, *value)).collect();

@@ -24,7 +24,11 @@ pub fn lines(study: &StudyData) -> LineChart {
                 .filter_map(|t| sample(f64::from(t), samples.estimate(i, t)?))
                 .collect(),
         };
-        Panel { title: title.into(), curves: study.manifest.variants.iter().enumerate().map(curve).collect() }
+        Panel {
+            title: title.into(),
+            curves: study.manifest.variants.iter().enumerate().map(curve).collect(),
+            y: None,
+        }
     };
     LineChart {
         name: format!("{} by task, one curve per method, with 90 % bands", measure(study.metric())),
@@ -59,7 +63,7 @@ pub fn slices(study: &StudyData, sweep: Sweep, tasks: &[u32], (point, title): (P
         };
         let references = [(Who::any("continual"), "Continual MF-MES"), (Who::any("mf-mes"), "MF-MES")];
         let curves = references.into_iter().filter_map(flat).chain([main]).collect();
-        Panel { title: format!("After n = {task} tasks"), curves }
+        Panel { title: format!("After n = {task} tasks"), curves, y: None }
     };
     let x_title = match sweep {
         Sweep::Beta => "β (in brackets: as the paper prints it)",

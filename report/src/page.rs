@@ -141,7 +141,7 @@ fn within(study: &StudyData) -> String {
                 .collect(),
         };
         let curves = study.manifest.variants.iter().enumerate().map(curve).collect();
-        Panel { title: format!("Task {task}"), curves }
+        Panel { title: format!("Task {task}"), curves, y: None }
     };
     let tasks: Vec<u32> = if last > 1 { vec![1, last] } else { vec![1] };
     let picture = LineChart {

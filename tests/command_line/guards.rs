@@ -56,6 +56,35 @@ fn a_command_is_tuned_as_far_as_its_kpis_allow_and_goes_on_where_it_was() {
     assert!(printed.contains(said), "{printed}");
 }
 
+/// Every setting that was measured is answered for, and what was measured is a table that another task takes.
+#[test]
+#[cfg(unix)]
+fn reasons_tables_and_pages_have_every_kpi() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    folder.write("measure.sh", MEASURE);
+    let tuned = folder.succeed(&format!("{TUNE} -v --csv t.csv --report r.html"));
+    let explained = folder.succeed("explain s");
+    let searched = explained.matches("tells most for its price").count();
+    assert!(searched > 3, "{explained}");
+    for words in ["edge: ", "power: ", "at most 7 is to be kept by", "which ruled out", "one of the first"] {
+        assert!(explained.contains(words) && tuned.contains(words), "{words}: {explained}");
+    }
+    // What was expected of the edge at the setting in use is half of what it gives there.
+    assert!(explained.contains("; at least 0.35"), "{explained}");
+    assert!(folder.fail("explain s --task 7", 2).contains("no task 7, of 1 task"));
+    let table = folder.read("t.csv");
+    assert_eq!(table.lines().next(), Some("task,why,x,fidelity,cost,value,edge,power"));
+    let page = folder.read("r.html");
+    assert!(["edge", "power", "bound"].iter().all(|word| page.contains(&format!(">{word}<"))), "{page}");
+    folder.write("t.csv", &table.lines().take(4).map(|line| format!("{line}\n")).collect::<String>());
+    let again = folder.succeed(&TUNE.replace("--state s", "--state u --past t.csv"));
+    assert!(again.contains("It knows 3 measurements from before."), "{again}");
+    folder.write("t.csv", "x,value,edge\n0.2,0.2,0.7\n");
+    let error = folder.fail(&TUNE.replace("--state s", "--state v --past t.csv"), 2);
+    assert!(error.contains("column `power` is missing"), "{error}");
+}
+
 #[test]
 #[cfg(unix)]
 fn an_answer_without_a_guarded_kpi_is_a_failure_that_names_it() {

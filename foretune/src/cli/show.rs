@@ -9,11 +9,12 @@ use foretune_core::Goal;
 use super::shown;
 use crate::own::Target;
 use crate::tune::state::{State, TaskState, peek};
-use crate::tune::{self, Ended, Told, past};
+use crate::tune::{self, Ended, Told, past, reasons};
 use foretune_report::plot::short_number;
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::results::check_writable;
+use host_sim::words::counted;
 
 /// Show what the state of `tune` or `serve` has: what is in use and recommended, what was spent, all measurements.
 ///
@@ -69,6 +70,43 @@ pub(super) fn run(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), 
     let mut table = Table::new(head);
     rows.iter().for_each(|row| table.push(row.clone()));
     table.write(out)?;
+    Ok(out.flush()?)
+}
+
+/// Say why every setting of a task was measured: what was expected of it, and what each bound ruled out.
+///
+/// From the state of `tune` or `serve`, which may be of a task that is running. `tune -v` says the same while it tunes.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The file with the state.
+    #[arg(value_name = "STATE")]
+    state: PathBuf,
+    /// The task [default: the last].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    task: Option<u32>,
+}
+
+pub(super) fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), Error> {
+    let state = peek(&arguments.state)?;
+    let (target, number) = (state.target(&arguments.state), arguments.task.unwrap_or(state.task()));
+    let Some(task) = state.tasks.get((number as usize).wrapping_sub(1)) else {
+        let tasks = counted(state.tasks.len(), "task");
+        return Err(Error::usage(format!(
+            "{}: there is no task {number}, of {tasks}",
+            shown(&arguments.state)
+        )));
+    };
+    writeln!(out, "{}, task {number}", shown(&arguments.state))?;
+    for (i, told) in task.answers.iter().enumerate() {
+        let value = told.value.map_or("failed".into(), |value| short_number(value.into()));
+        let fidelity = &target.fidelities[told.fidelity].name;
+        writeln!(out, "\n{:>4}  {}  ({fidelity})  →  {value}", i + 1, target.words(&told.point))?;
+        reasons(&target, told).iter().try_for_each(|line| writeln!(out, "        {line}"))?;
+    }
+    if let Some(ended) = &task.ended {
+        writeln!(out)?;
+        summary(&target, task, ended, out)?;
+    }
     Ok(out.flush()?)
 }
 

@@ -41,6 +41,9 @@ pub(crate) struct TuneArguments {
     /// One JSON object per event, those of `foretune serve`, instead of lines for people.
     #[arg(long)]
     json: bool,
+    /// Say why each setting is measured.
+    #[arg(long, short, conflicts_with = "json")]
+    verbose: bool,
     #[command(flatten)]
     files: FileArguments,
 }
@@ -106,7 +109,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     if tuning.ended().is_some() && tuning.reported() {
         tuning.next_task(None)?;
     }
-    let mut bench = Bench::new(&target, &command, arguments.json, out);
+    let mut bench = Bench::new(&target, &command, arguments, out);
     bench.begin(&tuning, &beginning(arguments, &tuning))?;
     let played = tuning.play(&mut bench);
     bench.bar.finish_and_clear();
@@ -172,20 +175,26 @@ struct Bench<'a> {
     target: &'a Target,
     command: &'a Command,
     json: bool,
+    verbose: bool,
     out: &'a mut dyn Write,
     bar: ProgressBar,
     failure: String,
 }
 
 impl<'a> Bench<'a> {
-    fn new(target: &'a Target, command: &'a Command, json: bool, out: &'a mut dyn Write) -> Self {
+    fn new(
+        target: &'a Target,
+        command: &'a Command,
+        &TuneArguments { json, verbose, .. }: &TuneArguments,
+        out: &'a mut dyn Write,
+    ) -> Self {
         // The bar is on the error output; lines on the output do not disturb it there.
         let visible = !json && std::io::stderr().is_terminal();
         let bar = if visible { ProgressBar::new(1000) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}") {
             bar.set_style(style);
         }
-        Self { target, command, json, out, bar, failure: String::new() }
+        Self { target, command, json, verbose, out, bar, failure: String::new() }
     }
 
     fn line(&mut self, line: &str) -> Result<(), Error> {
@@ -262,7 +271,9 @@ impl Source for Bench<'_> {
             short_number(standing.budget),
             best.unwrap_or_default(),
         );
-        self.line(&line)
+        self.line(&line)?;
+        let why = if self.verbose { tune::reasons(self.target, told) } else { Vec::new() };
+        why.iter().try_for_each(|line| self.line(&format!("        {line}")))
     }
 
     fn go_on(&self) -> bool {

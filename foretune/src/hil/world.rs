@@ -133,6 +133,7 @@ impl Own {
             point: self.natural(&query.point),
             fidelity: usize::from(query.fidelity),
             why: Why::Search,
+            because: None,
         };
         if ask.point.len() != self.target.parameters.len() || ask.fidelity >= self.target.fidelities.len() {
             return Err(Error::Device("the device asks for a point of another problem".into()));

@@ -317,7 +317,7 @@ impl runner::Bench for Bench {
         };
         let &Trial { seed, experiment, task, point, fidelity } = trial;
         let command = self.command.for_experiment(seed, experiment);
-        let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search };
+        let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search, because: None };
         Ok(match command.measure(&self.target, &ask, go_on)? {
             Measured::Value { value, .. } => Ok(sign * value),
             Measured::Failed(why) => Err(why),
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     fn ask() -> Ask {
-        Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search }
+        Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search, because: None }
     }
 
     impl Measured {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::tune::Because;
 use foretune_core::{Floor, Goal};
 use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, ProblemSpec, Service};
@@ -293,6 +294,8 @@ pub struct Ask {
     /// Index of the fidelity.
     pub fidelity: usize,
     pub why: Why,
+    /// What the model thought, once it has something to go by.
+    pub because: Option<Because>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

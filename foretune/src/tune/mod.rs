@@ -10,6 +10,7 @@ pub mod past;
 mod serve;
 mod session;
 pub mod state;
+mod why;
 mod wire;
 
 pub use page::page;
@@ -17,4 +18,5 @@ pub use past::Known;
 pub use serve::serve;
 pub use session::{Answer, Source, Standing, Tuning};
 pub use state::{Ended, Reason, Store, Told};
+pub use why::{Because, reasons};
 pub use wire::Wire;

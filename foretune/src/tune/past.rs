@@ -22,13 +22,17 @@ pub struct Known {
     pub value: f64,
     /// The fidelity that counts, if none is given.
     pub fidelity: Option<String>,
+    /// What was measured of the guarded KPIs.
+    #[serde(default)]
+    pub kpis: BTreeMap<String, f64>,
 }
 
 /// Measurements of a target, or why one of them is none.
 pub fn of_known(target: &Target, known: &[Known]) -> Result<Vec<Past>, Error> {
     let one = |(i, known): (usize, &Known)| {
         let setting = known.setting.iter().map(|(name, value)| (name.as_str(), *value));
-        past(target, setting, known.fidelity.as_deref(), known.value)
+        let kpi = |name: &str| known.kpis.get(name).copied();
+        past(target, setting, known.fidelity.as_deref(), known.value, kpi)
             .map_err(|(_, why)| Error::usage(format!("past measurement {}: {why}", i + 1)))
     };
     known.iter().enumerate().map(one).collect()
@@ -40,8 +44,10 @@ fn past<'a>(
     setting: impl IntoIterator<Item = (&'a str, f64)>,
     fidelity: Option<&str>,
     value: f64,
+    kpi: impl Fn(&str) -> Option<f64>,
 ) -> Result<Past, (Option<String>, String)> {
     let point = target.point(setting)?;
+    let kpis = target.kpis(kpi).map_err(|why| (None, format!("there is {why}")))?;
     let named = |name: &str| {
         let names: Vec<&str> = target.fidelities.iter().map(|rung| rung.name.as_str()).collect();
         names.iter().position(|known| *known == name).ok_or_else(|| {
@@ -51,7 +57,7 @@ fn past<'a>(
     };
     let fidelity = fidelity.map_or(Ok(target.truth()), named)?;
     if value.abs() <= f64::from(LARGEST_VALUE) {
-        return Ok(Past { point, fidelity, value: value as f32 });
+        return Ok(Past { point, fidelity, value: value as f32, kpis });
     }
     let why = format!("a value is a finite number within ±1e30, not {}", number(value));
     Err((Some("value".into()), why))
@@ -78,6 +84,7 @@ pub fn table(target: &Target, state: &State) -> String {
 /// Its rows, names of columns first.
 pub fn cells(target: &Target, state: &State) -> Vec<Vec<String>> {
     let names = ["task", "why"].into_iter().chain(target.names()).chain(["fidelity", "cost", "value"]);
+    let names = names.chain(target.guards.iter().map(|guard| guard.name.as_str()));
     let mut rows = vec![names.map(String::from).collect::<Vec<_>>()];
     for (task, told) in
         state.tasks.iter().enumerate().flat_map(|(i, task)| task.answers.iter().map(move |t| (i + 1, t)))
@@ -86,6 +93,8 @@ pub fn cells(target: &Target, state: &State) -> Vec<Vec<String>> {
         row.extend(told.point.iter().map(|x| number(*x)));
         let value = told.value.map(|value| number(shortest(value))).unwrap_or_default();
         row.extend([target.fidelities[told.fidelity].name.clone(), number(told.cost), value]);
+        let kpi = |g: usize| told.kpis.get(g).map(|kpi| number(*kpi)).unwrap_or_default();
+        row.extend((0..target.guards.len()).map(kpi));
         rows.push(row);
     }
     rows
@@ -97,7 +106,8 @@ fn parse(text: &str, target: &Target) -> Result<(Vec<Past>, usize), Wrong> {
     let text = text.trim_start_matches('\u{feff}');
     let mut lines =
         text.lines().enumerate().map(|(i, line)| (i + 1, line)).filter(|(_, line)| !line.trim().is_empty());
-    let names: Vec<&str> = target.names().chain(["value"]).collect();
+    let guarded = target.guards.iter().map(|guard| guard.name.as_str());
+    let names: Vec<&str> = target.names().chain(["value"]).chain(guarded).collect();
     let wanted = || format!("a first line with {}, and fidelity if need be", names.join(", "));
     let (first, head) =
         lines.next().ok_or_else(|| (1, format!("the table is empty: it takes {}", wanted())))?;
@@ -142,7 +152,9 @@ fn row(text: &str, columns: &[&str], target: &Target) -> Result<Option<Past>, St
         return Ok(None);
     }
     let setting = target.names().map(|name| Ok((name, number(name)?))).collect::<Result<Vec<_>, String>>()?;
-    let past = past(target, setting, cell("fidelity"), number("value")?);
+    let kpis = target.guards.iter().map(|guard| Ok((&guard.name[..], number(&guard.name)?)));
+    let kpis = kpis.collect::<Result<BTreeMap<&str, f64>, String>>()?;
+    let past = past(target, setting, cell("fidelity"), number("value")?, |name| kpis.get(name).copied());
     past.map(Some)
         .map_err(|(column, why)| column.map_or(why.clone(), |name| format!("column `{name}`: {why}")))
 }
@@ -161,7 +173,8 @@ mod tests {
     #[test]
     fn columns_in_any_order_quoted_or_not_are_read_and_rows_without_a_value_counted() {
         let text = "\u{feff}task,\"alpha\",value, p0,fidelity\r\n1,0.5,2.5,-80,short\r\n\r\n1,1,,-78,long\r\n1,1,3,-78,long\r\n";
-        let past = |point: [f64; 2], fidelity, value| Past { point: point.into(), fidelity, value };
+        let past =
+            |point: [f64; 2], fidelity, value| Past { point: point.into(), fidelity, value, kpis: vec![] };
         let rows = vec![past([-80.0, 0.5], 0, 2.5), past([-78.0, 1.0], 1, 3.0)];
         assert_eq!(parse(text, &target()), Ok((rows, 1)));
         let plain = parse("p0,alpha,value\n-80,0.5,1", &target()).unwrap();

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use foretune_core::{Fleet, Goal, Kind, Optimizer, Settings, Stop};
 
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, from_hex, to_hex};
+use super::why::Because;
 use crate::own::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
@@ -223,7 +224,9 @@ impl Tuning {
                 "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
                 self.target.words(point)
             ))),
-            (optimizer, _) if !begun.past.is_empty() => hand_over(&mut optimizer?, &space, begun, knowledge),
+            (optimizer, _) if !begun.past.is_empty() => {
+                hand_over(&self.target, &mut optimizer?, &space, begun, knowledge)
+            }
             (other, _) => Ok(other.map(|_| ())?),
         }
     }
@@ -304,7 +307,7 @@ impl Tuning {
         if fleet.is_some() {
             optimizer.set_fleet(fleet)?;
         }
-        hand_over(&mut optimizer, &space, &begun, &self.state.knowledge)?;
+        hand_over(&self.target, &mut optimizer, &space, &begun, &self.state.knowledge)?;
         self.run(&space, &mut optimizer, source)
     }
 
@@ -319,7 +322,7 @@ impl Tuning {
     }
 
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
-        Ask { id: self.state.answered() + 1, task: self.state.task(), point, fidelity, why }
+        Ask { id: self.state.answered() + 1, task: self.state.task(), point, fidelity, why, because: None }
     }
 
     fn record(
@@ -334,8 +337,8 @@ impl Tuning {
             Answer::Value { value, kpis, cost } => (Some(value as f32), kpis, cost.unwrap_or(usual)),
             Answer::Failed | Answer::Stop => (None, Vec::new(), usual),
         };
-        let Ask { point, fidelity, why, .. } = ask.clone();
-        let told = Told { point, fidelity, why, value, kpis, cost };
+        let Ask { point, fidelity, why, because, .. } = ask.clone();
+        let told = Told { point, fidelity, why, value, kpis, cost, because };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
@@ -367,7 +370,9 @@ impl Tuning {
                 Next::Interrupted => return Err(Error::Interrupted),
                 Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
             };
-            let ask = self.ask(self.shown(space, &proposal.unit)?, proposal.fidelity, why(proposal.kind));
+            let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
+            let point = self.shown(space, &proposal.unit)?;
+            let ask = Ask { because, ..self.ask(point, proposal.fidelity, why(proposal.kind)) };
             let expected = tuner.expected();
             let Some(answer) = self.answered(tuner, &ask, source)? else {
                 return self.finish(space, tuner, Reason::Stopped);
@@ -458,6 +463,7 @@ impl Tuning {
 
 /// Gives an optimizer what is known when a task begins.
 fn hand_over(
+    target: &Target,
     optimizer: &mut Optimizer<'_>,
     space: &Space,
     begun: &Begun,
@@ -469,8 +475,8 @@ fn hand_over(
     if let Some(point) = &begun.deployed {
         optimizer.deploy(&space.core_point(point))?;
     }
-    for (i, Past { point, fidelity, value }) in begun.past.iter().enumerate() {
-        match optimizer.add_past(&space.core_point(point), *fidelity, *value) {
+    for (i, Past { point, fidelity, value, kpis }) in begun.past.iter().enumerate() {
+        match optimizer.add_past_all(&space.core_point(point), *fidelity, *value, &target.told(kpis)) {
             Err(foretune_core::Error::Capacity { .. }) => {
                 return Err(Error::usage(format!(
                     "past: there is room for {i} measurements, not {}: leave out the others",

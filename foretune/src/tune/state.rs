@@ -13,8 +13,10 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::why::Because;
 use crate::own::{Identity, Target, Why};
 use host_sim::error::Error;
+use host_sim::problems::Guarded;
 use host_sim::results::{seal, sealed, unseal, unsealed};
 
 /// What is in the file, and the version of its format.
@@ -34,6 +36,8 @@ pub struct Told {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kpis: Vec<f64>,
     pub cost: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<Because>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +108,9 @@ pub struct Past {
     /// Index of the fidelity.
     pub fidelity: usize,
     pub value: f32,
+    /// What was measured of the guarded KPIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kpis: Vec<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,7 +172,11 @@ impl State {
     /// What it says of its target, for people; called as the file is.
     pub fn target(&self, path: &Path) -> Target {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        self.problem.target(&name, self.current().map_or(0.0, |task| task.begun.budget))
+        let mut target = self.problem.target(&name, self.current().map_or(0.0, |task| task.begun.budget));
+        let service = self.current().map(|task| &task.begun.service);
+        let guards = service.and_then(|service| service.get("guards")).map(|words| Guarded::read(words));
+        target.guards = guards.unwrap_or_default();
+        target
     }
 
     /// Number of the current task, from 1; 0 before the first.
@@ -308,6 +319,7 @@ mod tests {
             value: Some(0.1 + 0.2),
             kpis: vec![],
             cost: 5.0,
+            because: None,
         };
         let failed = Told { value: None, why: Why::Initial, ..told.clone() };
         let (settings, service, past) = Default::default();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::past::Known;
 use super::session::Standing;
 use super::state::{Ended, Reason, Told};
+use super::why::Because;
 use crate::own::{Ask, Rung, Target};
 use host_sim::problems::DimensionSpec;
 
@@ -66,6 +67,8 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         samples: Option<u32>,
         cost: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a Because>,
     },
     Tell {
         id: u64,
@@ -136,7 +139,8 @@ impl Wire<'_> {
     pub fn ask(self, ask: &Ask) -> String {
         let Rung { name: fidelity, samples, cost, .. } = &self.0.fidelities[ask.fidelity];
         let setting = Setting(self.0, &ask.point);
-        Line::Ask { id: ask.id, setting, fidelity, samples: *samples, cost: *cost }.text()
+        let why = ask.because.as_ref();
+        Line::Ask { id: ask.id, setting, fidelity, samples: *samples, cost: *cost, why }.text()
     }
 
     /// An answer, as a client would send it.
@@ -187,13 +191,21 @@ mod tests {
     fn objects_are_those_of_the_documentation() {
         let target = target();
         let wire = Wire(&target);
-        let ask = Ask { id: 7, task: 1, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search };
+        let ask =
+            Ask { id: 7, task: 1, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search, because: None };
         assert_eq!(
             wire.ask(&ask),
             "{\"ask\":{\"id\":7,\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"fidelity\":\"short\",\"samples\":10,\"cost\":1.0}}"
         );
-        let told =
-            |value, cost| Told { point: vec![], fidelity: 0, why: Why::Search, value, kpis: vec![], cost };
+        let told = |value, cost| Told {
+            point: vec![],
+            fidelity: 0,
+            why: Why::Search,
+            value,
+            kpis: vec![],
+            cost,
+            because: None,
+        };
         assert_eq!(wire.told(&ask, &told(Some(0.1), 1.0)), "{\"tell\":{\"id\":7,\"value\":0.1}}");
         assert_eq!(
             wire.told(&ask, &told(Some(0.1), 2.0)),

@@ -48,6 +48,23 @@ impl Guarded {
         format!("{}:{side}{}", self.name, level_words(self.level))
     }
 
+    /// Guards with their risks, as a state keeps them.
+    pub fn all_words(guards: &[Self]) -> String {
+        let guard = |guard: &Self| format!("{} at a risk of {}", guard.words(), guard.risk);
+        guards.iter().map(guard).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Guards from such words: names, sides, levels and risks. Whether a logarithm is seen, and the noise, is not in them.
+    pub fn read(words: &str) -> Vec<Self> {
+        let guard = |(index, words): (usize, &str)| {
+            let (words, risk) = words.split_once(" at a risk of ")?;
+            let (name, side, level) = Self::parse(words).ok()?;
+            let risk = risk.parse().ok()?;
+            Some(Self { name, index, side, level, risk, log: false, noise: Vec::new() })
+        };
+        words.split(", ").enumerate().filter_map(guard).collect()
+    }
+
     /// What is wrong with it, if anything is.
     pub fn fault(&self) -> Option<String> {
         match self.level {
@@ -112,6 +129,9 @@ mod tests {
             assert_eq!(guarded(words, false).words(), words);
         }
         assert_eq!(guarded("edge:at-least:share:0.9", false).words(), "edge:share:0.9");
+        let all = [guarded("edge:share:0.9", false), guarded("power:at-most:drop:3", false)];
+        let read = Guarded::read(&Guarded::all_words(&all));
+        assert_eq!(read.iter().map(Guarded::words).collect::<Vec<_>>(), all.each_ref().map(Guarded::words));
         for words in ["edge", "edge:0.9", ":share:0.9", "edge:at-most:0.9", "edge:share:2"] {
             assert!(Guarded::parse(words).is_err(), "{words}");
         }

@@ -29,8 +29,7 @@ impl Service {
             words.insert("floor".into(), format!("{} at a risk of {risk}", level_words(level)));
         }
         if !self.guards.is_empty() {
-            let guard = |guard: &Guarded| format!("{} at a risk of {}", guard.words(), guard.risk);
-            words.insert("guards".into(), self.guards.iter().map(guard).collect::<Vec<_>>().join(", "));
+            words.insert("guards".into(), Guarded::all_words(&self.guards));
         }
         if self.tolerance > 0.0 {
             words.insert("tolerance".into(), self.tolerance.to_string());

@@ -1,6 +1,6 @@
 //! What a study needs of a method, the core's optimizer or a baseline: ask, tell, recommend, remember.
 
-use foretune_core::{Error, Kind, Optimizer, Progress, Stop};
+use foretune_core::{Error, Kind, Optimizer, Progress, Reasons, Stop};
 
 /// Slices of work between two looks at whether to go on.
 const SLICES: usize = 64;
@@ -86,6 +86,11 @@ pub trait Tuner {
         None
     }
 
+    /// Why the last query was asked.
+    fn explain(&mut self) -> Option<Reasons> {
+        None
+    }
+
     /// The point in use when the task began, in the unit cube, if the task starts from one.
     fn deployed(&self) -> Option<Vec<f32>> {
         None
@@ -156,6 +161,10 @@ impl Tuner for Optimizer<'_> {
 
     fn outliers(&self) -> usize {
         self.status().outliers
+    }
+
+    fn explain(&mut self) -> Option<Reasons> {
+        Optimizer::explain(self)
     }
 
     fn expected(&self) -> Option<f32> {

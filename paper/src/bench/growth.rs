@@ -123,6 +123,7 @@ pub fn chart(all: &[Curves]) -> String {
     let panel = |knob: Knob| Panel {
         title: knob.name().into(),
         curves: all.iter().filter(|curves| curves.knob == knob).flat_map(curves_of).collect(),
+        y: None,
     };
     let chart = LineChart {
         name: "Time of a step of learning and of a search against the size of the problem".into(),

@@ -41,6 +41,7 @@ fn bound(report: &Report, d: usize) -> String {
                 curve("optimizer told θ", style(2, Dash::Short), Rule::Optimizer, &|row| row.regret),
                 curve("queries at random", style(3, Dash::Dotted), Rule::Expected, &|row| exact(row.random)),
             ],
+            y: None,
         }
     };
     let chart = LineChart {
@@ -101,7 +102,7 @@ fn single(name: &str, y: &str, scale: ScaleKind, curves: Vec<Curve>) -> String {
         name: name.into(),
         x: Axis { title: "task n".into(), whole: true, ..Axis::default() },
         y: Axis { title: y.into(), scale, ..Axis::default() },
-        panels: vec![Panel { title: String::new(), curves }],
+        panels: vec![Panel { curves, ..Panel::default() }],
     };
     chart.svg(2.0 * PANEL, Theme::Standalone)
 }

@@ -15,10 +15,8 @@ impl LineChart {
     /// Lays the chart out for a width in pixels.
     pub fn svg(&self, width: f64, theme: Theme) -> String {
         let mut canvas = Canvas::new(theme);
-        let y_domain = self.domain(&self.y, |s| (s.mean, s.low, s.high));
         let x_domain = self.domain_of_x();
-        let y_scale = |range| Scale { kind: self.y.scale, domain: y_domain, range };
-        let left = self.left_margin(&y_scale((0.0, 1.0)));
+        let left = self.panels.iter().map(|panel| self.left_margin(panel)).fold(EDGE, f64::max);
         let beside = self.side_by_side(width, left);
         let right = panel::direct_margin(&self.panels, width);
         let mut top = EDGE;
@@ -30,7 +28,8 @@ impl LineChart {
         let inner = width - left - right.unwrap_or(EDGE + 6.0) - GAP * (columns - 1) as f64;
         let panel_width = inner / columns as f64;
         let plot_height = (0.62 * panel_width).clamp(190.0, 290.0);
-        let header = panel::header_height(&self.panels, &self.y.title);
+        let own = self.panels.iter().find_map(|panel| panel.y.as_ref());
+        let header = panel::header_height(&self.panels, &own.unwrap_or(&self.y).title);
         let footer = panel::footer_height(&self.x);
         for (i, panel) in self.panels.iter().enumerate() {
             let (column, row) = if beside { (i, 0) } else { (0, i) };
@@ -38,8 +37,8 @@ impl LineChart {
             let y0 = top + header + row as f64 * (header + plot_height + footer);
             let frame = Frame { left: x0, right: x0 + panel_width, top: y0, bottom: y0 + plot_height };
             let x = Scale { kind: self.x.scale, domain: x_domain, range: (x0 + 9.0, frame.right - 9.0) };
-            let y = y_scale((frame.bottom, frame.top));
-            panel::draw(&mut canvas, panel, &frame, (&self.x, &x), (&self.y, &y), column == 0);
+            let (axis, y) = self.vertical(panel, (frame.bottom, frame.top));
+            panel::draw(&mut canvas, panel, &frame, (&self.x, &x), (axis, &y), column == 0);
             if right.is_some() {
                 panel::draw_direct(&mut canvas, panel, &frame, &x, &y);
             }
@@ -53,9 +52,16 @@ impl LineChart {
         self.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.points)
     }
 
-    fn domain(&self, axis: &Axis, part: impl Fn(&Sample) -> (f64, f64, f64) + Copy) -> (f64, f64) {
+    /// The vertical axis of a panel and its scale: of all panels' curves, or of its own.
+    fn vertical<'a>(&'a self, panel: &'a Panel, range: (f64, f64)) -> (&'a Axis, Scale) {
+        let (axis, panels) = match &panel.y {
+            Some(own) => (own, std::slice::from_ref(panel)),
+            None => (&self.y, &self.panels[..]),
+        };
         let limits = (axis.limits.0.unwrap_or(f64::NEG_INFINITY), axis.limits.1.unwrap_or(f64::INFINITY));
-        domain(axis.scale, self.samples().map(part), limits)
+        let samples = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.points);
+        let domain = domain(axis.scale, samples.map(|s| (s.mean, s.low, s.high)), limits);
+        (axis, Scale { kind: axis.scale, domain, range })
     }
 
     /// Exactly as wide as the data: the frame leaves room at the sides.
@@ -71,13 +77,17 @@ impl LineChart {
         }
     }
 
-    fn left_margin(&self, y: &Scale) -> f64 {
-        let ticks = panel::ticks(&self.y, y, 250.0);
+    fn left_margin(&self, panel: &Panel) -> f64 {
+        let (axis, y) = self.vertical(panel, (0.0, 1.0));
+        let ticks = panel::ticks(axis, &y, 250.0);
         let widest = ticks.iter().map(|t| text_width(&t.label, Font::TICK.size)).fold(20.0, f64::max);
         EDGE + widest + 8.0
     }
 
     fn side_by_side(&self, width: f64, left: f64) -> bool {
+        if self.panels.iter().any(|panel| panel.y.is_some()) {
+            return false;
+        }
         let panels = self.panels.len().max(1) as f64;
         (width - left - EDGE - GAP * (panels - 1.0)) / panels >= LEAST_PANEL
     }
@@ -99,8 +109,11 @@ pub(super) mod tests {
             style: Style { ink: c, ..Style::default() },
             points: (0..points).map(|i| sample(c, i)).collect(),
         };
-        let panel =
-            |p: usize| Panel { title: format!("panel {p}"), curves: (0..curves).map(curve).collect() };
+        let panel = |p: usize| Panel {
+            title: format!("panel {p}"),
+            curves: (0..curves).map(curve).collect(),
+            y: None,
+        };
         LineChart {
             name: "a < b".into(),
             x: Axis { title: "task".into(), whole: true, ..Axis::default() },
@@ -200,6 +213,8 @@ pub struct Panel {
     pub title: String,
     /// The curves, drawn in this order.
     pub curves: Vec<Curve>,
+    /// Its vertical axis, if it is not the chart's; such panels stand below each other.
+    pub y: Option<Axis>,
 }
 
 #[derive(Clone, Debug)]

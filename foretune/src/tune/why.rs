@@ -1,0 +1,127 @@
+//! Why a setting was measured: what was expected of it, and what was ruled out by which bound.
+
+use std::collections::BTreeMap;
+
+use foretune_core::{Belief, Goal, Reasons, Side};
+use serde::{Deserialize, Serialize};
+
+use super::state::Told;
+use crate::own::{Target, Why};
+use foretune_report::plot::short_number;
+use host_sim::problems::Guarded;
+
+/// The objective's name among the KPIs, as a command prints it.
+const VALUE: &str = "value";
+
+/// What the model thought when it asked, in natural units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Because {
+    /// What was expected of the objective, `value`, and of every guarded KPI.
+    pub expected: BTreeMap<String, Expected>,
+    /// Left out where the setting was not asked for what its answer tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Worth>,
+    /// Candidates that the search looked at.
+    pub looked_at: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    pub mean: f32,
+    pub deviation: f32,
+    /// What must be kept to, and how many deviations must lie between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f32>,
+    pub margin: f32,
+    /// Candidates that the bound ruled out.
+    pub ruled_out: u32,
+}
+
+/// Information in nats, and its price.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worth {
+    pub optimum: f32,
+    pub particles: f32,
+    pub price: f32,
+}
+
+impl Because {
+    /// In a target's units; deviations wider where noise was estimated.
+    pub fn of(target: &Target, reasons: &Reasons, widening: f32) -> Self {
+        let plain = |belief: &Belief| Expected {
+            mean: belief.mean,
+            deviation: widening * belief.deviation,
+            bound: belief.bound,
+            margin: belief.margin,
+            ruled_out: belief.ruled_out,
+        };
+        let kpi = |(guard, belief): (&Guarded, &Belief)| {
+            let told = plain(belief);
+            let natural = |told: f32| guard.untold(told) as f32;
+            let slope = if guard.log { natural(told.mean) } else { 1.0 };
+            let (mean, bound) = (natural(told.mean), told.bound.map(natural));
+            (guard.name.clone(), Expected { mean, deviation: slope * told.deviation, bound, ..told })
+        };
+        let mut expected: BTreeMap<String, Expected> =
+            target.guards.iter().zip(&reasons.guards).map(kpi).collect();
+        expected.insert(VALUE.into(), plain(&reasons.objective));
+        let score = reasons.score.map(|score| Worth {
+            optimum: score.optimum,
+            particles: score.particles,
+            price: score.price,
+        });
+        Self { expected, score, looked_at: reasons.looked_at }
+    }
+}
+
+/// Why a setting was measured, a line for each reason.
+pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
+    let mut lines = vec![match (told.why, told.because.as_ref().and_then(|because| because.score)) {
+        (Why::Noise, _) => "the setting in use, to learn how noisy a measurement is".into(),
+        (Why::Initial, _) => "one of the first of a task".into(),
+        (Why::Carried, _) => "recommended in an earlier task".into(),
+        (Why::Search, Some(Worth { optimum, particles, price })) => format!(
+            "tells most for its price: {} nats about the best value and {} about the model, for {}",
+            short_number(optimum.into()),
+            short_number(particles.into()),
+            short_number(price.into())
+        ),
+        (Why::Search, None) => {
+            "to check what would be recommended, or an answer that was doubted".to_string()
+        }
+    }];
+    let Some(because) = &told.because else { return lines };
+    let measured = target.guards.iter().map(|guard| guard.name.as_str()).zip(told.kpis.iter().copied());
+    let measured: BTreeMap<&str, f64> =
+        measured.chain(told.value.map(|value| (VALUE, f64::from(value)))).collect();
+    let side = |name: &str| match target.guards.iter().find(|guard| guard.name == name) {
+        Some(guard) => guard.side,
+        None if target.goal == Goal::Maximise => Side::AtLeast,
+        None => Side::AtMost,
+    };
+    for (name, expected) in &because.expected {
+        let mut line = format!(
+            "{name}: {} ± {} expected",
+            short_number(expected.mean.into()),
+            short_number(expected.deviation.into())
+        );
+        if let Some(measured) = measured.get(name.as_str()) {
+            line += &format!(", {} measured", short_number(*measured));
+        }
+        if let Some(bound) = expected.bound {
+            let word = if side(name) == Side::AtLeast { "at least" } else { "at most" };
+            line += &format!(
+                "; {word} {} is to be kept by {} deviations, which ruled out {} of {} candidates",
+                short_number(bound.into()),
+                short_number(expected.margin.into()),
+                expected.ruled_out,
+                because.looked_at
+            );
+        }
+        lines.push(line);
+    }
+    lines
+}
