@@ -156,6 +156,11 @@ impl Watch {
         Ok(Watch { run_length, readings: 0, centre: 0.0, scale: 0.0, won, cells })
     }
 
+    /// Readings between two false alarms, on average.
+    pub fn run_length(&self) -> f32 {
+        self.run_length
+    }
+
     /// Forgets all readings, as after a new task: the next ones tell what is usual.
     pub fn restart(&mut self) {
         *self = Watch {

@@ -100,7 +100,7 @@ struct Hour {
     rates: [f64; 2],
     tuning: f64,
     trials: f64,
-    /// Trials below the floor, and those that broke the guard.
+    /// Samples in trials below the floor, and in those that broke the guard.
     below: f64,
     broken: f64,
     /// The worst trial, as a share of what the point in use gave.
@@ -119,13 +119,15 @@ impl Hour {
         let (floor, deployed) =
             (task.terms.floor.unwrap_or(f64::NEG_INFINITY), task.terms.deployed.unwrap_or(f64::NAN));
         let breaks = |rate: f64| task.terms.bounds.iter().any(|bound| !bound.is_kept_by(rate));
-        let count = |bad: &dyn Fn([f64; 2]) -> bool| trials().filter(|(_, rates)| bad(*rates)).count() as f64;
+        let took = |bad: &dyn Fn([f64; 2]) -> bool| {
+            trials().filter(|(_, rates)| bad(*rates)).fold(0.0, |sum, (time, _)| sum + time)
+        };
         Self {
             rates: [mean(0), mean(1)],
             tuning,
-            trials: count(&|_| true),
-            below: count(&|[all, _]| all < floor),
-            broken: count(&|[_, weakest]| breaks(weakest)),
+            trials: trials().count() as f64,
+            below: took(&|[all, _]| all < floor),
+            broken: took(&|[_, weakest]| breaks(weakest)),
             worst: trials().map(|(_, [all, _])| all).fold(f64::INFINITY, f64::min) / deployed,
         }
     }
@@ -183,18 +185,18 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         "",
         "samples",
         "trials",
-        "below the floor",
-        "weakest two below 90 %",
+        "time below the floor",
+        "time with the weakest two below 90 %",
         "worst trial, of what was in use",
     ];
     let mut table = Table::new(titles.map(String::from));
     for (name, hours) in NAMES.iter().zip(&all).skip(1) {
-        let trials = average(hours, |hour| hour.trials);
-        let share = |of: &dyn Fn(&Hour) -> f64| percent(average(hours, of) / trials);
+        let tuning = average(hours, |hour| hour.tuning);
+        let share = |of: &dyn Fn(&Hour) -> f64| percent(average(hours, of) / tuning);
         table.push(vec![
             (*name).into(),
-            fixed_number(average(hours, |hour| hour.tuning), 0),
-            fixed_number(trials, 0),
+            fixed_number(tuning, 0),
+            fixed_number(average(hours, |hour| hour.trials), 0),
             share(&|hour| hour.below),
             share(&|hour| hour.broken),
             percent(average(hours, |hour| hour.worst)),

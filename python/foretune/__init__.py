@@ -33,10 +33,10 @@ _check_processor()
 
 from ._minimise import CallsFailed, Result, maximise, minimise  # noqa: E402
 from ._problem import ForetuneError, Log, Problem, ProblemError  # noqa: E402
-from ._tuner import Query, Recommendation, Status, Trial, Tuner  # noqa: E402
+from ._tuner import Change, Query, Recommendation, Status, Trial, Tuner  # noqa: E402
 
 __all__ = [
-    "CallsFailed", "ForetuneError", "Log", "Problem", "ProblemError", "Query", "Recommendation", "Result", "Status", "Trial",
+    "CallsFailed", "Change", "ForetuneError", "Log", "Problem", "ProblemError", "Query", "Recommendation", "Result", "Status", "Trial",
     "Tuner", "maximise", "minimise",
 ]
 

@@ -41,9 +41,11 @@ class Problem:
     """Ways to measure, cheapest first; the last is the one that counts."""
     deployed: Optional[Mapping[str, float]] = None
     floor: Optional[Mapping[str, float]] = None
+    guard: Sequence[Mapping[str, Any]] = ()
     limit: Sequence[Mapping[str, Any]] = ()
     tolerance: Optional[float] = None
     failures: Optional[int] = None
+    run_length: Optional[float] = None
     fleet: Union[str, os.PathLike, None] = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
 from . import _foretune
@@ -29,6 +29,8 @@ class Query(_Setting):
     fidelity: str
     cost: float
     samples: Optional[int] = None
+    why: Optional[dict[str, Any]] = None
+    """What the model thought when it asked, as in docs/serve.md; None before it has something to go by."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Trial(_Setting):
     value: Optional[float]
     fidelity: str
     cost: float
+    kpis: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,19 @@ class Recommendation(_Setting):
     mean: Optional[float] = None
     deviation: Optional[float] = None
     outliers: int = 0
+    unassured: bool = False
+    """Whether no setting keeps every guard as surely as asked for: this is the one in use then."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The setting in use no longer gives what it gave: `of` is `value` or a guarded KPI, `change` one of `lower`, `higher`,
+    `wider` and `narrower`, `usual` what it gave before."""
+
+    of: str
+    change: str
+    usual: float
+    readings: int
 
 
 @dataclass(frozen=True)
@@ -69,10 +85,21 @@ class Status:
     outliers: int
 
 
-def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, float], float, Optional[str]]]:
-    rows = ((one.setting, one.value, one.fidelity) if isinstance(one, Trial) else (*one, None)[:3] for one in measurements)
-    return [({name: float(x) for name, x in setting.items()}, float(value), fidelity)
-            for setting, value, fidelity in rows if value is not None]
+def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(number) for name, number in numbers.items()}
+
+
+def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, float], float, Optional[str], dict[str, float]]]:
+    rows = ((one.setting, one.value, one.fidelity, one.kpis) if isinstance(one, Trial) else (*one, None, None)[:4]
+            for one in measurements)
+    return [(_floats(setting), float(value), fidelity, _floats(kpis or {}))
+            for setting, value, fidelity, kpis in rows if value is not None]
+
+
+def _check(numbers: Mapping[str, float]) -> None:
+    for what, number in numbers.items():
+        if not math.isfinite(number):
+            raise ValueError(f"the {what} is {number}, not a finite number; tell None for a failed measurement")
 
 
 class Tuner:
@@ -138,10 +165,8 @@ class Tuner:
         if value is None:
             return self._send("fail", id=query.id)
         numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
-        told = {name: float(kpi) for name, kpi in (kpis or {}).items()}
-        for what, number in {**told, **numbers}.items():
-            if not math.isfinite(number):
-                raise ValueError(f"the {what} is {number}, not a finite number; tell None for a failed measurement")
+        told = _floats(kpis or {})
+        _check({**told, **numbers})
         self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost))
 
     def stop(self) -> None:
@@ -153,10 +178,20 @@ class Tuner:
         values = deployed and {name: float(value) for name, value in deployed.items()}
         self._send("next_task", deployed=values)
 
+    def watch(self, value: float, kpis: Optional[Mapping[str, float]] = None) -> Optional[Change]:
+        """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
+        it gave; else what has changed, and the next task has begun."""
+        told = _floats(kpis or {})
+        _check({**told, "value": float(value)})
+        self._change = None
+        self._send("watch", value=float(value), kpis=told or None)
+        return self._change
+
     def past(self, measurements: Iterable[Any]) -> None:
         """Hands in what was measured before this task, free of charge, before its first answer: trials of another `history`, or
-        tuples `(setting, value)` or `(setting, value, fidelity)`. A second call replaces the first."""
-        names = ("setting", "value", "fidelity")
+        tuples `(setting, value)`, `(setting, value, fidelity)` or `(setting, value, fidelity, kpis)`. A second call replaces the
+        first."""
+        names = ("setting", "value", "fidelity", "kpis")
         self._say({"past": [dict(zip(names, one)) for one in _known(measurements)]})
 
     @property
@@ -177,8 +212,11 @@ class Tuner:
         state = self._state()
         names = [parameter["name"] for parameter in state["problem"]["parameters"]]
         fidelities = [fidelity["name"] for fidelity in state["problem"]["fidelities"]]
-        return [Trial(dict(zip(names, told["point"])), told["value"], fidelities[told["fidelity"]], told["cost"])
-                for told in state["tasks"][-1]["answers"]]
+        task = state["tasks"][-1]
+        guards = [words.split(":")[0] for words in task["begun"]["service"].get("guards", "").split(", ")]
+        return [Trial(dict(zip(names, told["point"])), told["value"], fidelities[told["fidelity"]], told["cost"],
+                      dict(zip(guards, told.get("kpis", ()))))
+                for told in task["answers"]]
 
     @property
     def state(self) -> bytes:
@@ -227,6 +265,8 @@ class Tuner:
                 self._query, self.recommendation = Query(**line["ask"]), None
             elif "recommendation" in line:
                 self._query, self.recommendation = None, Recommendation(**line["recommendation"])
+            elif "changed" in line:
+                self._change = Change(**line["changed"])
             elif "status" in line:
                 self._status = Status(**line["status"])
             self._session.done()

@@ -48,9 +48,9 @@ impl Session {
         deployed: Option<String>,
         settings: Vec<String>,
         knowledge: Vec<u8>,
-        past: Vec<(BTreeMap<String, f64>, f64, Option<String>)>,
+        past: Vec<(BTreeMap<String, f64>, f64, Option<String>, BTreeMap<String, f64>)>,
     ) -> PyResult<Self> {
-        let known = |(setting, value, fidelity)| Known { setting, value, fidelity };
+        let known = |(setting, value, fidelity, kpis)| Known { setting, value, fidelity, kpis };
         let past = past.into_iter().map(known).collect();
         let start = Start { file, state, seed, deployed, settings, knowledge, past };
         let conversation = Conversation::open(&place, text, start).map_err(refused)?;
@@ -79,8 +79,9 @@ impl Session {
     /// The line is done with.
     fn done(&self) {
         self.with(|line| {
-            line.heard = None;
-            line.awaited = line.awaited.saturating_sub(1);
+            // A change is followed by the next task's first query.
+            let more = line.heard.take().is_some_and(|heard| heard.starts_with("{\"changed\""));
+            line.awaited = line.awaited.saturating_sub(1) + usize::from(more);
         });
     }
 

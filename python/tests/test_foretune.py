@@ -253,6 +253,30 @@ class Tuning(unittest.TestCase):
         self.assertEqual([one["value"] for one in taught._state()["tasks"][0]["begun"]["past"]],
                          [one.value for one in tuner.history if one.value is not None])
 
+    def test_a_change_of_the_setting_in_use_begins_the_next_task(self):
+        problem = {"goal": "maximise", "budget": 8, "run_length": 1000, "parameter": {"x": (0, 1)}, "deployed": {"x": 0.2},
+                   "fidelity": [{"name": "only", "cost": 1, "noise": 1e-3}],
+                   "guard": [{"name": "power", "at_most": 60.0, "noise": 0.0}]}
+        with Tuner(problem) as tuner:
+            for query in tuner:
+                tuner.tell(query, 1.0 + query.setting["x"], kpis={"power": 5.0})
+                self.assertEqual(query.why is None, query.id == 1)
+            self.assertEqual(tuner.history[0].kpis, {"power": 5.0})
+            with self.assertRaisesRegex(ValueError, "the value is nan"):
+                tuner.watch(float("nan"))
+            with self.assertRaisesRegex(ForetuneError, "no `power`"):
+                tuner.watch(1.0)
+            wave = [(i * 37 % 101) / 1000 for i in range(60)]
+            self.assertEqual([tuner.watch(1.2, {"power": 5 + one}) for one in wave], [None] * 60)
+            changes = [tuner.watch(1.2, {"power": 6 + one}) for one in wave[:1]]
+            while changes[-1] is None:
+                changes.append(tuner.watch(1.2, {"power": 6 + wave[len(changes)]}))
+            self.assertEqual((changes[-1].of, changes[-1].change), ("power", "higher"))
+            self.assertLess(len(changes), 12)
+            self.assertEqual((tuner.status.task, tuner.ask().setting), (2, tuner.ask().setting))
+            with self.assertRaisesRegex(ForetuneError, "outstanding"):
+                tuner.watch(1.2, {"power": 5.0})
+
     def test_guarded_kpis_are_told_by_name_and_kept(self):
         problem = {
             "goal": "maximise", "budget": 30, "parameter": {"x": (0.0, 1.0)}, "deployed": {"x": 0.2},

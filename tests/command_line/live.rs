@@ -176,3 +176,61 @@ fn a_floor_may_change_between_tasks_and_not_within_one() {
     let error = folder.fail(TUNE, 2);
     assert!(error.contains("floor was drop:1 at a risk of 0.05, and is drop:2"), "{error}");
 }
+
+const WATCHED: &str = "goal = \"maximise\"\nbudget = 12\nfailures = 3\nrun_length = 1000\n\
+    [[parameter]]\nname = \"x\"\nlow = 0\nhigh = 1\n[[fidelity]]\nname = \"only\"\ncost = 1\nnoise = 0.001\n\
+    [deployed]\nx = 0.2\n";
+
+/// A world that loses 3 at the 50th measurement, and breaks at the 110th.
+const CHANGING: &str = r#"echo >> calls; n=$(wc -l < calls); [ "$n" -lt 110 ] || exit 7
+awk -v x="$1" -v n="$n" 'BEGIN { print 5 + x * (1 - x) - (n >= 50) * 3 + (n * 37 % 101) / 1000 }'"#;
+
+#[test]
+#[cfg(unix)]
+fn a_change_is_noticed_and_the_next_task_begins_by_itself() {
+    let folder = Folder::new();
+    folder.write("p.toml", WATCHED);
+    folder.write("measure.sh", CHANGING);
+    let tune = "tune p.toml --command 'sh measure.sh {x}' --watch 0.001";
+    let mut child = folder.spawn(tune);
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let (said, error) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.code() == Some(1) && error.contains("3 measurements in a row failed"), "{error}");
+    let (before, after) = said.split_once("Changed after ").unwrap_or_else(|| panic!("{said}"));
+    let readings: u32 = after.split(' ').next().unwrap().parse().unwrap();
+    assert!(before.contains("Watching x = ") && (38..=50).contains(&readings), "{said}");
+    assert!(
+        after.contains("`value` is lower than it was, usually 5.") && after.contains("Task 2 of p."),
+        "{said}"
+    );
+    // Started again it goes on watching, with what it has seen.
+    folder.write("calls", "");
+    folder.write("measure.sh", &CHANGING.replace(">= 50", "> 0").replace("110", "5"));
+    let error = folder.fail(tune, 1);
+    assert!(error.contains("3 measurements in a row failed"), "{error}");
+    let state = folder.read("p.state");
+    assert_eq!(state.matches("\"begun\"").count(), 2, "no third task: {state}");
+}
+
+#[test]
+fn readings_over_serve_say_steady_until_something_changes() {
+    let folder = Folder::new();
+    folder.write("p.toml", WATCHED);
+    let watch = |value: f64| format!("{{\"watch\":{{\"value\":{value}}}}}\n");
+    let noise = |i: u32| f64::from(i * 37 % 101) / 1000.0;
+    let mut lines = watch(5.0);
+    (1..=12).for_each(|id| lines += &format!("{{\"tell\":{{\"id\":{id},\"value\":{}}}}}\n", 5.0 + noise(id)));
+    (0..60).for_each(|i| lines += &watch(5.0 + noise(i)));
+    lines += "{\"watch\":{\"value\":1e999}}\n";
+    (0..20).for_each(|i| lines += &watch(6.0 + noise(i)));
+    let said = folder.fed("serve p.toml", &lines);
+    let count = |word: &str| said.matches(&format!("{{\"{word}\":")).count();
+    let found = count("steady") - 60;
+    assert!((2..12).contains(&found) && count("changed") == 1, "{said}");
+    assert!(said.contains("{\"changed\":{\"of\":\"value\",\"change\":\"higher\",\"usual\":5.0"), "{said}");
+    assert!(said.contains("{\"ask\":{\"id\":13,"), "{said}");
+    // Before the first task's end, of no number, and after the next task has begun.
+    assert_eq!(count("error"), 2 + 19 - found, "{said}");
+}

@@ -19,7 +19,7 @@ use host_sim::words::{counted, spell};
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
     /// Different towns to average over.
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     systems: u32,
     /// Hours in each.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -37,7 +37,7 @@ pub(crate) struct DemoArguments {
 
 impl Default for DemoArguments {
     fn default() -> Self {
-        Self { systems: 12, tasks: 6, seed: 1, out: "foretune-demo.svg".into(), jobs: None }
+        Self { systems: 8, tasks: 6, seed: 1, out: "foretune-demo.svg".into(), jobs: None }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,7 +17,7 @@ use crate::tune::{self, Answer, Ended, Reason, Source, Standing, Store, Told, Tu
 use foretune_report::plot::short_number;
 use host_sim::error::Error;
 use host_sim::settings::Setup;
-use host_sim::words::{counted, say};
+use host_sim::words::{counted, say, spell};
 
 /// Tune what a command measures: one task of a problem that is described in a file.
 ///
@@ -41,6 +42,10 @@ pub(crate) struct TuneArguments {
     /// One JSON object per event, those of `foretune serve`, instead of lines for people.
     #[arg(long)]
     json: bool,
+    /// When the task has ended, measure the setting in use every so many seconds, at the cheapest fidelity; as soon as it
+    /// no longer gives what it gave, the next task begins. `run_length` in the problem says how rare false alarms are.
+    #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds)]
+    watch: Option<Duration>,
     /// Say why each setting is measured.
     #[arg(long, short, conflicts_with = "json")]
     verbose: bool,
@@ -106,33 +111,123 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
     let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
-    if tuning.ended().is_some() && tuning.reported() {
-        tuning.next_task(None)?;
-    }
-    let mut bench = Bench::new(&target, &command, arguments, out);
-    bench.begin(&tuning, &beginning(arguments, &tuning))?;
-    let played = tuning.play(&mut bench);
-    bench.bar.finish_and_clear();
-    let failure = bench.failure;
-    played.inspect_err(|error| {
+    let goes_on = |error: &Error| {
         if matches!(error, Error::Interrupted) {
             say("the same command goes on from here");
         }
-    })?;
+    };
+    loop {
+        match (tuning.ended().is_some() && tuning.reported(), arguments.watch) {
+            (true, Some(every)) => {
+                watch(&mut tuning, &command, every, arguments, out).inspect_err(goes_on)?
+            }
+            (true, None) => tuning.next_task(None)?,
+            (false, _) => {}
+        }
+        play(&mut tuning, &command, arguments, state, out).inspect_err(goes_on)?;
+        if arguments.watch.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Measures the setting in use until it no longer gives what it gave: the next task has begun then.
+fn watch(
+    tuning: &mut Tuning,
+    command: &Command,
+    every: Duration,
+    arguments: &TuneArguments,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let (target, ask) = (tuning.target().clone(), tuning.in_use()?);
+    let (setting, fidelity) = (target.words(&ask.point), &target.fidelities[ask.fidelity].name);
+    if !arguments.json {
+        writeln!(out, "Watching {setting} ({fidelity}), every {}.", spell(every))?;
+    }
+    let mut failed = 0;
+    loop {
+        out.flush()?;
+        wait(every)?;
+        let (value, kpis) = match command.measure(&target, &ask, &go_on)? {
+            Measured::Value { value, kpis, .. } => (value, kpis),
+            Measured::Failed(why) => {
+                failed += 1;
+                if failed >= target.failures {
+                    return Err(Error::failing(failed, &why));
+                }
+                say(&format!("a reading failed: {why}"));
+                continue;
+            }
+        };
+        failed = 0;
+        let watched = tuning.watch(value, &kpis)?;
+        let readings = counted(watched.readings as usize, "reading");
+        match &watched.changed {
+            _ if arguments.json => writeln!(out, "{}", Wire(&target).watched(&watched))?,
+            Some(changed) => writeln!(
+                out,
+                "Changed after {readings}: `{}` is {} than it was, usually {}.\n",
+                changed.of,
+                changed.change,
+                short_number(changed.usual)
+            )?,
+            None if arguments.verbose => writeln!(
+                out,
+                "{:>4}  {}  steady, evidence of a change {} %",
+                watched.readings,
+                short_number(value),
+                short_number(f64::from(100.0 * watched.evidence))
+            )?,
+            None => {}
+        }
+        if watched.changed.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Sleeps, unless interrupted.
+fn wait(time: Duration) -> Result<(), Error> {
+    let started = Instant::now();
+    while started.elapsed() < time {
+        if !go_on() {
+            return Err(Error::Interrupted);
+        }
+        thread::sleep((time - started.elapsed().min(time)).min(Duration::from_millis(100)));
+    }
+    Ok(())
+}
+
+/// Plays the current task to its end, and says what came of it.
+fn play(
+    tuning: &mut Tuning,
+    command: &Command,
+    arguments: &TuneArguments,
+    state: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let target = tuning.target().clone();
+    let mut bench = Bench::new(&target, command, arguments, out);
+    bench.begin(tuning, &beginning(arguments, tuning))?;
+    let played = tuning.play(&mut bench);
+    bench.bar.finish_and_clear();
+    let failure = bench.failure;
+    played?;
     arguments.files.write(&target, tuning.state())?;
     match (tuning.state().current(), tuning.ended()) {
         (_, Some(ended)) if arguments.json => writeln!(out, "{}", Wire(&target).recommendation(ended))?,
         (Some(task), Some(ended)) if ended.point.is_some() => {
             writeln!(out)?;
             summary(&target, task, ended, out)?;
-            let words = "the same command again runs the next task";
-            writeln!(out, "What was learnt is in {}; {words}.", shown(state))?;
+            let next =
+                if arguments.watch.is_some() { "." } else { "; the same command again runs the next task." };
+            writeln!(out, "What was learnt is in {}{next}", shown(state))?;
         }
         _ => {}
     }
     out.flush()?;
     tuning.report()?;
-    check_measured(&tuning, &failure)
+    check_measured(tuning, &failure)
 }
 
 /// A task that ended because measuring failed, or with nothing to recommend, is an error.

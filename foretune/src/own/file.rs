@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::parameter::{Parameter, Scale, parameters};
-use super::target::{Limit, Rung, Target};
+use super::target::{Limit, RUN_LENGTH, Rung, Target};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
 use host_sim::runner::Space;
@@ -40,6 +40,7 @@ struct Contents {
     limit: Vec<Spanned<LimitTable>>,
     tolerance: Option<Spanned<f64>>,
     failures: Option<Spanned<i64>>,
+    run_length: Option<Spanned<f64>>,
     fleet: Option<Spanned<PathBuf>>,
 }
 
@@ -152,6 +153,10 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
         limits: Vec::new(),
         tolerance: contents.tolerance.as_ref().map_or(Ok(0.0), |t| number(t, "tolerance", 0.0, 1.0))?,
         failures: contents.failures.as_ref().map_or(Ok(FAILURES), |f| count(f, "failures"))? as usize,
+        run_length: contents
+            .run_length
+            .as_ref()
+            .map_or(Ok(RUN_LENGTH), |n| number(n, "run_length", 10.0, 1e8))?,
         fleet: None,
     };
     target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
@@ -432,6 +437,7 @@ mod tests {
             ("budget = 100\n", "budget = 1e300\n", 2, "not 1e300"),
             ("budget = 100\n", "budget = 1\nspeed = 3\n", 3, "`budget`"),
             ("budget = 100\n", "budget = 1\nfailures = 0\n", 3, "failures takes"),
+            ("budget = 100\n", "budget = 1\nrun_length = 2\n", 3, "run_length takes"),
             ("name = \"p0\"", "name = \"p 0\"", 4, "letters"),
             ("name = \"p0\"", "name = \"task\"", 4, "something else"),
             ("unit = \"dBm\"", "steps = 2", 5, "`levels`"),

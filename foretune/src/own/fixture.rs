@@ -27,6 +27,7 @@ pub(crate) fn target() -> Target {
         limits: Vec::new(),
         tolerance: 0.0,
         failures: 10,
+        run_length: 10_000.0,
         fleet: None,
     }
 }

@@ -29,6 +29,9 @@ pub struct Limit {
     pub at_most: f64,
 }
 
+/// Readings between two false alarms of a watch, on average, where the file does not say.
+pub const RUN_LENGTH: f64 = 10_000.0;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Name of the problem: that of its file.
@@ -50,6 +53,8 @@ pub struct Target {
     pub tolerance: f64,
     /// A task ends when so many measurements in a row have failed.
     pub failures: usize,
+    /// While the setting in use is watched: readings between two false alarms, on average.
+    pub run_length: f64,
     /// What other sites have in common: the bytes of a fleet's file.
     pub fleet: Option<Vec<u8>>,
 }
@@ -244,6 +249,7 @@ impl Identity {
             limits: Vec::new(),
             tolerance: 0.0,
             failures: 0,
+            run_length: RUN_LENGTH,
             fleet: None,
         }
     }

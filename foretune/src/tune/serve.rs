@@ -46,14 +46,36 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
         }
         tuning.report()?;
         loop {
-            let Some(deployed) = lines.next_task()? else { return Ok(()) };
-            match tuning.next_task(deployed) {
+            let begun = match lines.after()? {
+                After::End => return Ok(()),
+                After::Next(deployed) => tuning.next_task(deployed).map(|()| true),
+                After::Watch(value, kpis) => match tuning.watch(value, &kpis) {
+                    Ok(watched) => {
+                        lines.write(&Wire(&target).watched(&watched))?;
+                        Ok(watched.changed.is_some())
+                    }
+                    Err(why) => Err(why),
+                },
+            };
+            match begun {
+                Ok(true) => break,
+                Ok(false) => {}
                 Err(Error::Usage(why)) => lines.error(&why)?,
-                other => break other?,
+                Err(other) => return Err(other),
             }
         }
         lines.place = place(tuning)?;
     }
+}
+
+/// What may follow the end of a task.
+enum After {
+    /// The end of the input.
+    End,
+    /// The next task, with a deployed point if one is given.
+    Next(Option<Vec<f64>>),
+    /// A reading of the setting in use, and its KPIs.
+    Watch(f64, Vec<f64>),
 }
 
 /// How far it is.
@@ -176,7 +198,7 @@ impl Lines<'_> {
                     }
                     Err(why) => why.to_string(),
                 },
-                Request::NextTask(_) | Request::Status(_) => {
+                Request::NextTask(_) | Request::Status(_) | Request::Watch(_) => {
                     format!("query {} is outstanding: the task has not ended", ask.id)
                 }
             };
@@ -184,20 +206,25 @@ impl Lines<'_> {
         }
     }
 
-    /// Waits for the next task: its deployed point, if one is given; `None` at the end of the input.
-    #[allow(clippy::option_option, reason = "the end of the input, and no point given, are two things")]
-    fn next_task(&mut self) -> Result<Option<Option<Vec<f64>>>, Error> {
+    /// Waits for what follows the end of a task.
+    fn after(&mut self) -> Result<After, Error> {
         loop {
             let wrong = match self.request()? {
-                None => return Ok(None),
-                Some(Request::NextTask(NextTask { deployed: None })) => return Ok(Some(None)),
+                None => return Ok(After::End),
+                Some(Request::NextTask(NextTask { deployed: None })) => return Ok(After::Next(None)),
                 Some(Request::NextTask(NextTask { deployed: Some(values) })) => {
                     match self.target.point(values.iter().map(|(name, value)| (name.as_str(), *value))) {
-                        Ok(point) => return Ok(Some(Some(point))),
+                        Ok(point) => return Ok(After::Next(Some(point))),
                         Err((_, why)) => why,
                     }
                 }
-                Some(_) => "the task has ended: next_task begins another".into(),
+                Some(Request::Watch(seen)) => match self.target.kpis(|name| seen.kpis.get(name).copied()) {
+                    Ok(kpis) => return Ok(After::Watch(seen.value, kpis)),
+                    Err(why) => format!("the reading has {why}"),
+                },
+                Some(_) => {
+                    "the task has ended: next_task begins another, watch looks at the setting in use".into()
+                }
             };
             self.error(&wrong)?;
         }

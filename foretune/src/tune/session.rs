@@ -5,6 +5,9 @@
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
 
 mod noise;
+mod watch;
+
+pub use watch::Watched;
 
 use std::collections::BTreeMap;
 
@@ -190,6 +193,7 @@ impl Tuning {
         (self.given, self.past) = (None, Vec::new());
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
+        self.state.watch.clear();
         self.state.tasks.push(TaskState { begun, answers: Vec::new(), ended: None });
         self.save()
     }

@@ -154,6 +154,9 @@ pub struct State {
     pub(super) learnt: String,
     /// Whether the end of the current task has been told to anyone.
     pub(super) reported: bool,
+    /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) watch: Vec<String>,
 }
 
 impl State {
@@ -166,6 +169,7 @@ impl State {
             knowledge: String::new(),
             learnt: String::new(),
             reported: false,
+            watch: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::past::Known;
-use super::session::Standing;
+use super::session::{Standing, Watched};
 use super::state::{Ended, Reason, Told};
 use super::why::Because;
 use crate::own::{Ask, Rung, Target};
@@ -22,6 +22,7 @@ pub(super) enum Request {
     Stop(Nothing),
     NextTask(NextTask),
     Past(Vec<Known>),
+    Watch(Seen),
     Status(Nothing),
 }
 
@@ -33,6 +34,15 @@ pub(super) struct Tell {
     #[serde(default)]
     pub kpis: BTreeMap<String, f64>,
     pub cost: Option<f64>,
+}
+
+/// A reading of the setting in use.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Seen {
+    pub value: f64,
+    #[serde(default)]
+    pub kpis: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -102,6 +112,16 @@ enum Line<'a> {
         best: Option<f32>,
         expected: Option<f32>,
         outliers: usize,
+    },
+    Steady {
+        readings: u32,
+        evidence: f32,
+    },
+    Changed {
+        of: &'a str,
+        change: &'a str,
+        usual: f64,
+        readings: u32,
     },
     Error(&'a str),
 }
@@ -174,6 +194,18 @@ impl Wire<'_> {
     pub fn status(self, task: u32, answered: usize, standing: &Standing) -> String {
         let Standing { spent, budget, best, expected, outliers } = *standing;
         Line::Status { task, answered, spent, budget, best, expected, outliers }.text()
+    }
+
+    /// What a reading came to.
+    pub fn watched(self, watched: &Watched) -> String {
+        let Watched { readings, evidence, changed } = watched;
+        match changed {
+            Some(changed) => {
+                let (of, change, usual) = (&changed.of[..], changed.change, changed.usual);
+                Line::Changed { of, change, usual, readings: *readings }.text()
+            }
+            None => Line::Steady { readings: *readings, evidence: *evidence }.text(),
+        }
     }
 
     /// What was wrong with a line of the client's.
