@@ -48,18 +48,16 @@ impl Guarded {
         format!("{}:{side}{}", self.name, level_words(self.level))
     }
 
-    /// Guards with their risks, as a state keeps them.
+    /// With their risks, as a state keeps them.
     pub fn all_words(guards: &[Self]) -> String {
-        let guard = |guard: &Self| format!("{} at a risk of {}", guard.words(), guard.risk);
-        guards.iter().map(guard).collect::<Vec<_>>().join(", ")
+        guards.iter().map(|g| format!("{} at a risk of {}", g.words(), g.risk)).collect::<Vec<_>>().join(", ")
     }
 
     /// Guards from such words: names, sides, levels and risks. Whether a logarithm is seen, and the noise, is not in them.
     pub fn read(words: &str) -> Vec<Self> {
         let guard = |(index, words): (usize, &str)| {
             let (words, risk) = words.split_once(" at a risk of ")?;
-            let (name, side, level) = Self::parse(words).ok()?;
-            let risk = risk.parse().ok()?;
+            let ((name, side, level), risk) = (Self::parse(words).ok()?, risk.parse().ok()?);
             Some(Self { name, index, side, level, risk, log: false, noise: Vec::new() })
         };
         words.split(", ").enumerate().filter_map(guard).collect()
@@ -129,14 +127,13 @@ mod tests {
             assert_eq!(guarded(words, false).words(), words);
         }
         assert_eq!(guarded("edge:at-least:share:0.9", false).words(), "edge:share:0.9");
-        let all = [guarded("edge:share:0.9", false), guarded("power:at-most:drop:3", false)];
-        let read = Guarded::read(&Guarded::all_words(&all));
-        assert_eq!(read.iter().map(Guarded::words).collect::<Vec<_>>(), all.each_ref().map(Guarded::words));
+        let all =
+            Guarded::all_words(&["edge:share:0.9", "power:at-most:drop:3"].map(|text| guarded(text, false)));
+        assert_eq!(Guarded::all_words(&Guarded::read(&all)), all);
         for words in ["edge", "edge:0.9", ":share:0.9", "edge:at-most:0.9", "edge:share:2"] {
             assert!(Guarded::parse(words).is_err(), "{words}");
         }
-        assert!(guarded("edge:drop:1", true).fault().is_some());
-        assert!(guarded("edge:value:0", true).fault().is_some());
+        assert!(["edge:drop:1", "edge:value:0"].iter().all(|words| guarded(words, true).fault().is_some()));
         assert!(guarded("edge:share:0.9", true).fault().is_none());
     }
 
