@@ -12,4 +12,3 @@ pub mod runner;
 pub mod settings;
 pub mod shapes;
 pub mod words;
-pub mod work;

@@ -4,6 +4,7 @@
 //! figure that ran first instead of running again.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::Problem;
+use host_sim::results::{Study, Unit};
 use host_sim::runner::{self, Benchmark, Execution, Identity, Plan, Variant};
 use host_sim::settings::{Assignment, Preset, Setup};
 use host_sim::words::{counted, shortest, spell};
@@ -105,14 +107,13 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(request.preset.name()));
     let folders: Vec<PathBuf> = FIGURES.iter().map(|figure| folder.join(figure.name)).collect();
     for (figure, plan) in &plans {
-        let study = runner::run_with(
-            plan,
-            &folder.join(figure.name),
-            how,
-            stop_flag("finished tasks are kept"),
-            &folders,
-        );
-        let study = study.map_err(run::explained)?;
+        let folder = folder.join(figure.name);
+        let run = || {
+            take_over(plan, &folder, how, &folders)?;
+            let how = Execution { resume: true, ..how };
+            runner::run(plan, &folder, how, stop_flag("finished tasks are kept"))
+        };
+        let study = run().map_err(run::explained)?;
         if arguments.execution.shard.is_none() {
             writeln!(out, "\n{}, {}", figure.name, figure.title)?;
             run::outcome(&study, out)?;
@@ -120,6 +121,22 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments, out: &mut dyn Write) -> 
         }
     }
     run::whereabouts("foretune-paper", &arguments.execution, &folder, out)
+}
+
+/// Begins a figure's study with the units that another one has finished, if they are the very same work.
+fn take_over(plan: &Plan, folder: &Path, how: Execution, others: &[PathBuf]) -> Result<(), Error> {
+    let manifest = plan.manifest().clone();
+    let study = if how.resume { Study::resume(folder, manifest) } else { Study::create(folder, manifest) }?;
+    for unit in how.shard.units(study.manifest()) {
+        let path = study.unit_path(unit);
+        let Some(name) = path.file_name().filter(|_| !path.exists()) else { continue };
+        // Whatever cannot be read there is run here.
+        let mut there = others.iter().filter_map(|other| fs::read(other.join("units").join(name)).ok());
+        if let Some(bytes) = there.find(|b| Unit::parse(b, study.manifest(), unit).problem.is_none()) {
+            fs::write(&path, &bytes).map_err(Error::io("write", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The figures asked for, each once, in the paper's order.
@@ -143,7 +160,7 @@ fn estimate(plans: &[(&Figure, Plan)], how: Execution, out: &mut dyn Write) -> R
         units.retain(|unit| {
             known.insert((manifest.fingerprint(unit.variant), unit.experiment, manifest.tasks))
         });
-        let time = runner::estimate(plan, &units) / how.jobs as u32;
+        let time = crate::estimate::estimate(plan, &units) / how.jobs as u32;
         total += time;
         table.push(vec![figure.name.into(), units.len().to_string(), spell(time)]);
     }

@@ -22,7 +22,7 @@ impl Metric {
     pub fn of(manifest: &Manifest) -> Self {
         match manifest.problem.as_str() {
             _ if manifest.options.contains_key("command") => Self::Value,
-            "rrm" => Self::Ratio,
+            "rrm" | "pid" => Self::Ratio,
             _ => Self::Regret,
         }
     }

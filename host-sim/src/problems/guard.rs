@@ -10,8 +10,8 @@ pub struct Kpi {
     pub name: &'static str,
     /// Whether it spans decades, so that the model sees its logarithm.
     pub log: bool,
-    /// Variance of the noise of what the model sees, at every fidelity.
-    pub noise: f64,
+    /// Variance of the noise of what the model sees, by fidelity.
+    pub noise: Vec<f64>,
 }
 
 /// A KPI with a bound that trials and the recommendation keep.

@@ -14,6 +14,7 @@ mod hartmann6;
 mod mapping;
 mod name;
 mod one;
+mod pid;
 pub mod random;
 mod rrm;
 mod service;
@@ -25,6 +26,7 @@ pub use hartmann6::{Hartmann6, Order};
 pub use mapping::{Mapping, Notation, rounded};
 pub use name::{NAMES, Named, help};
 pub use one::One;
+pub use pid::Pid;
 pub use rrm::Rrm;
 pub use service::{Deployed, Service};
 pub use service::{level, level_words};
@@ -198,6 +200,7 @@ pub enum Problem {
     Gas(Gas),
     Classic(Classic),
     One(One),
+    Pid(Pid),
 }
 
 impl Problem {
@@ -209,6 +212,7 @@ impl Problem {
             Self::Gas(problem) => problem.spec(name),
             Self::Classic(problem) => problem.spec(name),
             Self::One(problem) => problem.spec(name),
+            Self::Pid(problem) => problem.spec(name),
         }
     }
 
@@ -216,6 +220,7 @@ impl Problem {
     pub fn kpis(&self) -> Vec<Kpi> {
         match self {
             Self::Rrm(problem) => problem.kpis(),
+            Self::Pid(problem) => problem.kpis(),
             _ => Vec::new(),
         }
     }
@@ -241,7 +246,7 @@ impl Sequence {
     ///
     /// Our stress test, not the paper's: what was carried on from earlier tasks does not hold in this one.
     /// Hartmann-6: coordinates in reverse order and reflected. RRM: other users in an area of 120 m radius. Gas:
-    /// the source stands elsewhere. Classic functions: coordinates reflected.
+    /// the source stands elsewhere. Classic functions: coordinates reflected. PID: another kind of plant.
     pub fn with_unlike(self, task: usize) -> Self {
         Self { unlike: Some(task), ..self }
     }
@@ -281,6 +286,7 @@ impl Sequence {
             Problem::Classic(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
             Problem::Classic(problem) => Box::new(problem.task(seed, task)),
             Problem::One(problem) => Box::new(problem.task(seed, task, unlike)),
+            Problem::Pid(problem) => Box::new(problem.task(seed, task, unlike)),
         }
     }
 }
@@ -292,11 +298,24 @@ struct Moved {
     by: Vec<f64>,
 }
 
+impl Moved {
+    fn unmoved(&self, x: &[f64]) -> Vec<f64> {
+        let unmoved = |((x, by), (low, high)): ((&f64, &f64), &(f64, f64))| (x - by).clamp(*low, *high);
+        x.iter().zip(&self.by).zip(&self.ranges).map(unmoved).collect()
+    }
+}
+
 impl Task for Moved {
     fn value(&self, fidelity: usize, x: &[f64]) -> f64 {
-        let unmoved = |((x, by), (low, high)): ((&f64, &f64), &(f64, f64))| (x - by).clamp(*low, *high);
-        let unmoved: Vec<f64> = x.iter().zip(&self.by).zip(&self.ranges).map(unmoved).collect();
-        self.task.value(fidelity, &unmoved)
+        self.task.value(fidelity, &self.unmoved(x))
+    }
+
+    fn kpis(&self, fidelity: usize, x: &[f64]) -> Vec<f64> {
+        self.task.kpis(fidelity, &self.unmoved(x))
+    }
+
+    fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
+        self.task.optimum_within(&self.unmoved(start), keeps)
     }
 
     fn optimum(&self) -> f64 {

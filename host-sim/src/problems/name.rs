@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Classic, Gas, Hartmann6, One, Order, Problem, Rrm};
+use super::{Classic, Gas, Hartmann6, One, Order, Pid, Problem, Rrm};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
@@ -15,7 +15,7 @@ pub struct Named {
 }
 
 /// All problems, the paper's first: the one place that lists them.
-pub const NAMES: [Named; 9] = [
+pub const NAMES: [Named; 10] = [
     Named {
         name: "hartmann6",
         about: "Hartmann-6, of the paper",
@@ -44,6 +44,12 @@ pub const NAMES: [Named; 9] = [
         about: "one way to measure: eight problems, PID the first",
         options: "pid|svm|ackley|levy|hartmann3|hartmann6|branin|grid",
         problem: Problem::One(One::Pid),
+    },
+    Named {
+        name: "pid",
+        about: "PID loops around five kinds of plant, with overshoot and effort to guard",
+        options: "lags|oven|motor|level|beam",
+        problem: Problem::Pid(Pid(None)),
     },
 ];
 
@@ -87,6 +93,9 @@ impl Problem {
             let named = One::ALL.into_iter().find(|one| one.name() == option);
             return named.map(Self::One).ok_or_else(unknown);
         }
+        if let Self::Pid(_) = self {
+            return Pid::named(option).map(Self::Pid).ok_or_else(unknown);
+        }
         let (key, value) = option.split_once('=').ok_or_else(unknown)?;
         let bad = |key, takes| format!("option `{key}` takes {takes}, not `{value}`");
         let number = || value.parse().unwrap_or(0);
@@ -123,6 +132,10 @@ impl fmt::Display for Problem {
             Self::Classic(classic) => f.write_str(classic.name()),
             Self::One(One::Pid) => f.write_str("one"),
             Self::One(one) => write!(f, "one:{}", one.name()),
+            Self::Pid(pid) => {
+                f.write_str("pid")?;
+                pid.plant().map_or(Ok(()), |plant| write!(f, ":{plant}"))
+            }
         }
     }
 }
@@ -133,7 +146,8 @@ mod tests {
 
     #[test]
     fn names_parse_and_print_back() {
-        let with_options = ["hartmann6:truth=first", "rrm:stations=3", "rrm:antennas=32"];
+        let with_options =
+            ["hartmann6:truth=first", "rrm:stations=3", "rrm:antennas=32", "one:svm", "pid:motor"];
         for name in NAMES.map(|named| named.name).into_iter().chain(with_options) {
             assert_eq!(name.parse::<Problem>().unwrap().to_string(), name);
             assert!(help().contains(name.split(':').next().unwrap()));

@@ -28,11 +28,13 @@ pub enum One {
     Grid,
 }
 
+type Domain = &'static [(&'static str, f64, f64)];
+
 /// What a problem is beside its function.
 struct Facts {
     name: &'static str,
     /// Name, lowest and highest value of every parameter.
-    domain: &'static [(&'static str, f64, f64)],
+    domain: Domain,
     /// Levels of the first parameters.
     levels: &'static [usize],
     budget: f64,
@@ -44,6 +46,10 @@ struct Facts {
 }
 
 const UNIT: (&str, f64, f64) = ("x", 0.0, 1.0);
+const WIDE: (&str, f64, f64) = ("x", -10.0, 10.0);
+const GAINS: Domain = &[("kp", 0.0, 10.0), ("ki", 0.0, 10.0), ("kd", 0.0, 5.0), ("filter", 0.02, 1.0)];
+const SVM: Domain = &[("log_c", -3.0, 3.0), ("log_gamma", -6.0, 1.0), ("weight", 0.2, 5.0)];
+const CELLS: Domain = &[("a", 0.0, 4.0), ("b", 0.0, 3.0), ("c", 0.0, 1.0)];
 
 impl One {
     pub const ALL: [Self; 8] = [
@@ -62,80 +68,26 @@ impl One {
     }
 
     const fn facts(self) -> Facts {
-        let plain = Facts {
-            name: "",
-            domain: &[],
-            levels: &[],
-            budget: 40.0,
-            scale: (0.0, 1.0),
-            noise: 0.02,
-            deployed: &[],
+        let (name, domain, budget, scale, deployed): (_, Domain, _, _, &[f64]) = match self {
+            Self::Pid => ("pid", GAINS, 40.0, (-1120.0, 950.0), &[3.3, 4.55, 0.475, 0.793]),
+            Self::Svm => ("svm", SVM, 30.0, (0.36, 0.305), &[1.8, -3.67, 3.75]),
+            Self::Ackley => ("ackley", &[WIDE; 4], 40.0, (-15.1, 2.12), &[5.2, -3.6, 4.4, -2.4]),
+            Self::Levy => ("levy", &[WIDE; 4], 40.0, (-46.6, 32.7), &[4.6, 5.6, 3.1, -5.8]),
+            Self::Hartmann3 => ("hartmann3", &[UNIT; 3], 30.0, (0.95, 0.96), &[0.063, 0.852, 0.586]),
+            Self::Hartmann6 => {
+                ("hartmann6", &[UNIT; 6], 60.0, (0.256, 0.388), &[0.46, 0.66, 0.74, 0.6, 0.97, 0.33])
+            }
+            Self::Branin => {
+                ("branin", &[("x", -5.0, 10.0), ("x", 0.0, 15.0)], 30.0, (-54.4, 53.8), &[7.9, 1.7])
+            }
+            Self::Grid => ("grid", CELLS, 40.0, (0.43, 0.23), &[2.0, 1.0, 0.407]),
         };
-        match self {
-            Self::Pid => Facts {
-                name: "pid",
-                domain: &[("kp", 0.0, 10.0), ("ki", 0.0, 10.0), ("kd", 0.0, 5.0), ("filter", 0.02, 1.0)],
-                scale: (-1120.0, 950.0),
-                noise: 2e-4,
-                deployed: &[3.3, 4.55, 0.475, 0.793],
-                ..plain
-            },
-            Self::Svm => Facts {
-                name: "svm",
-                domain: &[("log_c", -3.0, 3.0), ("log_gamma", -6.0, 1.0), ("weight", 0.2, 5.0)],
-                budget: 30.0,
-                scale: (0.36, 0.305),
-                deployed: &[1.8, -3.67, 3.75],
-                ..plain
-            },
-            Self::Ackley => Facts {
-                name: "ackley",
-                domain: &[("x", -10.0, 10.0); 4],
-                scale: (-15.1, 2.12),
-                deployed: &[5.2, -3.6, 4.4, -2.4],
-                ..plain
-            },
-            Self::Levy => Facts {
-                name: "levy",
-                domain: &[("x", -10.0, 10.0); 4],
-                scale: (-46.6, 32.7),
-                deployed: &[4.6, 5.6, 3.1, -5.8],
-                ..plain
-            },
-            Self::Hartmann3 => Facts {
-                name: "hartmann3",
-                domain: &[UNIT; 3],
-                budget: 30.0,
-                scale: (0.95, 0.96),
-                deployed: &[0.063, 0.852, 0.586],
-                ..plain
-            },
-            Self::Hartmann6 => Facts {
-                name: "hartmann6",
-                domain: &[UNIT; 6],
-                budget: 60.0,
-                scale: (0.256, 0.388),
-                deployed: &[0.46, 0.66, 0.74, 0.6, 0.97, 0.33],
-                ..plain
-            },
-            Self::Branin => Facts {
-                name: "branin",
-                domain: &[("x", -5.0, 10.0), ("x", 0.0, 15.0)],
-                budget: 30.0,
-                scale: (-54.4, 53.8),
-                deployed: &[7.9, 1.7],
-                ..plain
-            },
-            Self::Grid => Facts {
-                name: "grid",
-                domain: &[("a", 0.0, 4.0), ("b", 0.0, 3.0), ("c", 0.0, 1.0)],
-                levels: &[5, 4],
-                scale: (0.43, 0.23),
-                noise: 0.5,
-                deployed: &[2.0, 1.0, 0.407],
-                ..plain
-            },
-        }
+        let (levels, noise): (&[usize], _) = match self {
+            Self::Pid => (&[], 2e-4),
+            Self::Grid => (&[5, 4], 0.5),
+            _ => (&[], 0.02),
+        };
+        Facts { name, domain, levels, budget, scale, noise, deployed }
     }
 
     pub(super) fn spec(self, name: String) -> ProblemSpec {
@@ -194,7 +146,7 @@ enum Kind {
 
 pub(super) struct Function {
     kind: Kind,
-    domain: &'static [(&'static str, f64, f64)],
+    domain: Domain,
     levels: &'static [usize],
     /// What makes this task differ from others, within ±1.
     numbers: [f64; 12],

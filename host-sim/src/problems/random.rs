@@ -47,6 +47,8 @@ pub enum Purpose {
     One = 18,
     /// Studies: the noise of guarded KPIs.
     KpiNoise = 19,
+    /// PID loops: the plant of an experiment, and of a task.
+    Pid = 20,
     /// Tests that need random queries.
     #[cfg(any(test, feature = "fixture"))]
     Queries = 100,

@@ -4,7 +4,6 @@
 //! experiment) and writes every query as it is answered. Results depend on the plan alone: not on threads, shards or
 //! interruptions.
 
-mod estimate;
 mod measured;
 mod opponent;
 mod plan;
@@ -15,10 +14,9 @@ mod session;
 mod space;
 mod tuner;
 
-pub use estimate::estimate;
 pub use measured::{Bench, Trial};
 pub use plan::{Benchmark, Identity, Plan, Variant};
-pub use pool::{Execution, run, run_with};
+pub use pool::{Execution, run};
 pub use session::{Answered, Ended, play};
 pub use session::{Noise, Seeds};
 pub use space::{Parts, Space};

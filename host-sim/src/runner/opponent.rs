@@ -197,7 +197,8 @@ impl Tuner for Opponent<'_> {
                 }
             }
             (Way::Stay { told }, Some(y)) => *told = y,
-            (Way::Climb(climb), Some(y)) if kept => climb.tell(y),
+            // Whatever the point in use keeps, it is where the way begins.
+            (Way::Climb(climb), Some(y)) if kept || climb.best.is_none() => climb.tell(y),
             (Way::Climb(climb), _) => climb.fail(),
             (Way::SafeOpt(task), y) => task.tell(y),
             (_, None) => {}

@@ -17,7 +17,7 @@ use crate::problems::{
     Deployed, DimensionSpec, Guarded, Problem, ProblemSpec, Sequence, Service, Task, level_words,
 };
 use crate::results::crc32;
-use crate::results::{self, Manifest};
+use crate::results::{self, Bound, Manifest};
 use crate::settings::Setup;
 use crate::shapes::Room;
 use crate::words::{number, shortest};
@@ -118,7 +118,7 @@ impl Benchmark {
                 false => Error::usage(format!("there is no KPI `{name}`; there are {}", names.join(", "))),
             };
             let index = names.iter().position(|known| *known == name).ok_or_else(unknown)?;
-            let noise = vec![kpis[index].noise as f32; self.spec.fidelities.len()];
+            let noise = kpis[index].noise.iter().map(|noise| *noise as f32).collect();
             let guard = Guarded { log: kpis[index].log, name, index, side, level, risk, noise };
             guard.fault().map_or(Ok(guard), |why| Err(wrong(why)))
         };
@@ -209,7 +209,9 @@ impl Benchmark {
         let name = problem.to_string();
         let (name, list) = name.split_once(':').unwrap_or((&name, ""));
         let mut options: BTreeMap<String, Value> = BTreeMap::new();
-        for (key, value) in list.split(',').filter_map(|option| option.split_once('=')) {
+        // A name alone is one of several problems.
+        for option in list.split(',').filter(|option| !option.is_empty()) {
+            let (key, value) = option.split_once('=').unwrap_or(("which", option));
             let value = value.parse::<u64>().map_or_else(|_| value.into(), Value::from);
             options.insert(key.into(), value);
         }
@@ -263,12 +265,15 @@ pub struct Identity {
     pub tasks: u32,
 }
 
+/// Experiment, task and the bits of the bounds.
+type OptimumKey = (u32, u32, Vec<u64>);
+
 pub struct Plan {
     manifest: Manifest,
     benchmark: Benchmark,
     variants: Vec<Variant>,
     settings: Vec<Settings>,
-    optima: Mutex<HashMap<(u32, u32), f64>>,
+    optima: Mutex<HashMap<OptimumKey, f64>>,
 }
 
 impl Plan {
@@ -318,7 +323,7 @@ impl Plan {
         &self.variants
     }
 
-    pub(super) fn settings(&self, variant: usize) -> Settings {
+    pub fn settings(&self, variant: usize) -> Settings {
         self.settings[variant]
     }
 
@@ -326,14 +331,28 @@ impl Plan {
         Seeds::new(self.manifest.seed, experiment)
     }
 
-    /// A task's true optimum; found once, however many variants ask.
-    pub fn optimum(&self, experiment: u32, number: u32, task: &dyn Task) -> f64 {
+    /// A task's true optimum, within bounds and from a point in use where there are some; found once, however many variants
+    /// ask.
+    pub fn optimum(
+        &self,
+        (experiment, number): (u32, u32),
+        task: &dyn Task,
+        in_use: Option<&[f64]>,
+        bounds: &[Bound],
+    ) -> f64 {
         let optima = || self.optima.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = optima().get(&(experiment, number)) {
+        let key = (experiment, number, bounds.iter().map(|bound| bound.at.to_bits()).collect());
+        if let Some(known) = optima().get(&key) {
             return *known;
         }
-        let optimum = task.optimum();
-        optima().insert((experiment, number), optimum);
+        let guards = &self.benchmark.space.service().guards;
+        let optimum = match in_use {
+            Some(x) if !bounds.is_empty() => task.optimum_within(x, &|kpis| {
+                guards.iter().zip(bounds).all(|(guard, bound)| bound.is_kept_by(kpis[guard.index]))
+            }),
+            _ => task.optimum(),
+        };
+        optima().insert(key, optimum);
         optimum
     }
 

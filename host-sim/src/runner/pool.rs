@@ -1,10 +1,10 @@
 //! All units of a study, or of a shard of it, over worker threads.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use foretune_core::Side;
 
@@ -15,7 +15,7 @@ use super::session::{Noise, guarded, play};
 use super::tuner::Tuner;
 use crate::error::Error;
 use crate::problems::{Guarded, Task};
-use crate::results::{Bound, Resumed, Shard, Study, Terms, Timing, Unit, UnitId, UnitWriter};
+use crate::results::{Bound, Resumed, Shard, Study, Terms, Timing, UnitId, UnitWriter};
 
 /// How a study is run; nothing of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -33,25 +33,11 @@ pub struct Execution {
 /// [`Error::Interrupted`] when `stop` is set: finished tasks are on the disk then. [`Error::File`] if the folder
 /// cannot be used, or as soon as something cannot be written.
 pub fn run(plan: &Plan, folder: &Path, how: Execution, stop: &AtomicBool) -> Result<Study, Error> {
-    run_with(plan, folder, how, stop, &[])
-}
-
-/// As [`run`], taking over from other studies the finished units that would come out the same.
-pub fn run_with(
-    plan: &Plan,
-    folder: &Path,
-    how: Execution,
-    stop: &AtomicBool,
-    others: &[PathBuf],
-) -> Result<Study, Error> {
     let manifest = plan.manifest().clone();
     let study = if how.resume { Study::resume(folder, manifest) } else { Study::create(folder, manifest) }?;
     let mut units = how.shard.units(plan.manifest());
     // All variants of an experiment first: what is there after an interruption can be compared.
     units.sort_by_key(|unit| (unit.experiment, unit.variant));
-    for &unit in &units {
-        take_over(&study, unit, others)?;
-    }
     let progress = Progress::new(plan, &study, &units, how.quiet)?;
     let pool = Pool {
         plan,
@@ -78,24 +64,6 @@ pub fn run_with(
     }
     study.write_summary()?;
     Ok(study)
-}
-
-/// Copies a unit that another study has finished, if it is the very same work.
-fn take_over(study: &Study, unit: UnitId, others: &[PathBuf]) -> Result<(), Error> {
-    let path = study.unit_path(unit);
-    if path.exists() {
-        return Ok(());
-    }
-    let Some(name) = path.file_name() else { return Ok(()) };
-    for other in others.iter().map(|folder| folder.join("units").join(name)) {
-        // Whatever cannot be read there is run here.
-        let Ok(bytes) = fs::read(&other) else { continue };
-        if Unit::parse(&bytes, study.manifest(), unit).problem.is_none() {
-            fs::write(&path, &bytes).map_err(Error::io("write", &path))?;
-            return Ok(());
-        }
-    }
-    Ok(())
 }
 
 pub(super) struct Pool<'a> {
@@ -217,15 +185,7 @@ fn task(
     let in_use = tuner.deployed().map(|unit| benchmark.space().natural(&unit));
     let deployed = in_use.as_ref().map(|x| task.value(truth, x));
     let bounds: Vec<Bound> = in_use.iter().flat_map(|x| bounds(guards, &*task, truth, x)).collect();
-    let optimum = match &in_use {
-        Some(x) if !guards.is_empty() => {
-            let index = |guard: &Guarded| guard.index;
-            task.optimum_within(x, &|kpis| {
-                guards.iter().zip(&bounds).all(|(guard, bound)| bound.is_kept_by(kpis[index(guard)]))
-            })
-        }
-        _ => plan.optimum(unit.experiment, number, &*task),
-    };
+    let optimum = plan.optimum((unit.experiment, number), &*task, in_use.as_deref(), &bounds);
     let asked = benchmark.space().service().floor;
     let floor = asked.zip(deployed).map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
     let mut rows = writer.begin_task(Terms { optimum, deployed, floor, bounds })?;

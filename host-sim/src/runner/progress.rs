@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::estimate::task_work;
-use super::plan::Plan;
+use super::plan::{Plan, Variant};
 use crate::error::Error;
 use crate::results::{Study, UnitId};
 use crate::words::{say, spell};
@@ -135,6 +134,22 @@ fn left(state: &State, now: f64) -> String {
         return String::new();
     }
     format!(", about {} left", spell(elapsed.mul_f64((rest / now).min(1e9))))
+}
+
+/// Roughly what a task of a variant takes, beside the others: its queries, and what a search and the learning after it grow
+/// with.
+fn task_work(plan: &Plan, variant: usize) -> f64 {
+    let (spec, settings) = (plan.benchmark().spec(), plan.settings(variant));
+    let Variant { method, setup, .. } = &plan.variants()[variant];
+    let cheapest = if method.only_truth() { spec.fidelities.len() - 1 } else { 0 };
+    let queries = spec.budget / spec.fidelities[cheapest].cost;
+    if method.core(0.0).is_none() {
+        return queries;
+    }
+    let t = (settings.initial as f64 + queries).min(setup.capacity as f64);
+    let search = (settings.candidates * spec.fidelities.len()) as f64 * t * t;
+    let steps = queries * f64::from(settings.steps_per_round) + f64::from(settings.steps_per_task);
+    queries + settings.particles as f64 * (queries * search + steps * t * t * t) / 1e5
 }
 
 fn bar() -> ProgressBar {

@@ -10,7 +10,8 @@ use host_sim::problems::Problem;
 use host_sim::runner::{Benchmark, Noise, Seeds};
 use host_sim::settings::{Preset, Setup};
 use host_sim::shapes::{self, Room};
-use host_sim::work::{self, Shape};
+
+use crate::work::{self, Shape};
 
 /// Steps of learning in a row, to time one.
 const STEPS: u32 = 4;

@@ -19,9 +19,9 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::Problem;
 use host_sim::results::check_writable;
-use host_sim::work;
 use serde_json::{Value, json};
 
+use crate::work;
 use case::{MAX_OBSERVATIONS, MAX_WIDTH, Subject, Timing, peak};
 use growth::Curves;
 

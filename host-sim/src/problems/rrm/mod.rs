@@ -135,7 +135,8 @@ impl Rrm {
     /// The mean rate of the two weakest users, in bit/s/Hz, and the mean transmit power of all, in dBm. Noise: our choice, a tenth of
     /// what the weakest get, 0.1 dB.
     pub(super) fn kpis(&self) -> Vec<Kpi> {
-        vec![Kpi { name: "edge", log: true, noise: 0.01 }, Kpi { name: "power", log: false, noise: 0.01 }]
+        let kpi = |name, log| Kpi { name, log, noise: vec![0.01; FIDELITY_SAMPLES.len()] };
+        vec![kpi("edge", true), kpi("power", false)]
     }
 
     /// Follows the users from the first task to this one.
@@ -215,7 +216,7 @@ impl Task for Cells {
 
     /// One station after the other takes the best of its settings that keeps all, from several starts, until none changes.
     fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
-        optimum_within(self, start, keeps)
+        optimum_within(self, &p0_levels().collect::<Vec<_>>(), start, keeps)
     }
 
     fn optimum(&self) -> f64 {

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use foretune_core::{Information, Kind, Map, Settings};
 
-use super::plan::{Plan, Variant};
-use super::session::{Answered, Noise, play};
-use crate::error::Error;
-use crate::method::Method;
-use crate::results::UnitId;
-use crate::shapes::Room;
+use host_sim::error::Error;
+use host_sim::method::Method;
+use host_sim::results::UnitId;
+use host_sim::runner::{Answered, Noise, Plan, Variant, play};
+use host_sim::shapes::Room;
+
 use crate::work::{self, Shape};
 
 /// Estimated operations of one task of a variant.
-pub(super) fn task_work(plan: &Plan, variant: usize) -> f64 {
+fn task_work(plan: &Plan, variant: usize) -> f64 {
     let spec = plan.benchmark().spec();
     let settings = plan.settings(variant);
     let method = plan.variants()[variant].method;
@@ -47,7 +47,7 @@ fn start(plan: &Plan, settings: &Settings) -> Shape {
 }
 
 /// The time that some units of a study will take on one core, from a short measurement of this machine.
-pub fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
+pub(crate) fn estimate(plan: &Plan, units: &[UnitId]) -> Duration {
     if units.is_empty() {
         return Duration::ZERO;
     }
