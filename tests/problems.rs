@@ -1,5 +1,8 @@
 //! The benchmark problems beside what the documents and a second implementation say of them, and their points in a person's units.
 
+mod optima;
+mod words;
+
 use foretune_core::Dimension;
 use host_sim::problems::random::{Purpose, Random};
 use host_sim::problems::{

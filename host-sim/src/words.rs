@@ -47,31 +47,3 @@ pub fn spell(time: Duration) -> String {
         _ => format!("{} d {} h", minutes / 1440, minutes % 1440 / 60),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_thing_is_not_several() {
-        let all = [(1, "study"), (0, "study"), (1, "task"), (2, "task")].map(|(n, noun)| counted(n, noun));
-        assert_eq!(all, ["1 study", "0 studies", "1 task", "2 tasks"]);
-    }
-
-    #[test]
-    fn no_number_is_a_row_of_zeros_and_all_read_back() {
-        let all = [0.25, -80.0, 1e300, -2.5e-7, 0.0, f64::INFINITY, 2.4e9, 1e-5, 1e16];
-        let words = all.map(number);
-        assert_eq!(words, ["0.25", "-80", "1e300", "-2.5e-7", "0", "inf", "2400000000", "0.00001", "1e16"]);
-        assert_eq!(words.map(|word| word.parse::<f64>().unwrap()), all);
-    }
-
-    #[test]
-    fn durations_are_spelt_for_people() {
-        for (seconds, text) in
-            [(0.4, "0.4 s"), (45.0, "45 s"), (130.0, "2 min"), (8000.0, "2 h 13 min"), (200_000.0, "2 d 7 h")]
-        {
-            assert_eq!(spell(Duration::from_secs_f64(seconds)), text);
-        }
-    }
-}

@@ -149,6 +149,7 @@ fn a_study_has_columns_for_every_guard() {
         assert!(number("optimum") >= number("deployed"), "{row:?}");
     }
     for (wrong, words) in [
+        ("run rrm --guard edge:share:0.9 --method relay-zn", "relay-zn is for problem pid"),
         ("run rrm --guard delay:share:0.9", "there is no KPI `delay`; there are edge, power"),
         ("run rrm --guard edge:drop:1", "seen by its logarithm"),
         ("run rrm --guard edge", "NAME:[at-most:]share:0.9"),
@@ -158,4 +159,37 @@ fn a_study_has_columns_for_every_guard() {
         let error = folder.fail(&format!("{wrong} --out p"), 2);
         assert!(error.contains(words), "{wrong}: {error}");
     }
+}
+
+/// All opponents, on a loop whose best tuning overshoots: relay autotuning does while it tries, and who knows no guard often.
+#[test]
+fn overshoot_is_kept_on_a_loop_and_counted_for_those_who_do_not_keep_it() {
+    let folder = Folder::new();
+    let guards = "--guard overshoot:at-most:value:0.05 --guard effort:at-most:value:10";
+    let methods = "never,hill-climbing,safe-opt,constrained-ei,relay-zn,relay-tl,unguarded,mft-mes";
+    let study = "--experiments 1 --tasks 2 --quiet --out o --seed 7";
+    folder.succeed(&format!("run pid:oven {guards} --method {methods} {study}"));
+    let text = folder.read("o/tasks.csv");
+    let mut lines = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(','));
+    let header: Vec<&str> = lines.next().unwrap().collect();
+    let at = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let rows: Vec<Vec<&str>> = lines.map(Iterator::collect).collect();
+    let mean = |method: &str, name: &str| {
+        let cells =
+            rows.iter().filter(|row| row[0] == method).map(|row| row[at(name)].parse::<f64>().unwrap());
+        cells.sum::<f64>() / 2.0
+    };
+    assert!(methods.split(',').all(|method| mean(method, "spent") > 0.0), "{text}");
+    assert_eq!(mean("never", "broken_overshoot"), 0.0, "{text}");
+    assert!(
+        mean("relay-zn", "broken_overshoot") > 0.4 && mean("relay-tl", "broken_overshoot") > 0.4,
+        "{text}"
+    );
+    let broken = |method| mean(method, "broken_time_overshoot") + mean(method, "broken_time_effort");
+    assert!(broken("mft-mes") < 0.3 * broken("unguarded"), "{text}");
+    assert!(mean("mft-mes", "recommended") > 1.3 * mean("never", "recommended"), "{text}");
+    assert!(
+        mean("unguarded", "recommended_overshoot") + mean("unguarded", "recommended_effort") < 2.0,
+        "{text}"
+    );
 }

@@ -36,7 +36,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds, requires = "command")]
     timeout: Option<Duration>,
     /// Methods to compare: mf-mes, continual, mft-mes, separation, separation-myopic, two-phase; to beat: never, kept,
-    /// hill-climbing, safe-opt, random, random-cheapest, lattice, mf-mes-ten, warm-start.
+    /// hill-climbing, safe-opt, constrained-ei, unguarded, random, random-cheapest, lattice, mf-mes-ten, warm-start, and for
+    /// pid relay-zn, relay-tl.
     #[arg(long, short, value_name = "NAME,…", value_delimiter = ',', default_value = "mft-mes")]
     method: Vec<Method>,
     /// What the settings start from [default: default; live where there is a floor].

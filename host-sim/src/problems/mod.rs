@@ -185,11 +185,28 @@ pub trait Task {
         Vec::new()
     }
 
+    /// A relay experiment, where there is a loop.
+    fn relay(&self) -> Option<Relay> {
+        None
+    }
+
     /// Highest value of the truth where all KPIs are as they should be, as they are at `start`.
     fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
         let _ = (start, keeps);
         self.optimum()
     }
+}
+
+/// What a relay in a controller's place finds on a loop: Åström, Hägglund, *Automatic tuning of simple regulators* (1984).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relay {
+    /// The ultimate gain, and the period in s.
+    pub gain: f64,
+    pub period: f64,
+    /// What the experiment costs, and value and KPIs meanwhile.
+    pub cost: f64,
+    pub value: f64,
+    pub kpis: Vec<f64>,
 }
 
 /// A benchmark problem; parses from and prints as a name with options (`rrm:stations=3,antennas=32`).

@@ -139,38 +139,3 @@ impl fmt::Display for Problem {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_parse_and_print_back() {
-        let with_options =
-            ["hartmann6:truth=first", "rrm:stations=3", "rrm:antennas=32", "one:svm", "pid:motor"];
-        for name in NAMES.map(|named| named.name).into_iter().chain(with_options) {
-            assert_eq!(name.parse::<Problem>().unwrap().to_string(), name);
-            assert!(help().contains(name.split(':').next().unwrap()));
-        }
-        let both = "rrm:antennas=32,stations=4".parse::<Problem>().unwrap();
-        assert_eq!(both.to_string(), "rrm:stations=4,antennas=32");
-        assert_eq!("rrm:stations=2".parse::<Problem>().unwrap().to_string(), "rrm");
-    }
-
-    #[test]
-    fn bad_names_are_refused_with_what_is_wrong() {
-        for (name, words) in [
-            ("ackley", "unknown problem `ackley`: known are hartmann6, rrm"),
-            ("", "unknown problem ``"),
-            ("gas:wind=3", "unknown option `wind=3`: hartmann6 takes truth=last|first; rrm takes"),
-            ("rrm:stations", "unknown option `stations`"),
-            ("rrm:stations=5", "option `stations` takes a number from 1 to 4, not `5`"),
-            ("rrm:stations=two", "not `two`"),
-            ("rrm:antennas=48", "option `antennas` takes 32 or 64, not `48`"),
-            ("hartmann6:truth=2", "option `truth` takes last or first"),
-        ] {
-            let refusal = name.parse::<Problem>().unwrap_err();
-            assert!(refusal.starts_with(words) || refusal.ends_with(words), "{name}: {refusal}");
-        }
-    }
-}

@@ -1,5 +1,5 @@
-//! Opponents without our model: search without one, stay at the point in use, climb from it, or
-//! [SafeOpt](super::safe_opt).
+//! Opponents without our model: search without one, stay at the point in use, climb from it, or have [one of their
+//! own](super::safe_opt).
 //!
 //! *Random search* and the *lattice* take a task's initial points from the optimizer, so that all methods start from the
 //! same data, and recommend the point with the highest observation at their fidelity. *Never tuned* leaves the point in
@@ -7,11 +7,12 @@
 //! truth's fidelity, so that there is something to tell. *Hill climbing* is how an engineer does it: one parameter at a
 //! time, at the cheapest fidelity, one step up and, if that is worse, one step down; on as long as it gets better; half
 //! the step when no parameter helped; the first step again when half a step would be less than a level, or too small to
-//! matter. With guards a step must keep them, too, as measured, against what was measured of the point in use.
+//! matter. With guards a step must keep them, too, as measured, against what was measured of the point in use. *Relay autotuning*
+//! stays at the point that a rule makes of a [relay experiment](crate::problems::Relay).
 
 use foretune_core::{Dimension, Error, Guard, Kind, Problem, SnapshotError};
 
-use super::safe_opt::SafeOpt;
+use super::safe_opt::{Modelled, Rule};
 use super::tuner::{Advice, Next, Proposal, Tuner};
 use crate::method::Method;
 use crate::problems::random::{Purpose, Random};
@@ -31,15 +32,18 @@ enum Way {
         told: f32,
     },
     Climb(Climb),
-    SafeOpt(Box<SafeOpt>),
+    Modelled(Box<Modelled>),
 }
 
 impl Way {
     fn new(method: Method, deployed: &[f32], seed: u64, task: usize) -> Self {
         match method {
             Method::HillClimbing => Self::Climb(Climb::new(deployed.to_vec())),
-            Method::SafeOpt => Self::SafeOpt(Box::new(SafeOpt::new(deployed.to_vec(), seed, task))),
-            Method::Never | Method::Kept => Self::Stay { told: 0.0 },
+            _ if method.models() => {
+                let rule = if method == Method::SafeOpt { Rule::SafeOpt } else { Rule::ConstrainedEi };
+                Self::Modelled(Box::new(Modelled::new(rule, deployed.to_vec(), seed, task)))
+            }
+            _ if method.from_deployed() => Self::Stay { told: 0.0 },
             _ => Self::Search { random: Box::new(Random::new(seed, Purpose::Baseline, task)), best: None },
         }
     }
@@ -145,7 +149,7 @@ impl<'a> Opponent<'a> {
             Way::Stay { .. } if round > 0 => return None,
             Way::Stay { .. } => (self.deployed.clone(), Kind::Carried),
             Way::Climb(climb) => (climb.next(problem.dimensions)?, Kind::Carried),
-            Way::SafeOpt(task) => (task.next(&problem), Kind::Carried),
+            Way::Modelled(task) => (task.next(&problem), Kind::Carried),
         };
         Some(Proposal { unit, fidelity, kind, round })
     }
@@ -200,7 +204,7 @@ impl Tuner for Opponent<'_> {
             // Whatever the point in use keeps, it is where the way begins.
             (Way::Climb(climb), Some(y)) if kept || climb.best.is_none() => climb.tell(y),
             (Way::Climb(climb), _) => climb.fail(),
-            (Way::SafeOpt(task), y) => task.tell(y),
+            (Way::Modelled(task), y) => task.tell(&self.problem, y, kpis),
             (_, None) => {}
         }
         Ok(())
@@ -215,7 +219,7 @@ impl Tuner for Opponent<'_> {
             Way::Search { best, .. } => best.as_ref().map(|(_, y, unit)| (unit.clone(), *y))?,
             Way::Stay { told } => (self.deployed.clone(), *told),
             Way::Climb(climb) => (climb.x.clone(), climb.best?),
-            Way::SafeOpt(task) => task.best(&self.problem)?,
+            Way::Modelled(task) => task.best(&self.problem)?,
         };
         (self.done && self.round > 0).then_some(Advice { unit, mean, deviation, assured: true })
     }
@@ -266,6 +270,14 @@ impl Tuner for Opponent<'_> {
             self.next_task()?;
         }
         Ok(())
+    }
+
+    fn relay_rule(&self) -> Option<[f64; 3]> {
+        self.method.relay_rule()
+    }
+
+    fn adopt(&mut self, unit: Vec<f32>) {
+        self.deployed = unit;
     }
 
     fn deployed(&self) -> Option<Vec<f32>> {

@@ -265,7 +265,7 @@ pub struct Identity {
     pub tasks: u32,
 }
 
-/// Experiment, task and the bits of the bounds.
+/// Experiment, task, and the bits of bounds and point in use.
 type OptimumKey = (u32, u32, Vec<u64>);
 
 pub struct Plan {
@@ -341,7 +341,9 @@ impl Plan {
         bounds: &[Bound],
     ) -> f64 {
         let optima = || self.optima.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (experiment, number, bounds.iter().map(|bound| bound.at.to_bits()).collect());
+        let start = in_use.filter(|_| !bounds.is_empty()).unwrap_or_default();
+        let bits = bounds.iter().map(|bound| &bound.at).chain(start).map(|number| number.to_bits());
+        let key = (experiment, number, bits.collect());
         if let Some(known) = optima().get(&key) {
             return *known;
         }
@@ -369,7 +371,10 @@ impl Plan {
         let deployed = self.benchmark.deployed(&seeds);
         let point = deployed.as_ref().map(|point| space.core_point(point));
         let parts = space.parts();
-        let problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
+        let mut problem = space.problem(&parts, point.as_deref().filter(|_| space.is_in_use()));
+        if method == Method::Unguarded {
+            problem.guards = &[];
+        }
         let mut room = Room::new(setup.capacity);
         let mut optimizer = room.start(problem, settings, seeds.optimizer)?;
         if let Some(fleet) = &self.variants[variant].fleet {
@@ -408,8 +413,11 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
             variant.method
         )));
     }
-    if service.floor.is_none() && variant.method == Method::SafeOpt {
-        return Err(Error::usage("safe-opt needs a floor: add --floor"));
+    if !floor && variant.method.models() {
+        return Err(Error::usage(format!("{} needs a floor or a guard: add --floor", variant.method)));
+    }
+    if variant.method.relay_rule().is_some() && (!spec.name.starts_with("pid") || benchmark.moved > 0.0) {
+        return Err(Error::usage(format!("{} is for problem pid, not moved", variant.method)));
     }
     if settings.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(

@@ -1,9 +1,14 @@
-//! SafeOpt (Sui, Gotovos, Burdick, Krause, 2015): an opponent that keeps to a floor, too.
+//! Opponents with a plain Gaussian process for the value and for every guarded KPI, at the truth's fidelity.
 //!
-//! A Gaussian process at the truth's fidelity, with the kernel of the optimizer at the middle of its prior and the same
-//! scale. A point is allowed where the lower confidence bound is above the floor. Among the allowed points that may be
-//! the best (*maximisers*) and those whose measurement may allow another one (*expanders*) the one with the widest
-//! interval is asked. Nothing is carried on but the recommendation: the observed point with the highest mean.
+//! The kernel is the optimizer's at the middle of its prior. *SafeOpt* (Sui, Gotovos, Burdick, Krause, 2015; several constraints:
+//! Berkenkamp, Krause, Schoellig, 2021) has the optimizer's own scale. A point is allowed where the lower confidence bounds keep
+//! floor and guards. Among the allowed points that may be the best (*maximisers*) and those whose measurement may allow another one
+//! (*expanders*) the one with the widest interval is asked. *Constrained EI* (Gardner et al., 2014) is scaled by what was
+//! observed, and asks where the expected improvement times the probability that all guards are kept is highest. Nothing is
+//! carried on but the recommendation: the observed point with the highest mean among those that keep the guards, by SafeOpt's
+//! bounds or with the probability that their risks ask for; or else the point in use.
+
+use core::f64::consts::{SQRT_2, TAU};
 
 use foretune_core::{Dimension, Problem, Settings};
 
@@ -16,61 +21,109 @@ const CANDIDATES: usize = 300;
 /// How far from points that were asked candidates lie, in the unit cube.
 const DISTANCES: [f64; 4] = [0.3, 0.1, 0.03, 0.01];
 
-pub(super) struct SafeOpt {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Rule {
+    SafeOpt,
+    ConstrainedEi,
+}
+
+pub(super) struct Modelled {
+    rule: Rule,
     start: Vec<f32>,
     points: Vec<Vec<f32>>,
-    answers: Vec<f64>,
+    /// The values, and the KPIs of each guard with the sign that makes more better.
+    answers: Vec<Vec<f64>>,
     asked: Option<Vec<f32>>,
     random: Random,
 }
 
-impl SafeOpt {
-    pub fn new(start: Vec<f32>, seed: u64, task: usize) -> Self {
+impl Modelled {
+    pub fn new(rule: Rule, start: Vec<f32>, seed: u64, task: usize) -> Self {
         let random = Random::new(seed, Purpose::Baseline, task);
-        Self { start, points: Vec::new(), answers: Vec::new(), asked: None, random }
+        Self { rule, start, points: Vec::new(), answers: Vec::new(), asked: None, random }
     }
 
     /// The next point to try: at first the one in use.
     pub fn next(&mut self, problem: &Problem<'_>) -> Vec<f32> {
-        let point = if self.answers.is_empty() { None } else { self.widest(problem) };
+        let point = match self.rule {
+            _ if self.points.is_empty() => None,
+            Rule::SafeOpt => self.widest(problem),
+            Rule::ConstrainedEi => self.most_improving(problem),
+        };
         let point = point.unwrap_or_else(|| self.start.clone());
         self.asked = Some(point.clone());
         point
     }
 
     /// A measurement that failed teaches nothing.
-    pub fn tell(&mut self, y: Option<f32>) {
+    pub fn tell(&mut self, problem: &Problem<'_>, y: Option<f32>, kpis: &[f32]) {
         if let (Some(point), Some(y)) = (self.asked.take(), y) {
+            let signed = problem.guards.iter().zip(kpis).map(|(guard, kpi)| guard.side.sign() * kpi);
+            let answer = core::iter::once(y).chain(signed).map(f64::from);
+            self.answers.resize(problem.guards.len() + 1, Vec::new());
+            self.answers.iter_mut().zip(answer).for_each(|(all, answer)| all.push(answer));
             self.points.push(point);
-            self.answers.push(f64::from(y));
         }
     }
 
-    /// The observed point with the highest mean, and that mean.
+    /// The recommendation and its mean.
     pub fn best(&self, problem: &Problem<'_>) -> Option<(Vec<f32>, f32)> {
-        let process = Process::new(self, problem)?;
-        let means = self.points.iter().map(|x| process.posterior(x).mean);
-        let (i, mean) = means.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((self.points[i].clone(), process.natural(mean) as f32))
+        let processes = self.processes(problem)?;
+        let beliefs: Vec<Vec<Belief>> = self.points.iter().map(|x| all(&processes, x)).collect();
+        let keeps = |i: &usize| self.keeps(problem, &processes, &beliefs[*i]);
+        let mean = |i: usize| beliefs[i][0].mean;
+        let kept = (0..self.points.len()).filter(keeps).max_by(|&a, &b| mean(a).total_cmp(&mean(b)));
+        let (x, mean) = match kept {
+            Some(i) => (self.points[i].clone(), mean(i)),
+            None => (self.start.clone(), processes[0].posterior(&self.start).mean),
+        };
+        Some((x, processes[0].natural(mean) as f32))
+    }
+
+    /// Whether a point keeps the guards surely enough to be recommended.
+    fn keeps(&self, problem: &Problem<'_>, processes: &[Process<'_>], beliefs: &[Belief]) -> bool {
+        let guards = problem.guards.iter().zip(&processes[1..]).zip(&beliefs[1..]);
+        guards.into_iter().all(|((guard, process), belief)| match self.rule {
+            Rule::SafeOpt => belief.low() >= process.bound,
+            Rule::ConstrainedEi => process.probability(belief) >= 1.0 - f64::from(guard.floor.risk),
+        })
     }
 
     fn widest(&mut self, problem: &Problem<'_>) -> Option<Vec<f32>> {
         let candidates = self.candidates(problem.dimensions);
-        let process = Process::new(self, problem)?;
-        let beliefs: Vec<Belief> = candidates.iter().map(|x| process.posterior(x)).collect();
+        let processes = self.processes(problem)?;
+        let beliefs: Vec<Vec<Belief>> = candidates.iter().map(|x| all(&processes, x)).collect();
+        let holds = |low: &dyn Fn(usize) -> f64| (0..processes.len()).all(|k| low(k) >= processes[k].bound);
         let (allowed, others): (Vec<usize>, Vec<usize>) =
-            (0..candidates.len()).partition(|&i| beliefs[i].low() >= process.floor);
-        let best = allowed.iter().map(|&i| beliefs[i].low()).fold(f64::NEG_INFINITY, f64::max);
+            (0..candidates.len()).partition(|&i| holds(&|k| beliefs[i][k].low()));
+        let best = allowed.iter().map(|&i| beliefs[i][0].low()).fold(f64::NEG_INFINITY, f64::max);
+        let width = |i: usize| beliefs[i].iter().map(|belief| belief.deviation).fold(0.0, f64::max);
         let mut order = allowed;
-        order.sort_by(|&a, &b| beliefs[b].deviation.total_cmp(&beliefs[a].deviation));
+        order.sort_by(|&a, &b| width(b).total_cmp(&width(a)));
         let useful = |&i: &usize| {
-            let expands = |&j: &usize| process.low_after(&beliefs[i], &beliefs[j]) >= process.floor;
-            beliefs[i].high() >= best || others.iter().any(expands)
+            let expands = |&j: &usize| holds(&|k| processes[k].low_after(&beliefs[i][k], &beliefs[j][k]));
+            beliefs[i][0].high() >= best || others.iter().any(expands)
         };
         order.into_iter().find(useful).map(|i| candidates[i].clone())
     }
 
-    /// The points that were asked, and others around them.
+    /// Where the most is to be gained; where nothing is known to keep the guards, where that is likeliest.
+    fn most_improving(&mut self, problem: &Problem<'_>) -> Option<Vec<f32>> {
+        let candidates = self.candidates(problem.dimensions);
+        let processes = self.processes(problem)?;
+        let known = self.points.iter().map(|x| all(&processes, x));
+        let known = known.filter(|beliefs| self.keeps(problem, &processes, beliefs));
+        let incumbent = known.map(|beliefs| beliefs[0].mean).reduce(f64::max);
+        let score = |x: &Vec<f32>| {
+            let beliefs = all(&processes, x);
+            let kept: f64 = processes[1..].iter().zip(&beliefs[1..]).map(|(p, b)| p.probability(b)).product();
+            kept * incumbent.map_or(1.0, |best| beliefs[0].improvement(best))
+        };
+        let scored = candidates.into_iter().map(|x| (score(&x), x));
+        scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, x)| x)
+    }
+
+    /// The points that were asked, and others around them; every second one of constrained EI's anywhere.
     fn candidates(&mut self, dimensions: &[Dimension<'_>]) -> Vec<Vec<f32>> {
         let mut candidates = self.points.clone();
         let mut pick = 0;
@@ -79,9 +132,12 @@ impl SafeOpt {
                 &self.points[pick % self.points.len()],
                 DISTANCES[pick / self.points.len() % DISTANCES.len()],
             );
+            let anywhere = self.rule == Rule::ConstrainedEi && candidates.len().is_multiple_of(2);
             let moved = |(x, dimension): (&f32, &Dimension<'_>)| {
                 let by = self.random.uniform(-distance, distance) as f32;
-                dimension.snap((x + by).clamp(0.0, 1.0))
+                let to =
+                    if anywhere { self.random.uniform(0.0, 1.0) as f32 } else { (x + by).clamp(0.0, 1.0) };
+                dimension.snap(to)
             };
             let point = centre.iter().zip(dimensions).map(moved).collect();
             candidates.push(point);
@@ -89,6 +145,27 @@ impl SafeOpt {
         }
         candidates
     }
+
+    /// The value's process, then that of every guard; none without an answer.
+    fn processes(&self, problem: &Problem<'_>) -> Option<Vec<Process<'_>>> {
+        let truth = problem.truth();
+        let floor = |v: f64| problem.floor.map(|floor| f64::from(floor.level.at(v as f32, 1.0)));
+        let value = (self.answers.first()?, floor(self.answers[0][0]), problem.fidelities[truth].noise);
+        let guards = problem.guards.iter().zip(&self.answers[1..]).map(|(guard, answers)| {
+            let sign = guard.side.sign();
+            let bound = sign * guard.floor.level.at(sign * answers[0] as f32, sign);
+            (answers, Some(f64::from(bound)), guard.noise[truth])
+        });
+        let process = |(answers, bound, noise): (&Vec<f64>, _, f32)| {
+            Process::new(self.rule, &self.points, answers, bound, noise.into())
+        };
+        Some(core::iter::once(value).chain(guards).map(process).collect())
+    }
+}
+
+/// What all processes believe of a point.
+fn all(processes: &[Process<'_>], x: &[f32]) -> Vec<Belief> {
+    processes.iter().map(|process| process.posterior(x)).collect()
 }
 
 /// What is believed of a point, standardised.
@@ -108,6 +185,16 @@ impl Belief {
     fn high(&self) -> f64 {
         self.mean + BETA * self.deviation
     }
+
+    /// Expected improvement over `best`: `σ (u Φ(u) + φ(u))`.
+    fn improvement(&self, best: f64) -> f64 {
+        let u = (self.mean - best) / self.deviation.max(1e-9);
+        self.deviation * (u * cdf(u) + libm::exp(-u * u / 2.0) / TAU.sqrt())
+    }
+}
+
+fn cdf(u: f64) -> f64 {
+    libm::erfc(-u / SQRT_2) / 2.0
 }
 
 struct Process<'a> {
@@ -116,34 +203,46 @@ struct Process<'a> {
     factor: Vec<Vec<f64>>,
     /// `L⁻¹ z`.
     whitened: Vec<f64>,
-    floor: f64,
+    /// What is to be kept, standardised.
+    bound: f64,
     noise: f64,
     mean: f64,
     unit: f64,
 }
 
 impl<'a> Process<'a> {
-    /// None without an answer or a floor.
-    fn new(task: &'a SafeOpt, problem: &Problem<'_>) -> Option<Self> {
-        let (v, level) = (*task.answers.first()?, problem.floor?.level);
-        let floor = f64::from(level.at(v as f32, 1.0));
-        let variance = f64::from(problem.fidelities[problem.truth()].noise);
-        // The optimizer's own scale: 2.5 times what the floor leaves, and little expected of what is not known.
-        let unit = (2.5 * (v - floor).abs()).max(4.0 * variance.sqrt()).max(1e-9);
-        let mean = v - 2.0 * unit;
+    /// Of answers, with a bound below them if there is one and a variance of their noise.
+    fn new(rule: Rule, points: &'a [Vec<f32>], answers: &[f64], bound: Option<f64>, variance: f64) -> Self {
+        let v = answers[0];
+        // The optimizer's own scale: 2.5 times what the bound leaves, and little expected of what is not known.
+        let left = bound.map_or(0.1 * v.abs(), |bound| (v - bound).abs());
+        let least = (4.0 * variance.sqrt()).max(1e-9);
+        let mut unit = (2.5 * left).max(least);
+        let mut mean = v - 2.0 * unit;
+        if rule == Rule::ConstrainedEi && answers.len() > 1 {
+            let count = answers.len() as f64;
+            mean = answers.iter().sum::<f64>() / count;
+            let squares: f64 = answers.iter().map(|y| (y - mean) * (y - mean)).sum();
+            unit = (squares / count).sqrt().max(least);
+        }
         let mut process = Self {
-            points: &task.points,
+            points,
             factor: Vec::new(),
             whitened: Vec::new(),
-            floor: (floor - mean) / unit,
+            bound: bound.map_or(f64::NEG_INFINITY, |bound| (bound - mean) / unit),
             noise: (variance / unit / unit).max(1e-6),
             mean,
             unit,
         };
-        for (x, y) in task.points.iter().zip(&task.answers) {
+        for (x, y) in points.iter().zip(answers) {
             process.push(x, (y - mean) / unit);
         }
-        Some(process)
+        process
+    }
+
+    /// That the bound is kept.
+    fn probability(&self, belief: &Belief) -> f64 {
+        cdf((belief.mean - self.bound) / belief.deviation.max(1e-9))
     }
 
     fn push(&mut self, x: &[f32], z: f64) {
@@ -200,7 +299,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretune_core::{Fidelity, Floor, Level};
+    use foretune_core::{Fidelity, Floor, Guard, Level, Side};
 
     const PROBLEM: Problem<'static> = Problem {
         dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
@@ -210,38 +309,56 @@ mod tests {
         floor: Some(Floor { level: Level::Drop(1.0), risk: 0.05 }),
         ..Problem::PLAIN
     };
+    const GUARD: Guard<'static> =
+        Guard { side: Side::AtMost, floor: Floor { level: Level::Value(0.45), risk: 0.05 }, noise: &[1e-4] };
 
     fn hill(x: &[f32]) -> f32 {
         10.0 - 20.0 * ((x[0] - 0.6) * (x[0] - 0.6) + (x[1] - 0.4) * (x[1] - 0.4))
     }
 
+    /// The best point is (0.6, 0.4), and (0.45, 0.4) where the first parameter is guarded.
     #[test]
-    fn it_climbs_a_hill_and_keeps_above_the_floor() {
-        let mut task = SafeOpt::new(vec![0.2, 0.2], 1, 1);
-        let mut below = 0;
-        for _ in 0..30 {
-            let x = task.next(&PROBLEM);
-            below += u32::from(hill(&x) < hill(&[0.2, 0.2]) - 1.0);
-            task.tell(Some(hill(&x)));
+    fn it_climbs_a_hill_and_keeps_floor_and_guards() {
+        let guarded = Problem { guards: &[GUARD], ..PROBLEM };
+        for (rule, problem, worst) in [
+            (Rule::SafeOpt, PROBLEM, 2),
+            (Rule::SafeOpt, guarded, 2),
+            (Rule::SafeOpt, Problem { floor: None, ..guarded }, 2),
+            (Rule::ConstrainedEi, guarded, 30),
+        ] {
+            let mut task = Modelled::new(rule, vec![0.2, 0.2], 1, 1);
+            let mut broken = 0;
+            for _ in 0..30 {
+                let x = task.next(&problem);
+                let below = problem.floor.is_some() && hill(&x) < hill(&[0.2, 0.2]) - 1.0;
+                let above = !problem.guards.is_empty() && x[0] > 0.45;
+                broken += u32::from(below || above);
+                let kpis = [x[0]];
+                task.tell(&problem, Some(hill(&x)), &kpis[..problem.guards.len()]);
+            }
+            let (best, mean) = task.best(&problem).unwrap();
+            assert!(hill(&best) > 9.0 && (mean - hill(&best)).abs() < 0.2, "{best:?} {mean}");
+            assert!(problem.guards.is_empty() || best[0] < 0.46, "{best:?}");
+            assert!(broken <= worst, "{broken} trials break something");
         }
-        let (best, mean) = task.best(&PROBLEM).unwrap();
-        assert!(hill(&best) > 9.0 && (mean - hill(&best)).abs() < 0.2, "{best:?} {mean}");
-        assert!(below <= 2, "{below} trials below");
     }
 
     #[test]
     fn the_posterior_interpolates_and_widens() {
-        let mut task = SafeOpt::new(vec![0.2, 0.2], 1, 1);
+        let mut task = Modelled::new(Rule::SafeOpt, vec![0.2, 0.2], 1, 1);
         task.next(&PROBLEM);
-        task.tell(None);
+        task.tell(&PROBLEM, None, &[]);
         assert!(task.best(&PROBLEM).is_none(), "a failure teaches nothing");
         for y in [5.0, 5.1] {
             task.asked = Some(vec![0.2, 0.2]);
-            task.tell(Some(y));
+            task.tell(&PROBLEM, Some(y), &[]);
         }
-        let process = Process::new(&task, &PROBLEM).unwrap();
+        let process = &task.processes(&PROBLEM).unwrap()[0];
         let [near, far] = [[0.2, 0.2], [0.9, 0.9]].map(|x| process.posterior(&x));
         assert!((process.natural(near.mean) - 5.05).abs() < 0.02 && near.deviation < 0.01);
-        assert!(far.deviation > 1.9 && far.low() < process.floor);
+        assert!(far.deviation > 1.9 && far.low() < process.bound);
+        // By hand: of a standard normal number above 0, 1/√2π is expected.
+        let belief = Belief { mean: 0.0, deviation: 1.0, whitened: Vec::new(), point: Vec::new() };
+        assert!((belief.improvement(0.0) - 0.398_942).abs() < 1e-6 && (cdf(1.0) - 0.841_345).abs() < 1e-6);
     }
 }

@@ -92,6 +92,15 @@ pub fn play(
 ) -> Result<Ended, Error> {
     let truth = spec.fidelities.len() - 1;
     let guards = &space.service().guards;
+    if let Some((rule, found)) = tuner.relay_rule().and_then(|rule| Some((rule, task.relay()?))) {
+        let unit = tuner.deployed().unwrap_or_default();
+        tuner.adopt(space.unit(&[rule[0] * found.gain, rule[1] * found.period, rule[2] * found.period]));
+        let (setting, kpis) =
+            (space.natural(&unit), guards.iter().map(|guard| found.kpis[guard.index]).collect());
+        let proposal = Proposal { unit, fidelity: 0, kind: Kind::Initial, round: 0 };
+        let (cost, truth) = (found.cost, found.value);
+        each(Answered { proposal, setting, cost, time: cost, y: truth as f32, truth, kpis })?;
+    }
     loop {
         let proposal = match tuner.next(go_on) {
             Next::Query(proposal) => proposal,
@@ -114,7 +123,7 @@ pub fn play(
             guard.told(kpi) + noise.kpi(f64::from(guard.noise[proposal.fidelity])) as f32
         };
         let kpis: Vec<f32> = guards.iter().zip(measured).map(told).collect();
-        tuner.answer_all(Some(y), &kpis, None)?;
+        tuner.answer_all(Some(y), if tuner.knows_guards() { &kpis } else { &[] }, None)?;
         let cost = if space.is_free(proposal.kind) { 0.0 } else { fidelity.cost };
         let (truth, kpis) = (task.value(truth, &setting), guarded(guards, task, truth, &setting));
         each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth, kpis })?;

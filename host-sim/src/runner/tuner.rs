@@ -96,6 +96,21 @@ pub trait Tuner {
         None
     }
 
+    /// Whether it is told the KPIs of guards.
+    fn knows_guards(&self) -> bool {
+        true
+    }
+
+    /// What it makes of a relay experiment, if it wants one: gain and times beside those that are found.
+    fn relay_rule(&self) -> Option<[f64; 3]> {
+        None
+    }
+
+    /// Takes the point that came of it, in the unit cube.
+    fn adopt(&mut self, unit: Vec<f32>) {
+        let _ = unit;
+    }
+
     /// Says which point is in use, in natural units, if not the last recommendation; before the task's first query.
     fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
         let _ = point;
@@ -169,6 +184,10 @@ impl Tuner for Optimizer<'_> {
 
     fn expected(&self) -> Option<f32> {
         self.status().best
+    }
+
+    fn knows_guards(&self) -> bool {
+        !self.problem().guards.is_empty()
     }
 
     fn deployed(&self) -> Option<Vec<f32>> {

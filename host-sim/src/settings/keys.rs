@@ -106,7 +106,9 @@ impl Key {
         match (self.name(), method) {
             ("initial", _) => true,
             (_, method) if method.core(0.0).is_none() => false,
-            ("beta" | "limited", method) => matches!(method, Method::MftMes | Method::Kept),
+            ("beta" | "limited", method) => {
+                matches!(method, Method::MftMes | Method::Kept | Method::Unguarded)
+            }
             ("c", method) => method.has_share(),
             _ => true,
         }

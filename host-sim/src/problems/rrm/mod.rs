@@ -216,7 +216,7 @@ impl Task for Cells {
 
     /// One station after the other takes the best of its settings that keeps all, from several starts, until none changes.
     fn optimum_within(&self, start: &[f64], keeps: &dyn Fn(&[f64]) -> bool) -> f64 {
-        optimum_within(self, &p0_levels().collect::<Vec<_>>(), start, keeps)
+        optimum_within(self, start, keeps)
     }
 
     fn optimum(&self) -> f64 {
