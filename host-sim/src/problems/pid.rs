@@ -94,7 +94,7 @@ impl Pid {
             scale_deviation: 2.2,
             tasks: 10,
             // Slow and sure around each of the plants.
-            deployed: vec![2.5, 2.2, 0.1],
+            deployed: vec![2.5, 2.8, 0.1],
         }
     }
 
