@@ -21,9 +21,6 @@ pub const BELOW: &str = "below";
 pub const BELOW_TIME: &str = "below_time";
 pub const WORST: &str = "worst";
 pub const SPENT: &str = "spent";
-/// Of a guard, whose name follows.
-pub const BROKEN_TIME: &str = "broken_time_";
-pub const KEPT: &str = "recommended_";
 
 /// The settings that tell the variants of a study apart; the others follow from its command.
 const SETTINGS: [&str; 3] = ["particles", "beta", "c"];
@@ -50,22 +47,16 @@ fn in_service(manifest: &Manifest) -> bool {
     manifest.options.contains_key("deployed")
 }
 
-fn measures(manifest: &Manifest) -> Vec<String> {
-    let all: &[&str] = match in_service(manifest) {
-        true => &[RECOMMENDED, MEANWHILE, BELOW, BELOW_TIME, WORST, SPENT],
-        false => &[BEST, RECOMMENDED],
-    };
-    let of = |guard: &str| [BROKEN_TIME, KEPT].map(|measure| format!("{measure}{guard}"));
-    all.iter().map(|measure| measure.to_string()).chain(manifest.guards().into_iter().flat_map(of)).collect()
+fn measures(manifest: &Manifest) -> &'static [&'static str] {
+    if in_service(manifest) {
+        &[RECOMMENDED, MEANWHILE, BELOW, BELOW_TIME, WORST, SPENT]
+    } else {
+        &[BEST, RECOMMENDED]
+    }
 }
 
-fn measured(row: &TaskSummary, measure: &str, manifest: &Manifest) -> Option<f64> {
-    let value = |value| metric(manifest).measure(value, row.optimum);
-    let guards = manifest.guards();
-    let guard = |prefix| row.guards.get(guards.iter().position(|g| measure.strip_prefix(prefix) == Some(g))?);
-    if let Some(of) = guard(BROKEN_TIME).map(|of| of.broken_time).or(guard(KEPT).map(|of| of.recommended)) {
-        return Some(of);
-    }
+fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
+    let value = |value| metric.measure(value, row.optimum);
     match measure {
         BEST => Some(value(row.best)),
         RECOMMENDED => Some(value(row.recommended)),
@@ -138,14 +129,6 @@ impl Results {
         means.ok_or_else(|| Error::refused(&self.folder, format!("{} has no task {last}", run.0)))
     }
 
-    /// The share of all tasks in which two measures are above 0.
-    pub fn both(&self, run: Run<'_>, measures: [&str; 2]) -> Result<f64, Error> {
-        let [first, second] = [self.series(run, measures[0])?, self.series(run, measures[1])?];
-        let pairs: Vec<bool> =
-            first.iter().flatten().zip(second.iter().flatten()).map(|(a, b)| a * b > 0.0).collect();
-        Ok(pairs.iter().filter(|both| **both).count() as f64 / pairs.len() as f64)
-    }
-
     pub fn value(&self, run: Run<'_>, measure: &str, tasks: RangeInclusive<u32>) -> Result<Estimate, Error> {
         self.estimate(&self.means(run, measure, &tasks)?)
     }
@@ -203,9 +186,9 @@ impl Results {
         for measure in measures(&manifest) {
             for row in rows {
                 let key = manifest.variants[row.variant].key.clone();
-                let series = self.series.entry((study.clone(), key, measure.clone())).or_default();
+                let series = self.series.entry((study.clone(), key, (*measure).into())).or_default();
                 series.resize_with(series.len().max(row.experiment as usize), Vec::new);
-                let value = measured(row, &measure, &manifest).unwrap_or(f64::NAN);
+                let value = measured(row, measure, metric(&manifest)).unwrap_or(f64::NAN);
                 series[row.experiment as usize - 1].push(value);
             }
         }
@@ -230,7 +213,7 @@ impl Results {
         for (name, manifest) in ours() {
             for variant in manifest.variants.iter().map(|variant| &variant.key) {
                 for measure in measures(manifest) {
-                    let series = self.series.get(&(name.clone(), variant.clone(), measure.clone()));
+                    let series = self.series.get(&(name.clone(), variant.clone(), (*measure).into()));
                     for (i, values) in series.into_iter().flatten().enumerate() {
                         let values: String = values.iter().map(|&v| format!(",{}", rounded(v))).collect();
                         let study = &name[of.len() + 1..];

@@ -249,44 +249,6 @@ const ROWS: [Row; 15] = [
     ("hill climbing", ("live/gas-floor", "hill-climbing"), Some(GAS)),
 ];
 
-const PID: [(&str, &str); 8] = [
-    ("**MFT-MES**", OURS),
-    ("that does not know the guards", "unguarded"),
-    ("hill climbing", "hill-climbing"),
-    ("SafeOpt", "safe-opt"),
-    ("constrained EI", "constrained-ei"),
-    ("relay, Ziegler-Nichols", "relay-zn"),
-    ("relay, Tyreus-Luyben", "relay-tl"),
-    ("never tuned", "never"),
-];
-
-/// Several KPIs on PID loops: every measure over all tasks.
-pub(super) fn pid(results: &Results) -> Made {
-    let titles = " | recommended | in task 1 | value in service | overshoot broken, of the time | effort broken | \
-                  recommended keeps both";
-    let mut table = Table::new(titles.split(" | "));
-    for (title, variant) in PID {
-        let run = ("guards/pid", variant);
-        let value = |measure: &str| results.value(run, measure, 1..=5);
-        let percent = |measure| Ok::<_, Error>(format!("{} %", fixed(100.0 * value(measure)?.mean, 1)));
-        let marked = |measure, text| match variant {
-            OURS => Ok::<_, Error>(text),
-            _ => Ok(against(text, results.lead(("guards/pid", OURS), run, measure, 1..=5)?)),
-        };
-        let kept = results.both(run, ["recommended_overshoot", "recommended_effort"])?;
-        table.push([
-            title.to_string(),
-            marked(RECOMMENDED, mean(value(RECOMMENDED)?))?,
-            fixed(results.value(run, RECOMMENDED, 1..=1)?.mean, 3),
-            marked(MEANWHILE, fixed(value(MEANWHILE)?.mean, 3))?,
-            percent("broken_time_overshoot")?,
-            percent("broken_time_effort")?,
-            format!("{} %", fixed(100.0 * kept, 1)),
-        ]);
-    }
-    Ok(table)
-}
-
 pub(super) fn service(results: &Results) -> Made {
     let mut table = Table::new(
         " | experiments | recommended | in task 1 | value in service | trials below | worst trial | spent"

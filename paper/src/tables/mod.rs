@@ -77,7 +77,6 @@ pub const TABLES: &[(&str, Make)] = &[
     ("changed-task", default::changed_task),
     ("parts", default::parts),
     ("service", default::service),
-    ("pid", default::pid),
     ("deep", deep::deep),
     ("deep-parts", deep::parts),
     ("interpretations", deep::interpretations),
