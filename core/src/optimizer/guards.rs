@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
 use crate::live::Guard;
-use crate::math;
+use crate::math::{self, LARGEST_VALUE};
 
 /// As many answers is the first guess of a KPI's deviation worth.
 const BELIEVED: f32 = 0.5;
@@ -142,18 +142,24 @@ impl State<'_> {
         Some((mixture.mean, mixture.variance(count)))
     }
 
-    /// How far above its bound the worst of the guards' lower bounds lies at candidate `c`, standardised; below 0 a query is not
-    /// allowed. Infinite without guards.
-    pub fn guard_slack(&self, c: usize) -> f32 {
-        (0..self.problem.guards.len()).fold(f32::INFINITY, |least, g| least.min(self.slack_of(g, c)))
+    /// Whether every guard's lower bound lies above its bound at candidate `c`.
+    pub fn guards_allow(&self, c: usize) -> bool {
+        (0..self.problem.guards.len()).all(|g| !self.rules_out(g, c))
     }
 
-    fn slack_of(&self, g: usize, c: usize) -> f32 {
+    fn rules_out(&self, g: usize, c: usize) -> bool {
         let bound = &self.memory.guards[g].bound;
-        match self.guard_belief(g, c) {
-            Some((mean, variance)) => bound.lower(mean, variance, self.round()) - bound.at,
-            None => -f32::MAX,
-        }
+        self.guard_belief(g, c)
+            .is_none_or(|(mean, variance)| bound.lower(mean, variance, self.round()) < bound.at)
+    }
+
+    /// By how much all guards together are expected to be broken at candidate `c`, each in deviations of its KPI.
+    pub fn guard_violation(&self, c: usize) -> f32 {
+        let of = |g: usize| match self.guard_belief(g, c) {
+            Some((mean, variance)) => self.memory.guards[g].bound.violation(mean, variance),
+            None => LARGEST_VALUE,
+        };
+        (0..self.problem.guards.len()).map(of).sum()
     }
 
     /// Notes whether the floor and which guards rule candidate `c` out.
@@ -164,7 +170,7 @@ impl State<'_> {
         count(&mut trials.looked_at, true);
         count(&mut trials.floor.ruled_out, out);
         for g in 0..self.problem.guards.len() {
-            let out = self.slack_of(g, c) < 0.0;
+            let out = self.rules_out(g, c);
             count(&mut self.memory.guards[g].bound.ruled_out, out);
         }
     }

@@ -167,19 +167,19 @@ impl State<'_> {
         self.judge_guards(failed, (cost, weight), first);
     }
 
-    /// The mean of candidate `c` less the margin that holds now, and whether floor and guards allow it. Where a guard is farther
-    /// from it than the floor, as much above the floor as that is above its bound.
+    /// The mean of candidate `c` less the margin that holds now, and whether floor and guards allow it. With guards, where they do
+    /// not: how much all of them are expected to be broken, turned negative.
     pub fn lower_bound(&self, c: usize, mean: f32, variance: f32) -> (f32, bool) {
         let floor = &self.task.trials.floor;
-        let (mut bound, at) = match self.problem.floor {
+        let (bound, at) = match self.problem.floor {
             Some(_) => (floor.lower(mean, variance, self.round()), floor.at),
             None => (mean, mean),
         };
-        let (mut allowed, slack) = (bound >= at, self.guard_slack(c));
-        if slack < bound - at {
-            (bound, allowed) = (at + slack, allowed && slack >= 0.0);
+        let allowed = bound >= at && self.guards_allow(c);
+        match allowed || self.problem.guards.is_empty() {
+            true => (bound, allowed),
+            false => (-floor.violation(mean, variance) - self.guard_violation(c), false),
         }
-        (bound, allowed)
     }
 
     /// Whether a task that expects `gain` over its best mean pays no more.

@@ -9,6 +9,9 @@ use crate::math;
 use crate::settings::Method;
 use crate::space::Problem;
 
+/// `√(2π)`.
+const SQRT_TAU: f32 = 2.506_628_3;
+
 /// What a task starts from, and the next one after it.
 #[derive(Clone)]
 pub(super) struct Start {
@@ -73,6 +76,17 @@ impl Bound {
     /// The mean less the margin that holds after so many trials.
     pub fn lower(&self, mean: f32, variance: f32, trials: u32) -> f32 {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
+    }
+
+    /// By how much a normal belief is expected to be below the bound.
+    pub fn violation(&self, mean: f32, variance: f32) -> f32 {
+        let deviation = math::sqrt(variance).max(f32::MIN_POSITIVE);
+        let by = (self.at - mean) / deviation;
+        match by {
+            _ if !self.at.is_finite() || by < -12.0 => 0.0,
+            _ if by > 12.0 => self.at - mean,
+            _ => deviation * (math::exp(-0.5 * by * by) / SQRT_TAU + by * math::exp(math::ln_normal_cdf(by))),
+        }
     }
 
     /// Counts a trial by the chance that it broke the bound, as the model sees it afterwards, and controls the margin by its weight.

@@ -162,6 +162,20 @@ fn every_query_can_be_explained() {
     assert_eq!(tuner.explain(), None);
 }
 
+/// Where the setting in use breaks a guard, queries go to where it is kept.
+#[test]
+fn a_setting_in_use_that_breaks_a_guard_is_left() {
+    const BROKEN: &[Guard<'_>] = &[Guard { floor: Floor { level: Level::Value(2.3), risk: 0.05 }, ..EDGE }];
+    assert!(edge(&IN_USE) < 2.21);
+    for seed in 0..4 {
+        let (tried, best) = run(Problem { guards: BROKEN, floor: None, ..PROBLEM }, seed);
+        let late = &tried[tried.len() / 2..];
+        let kept = late.iter().filter(|x| edge(x) >= 2.3).count();
+        assert!(3 * kept > 2 * late.len(), "{kept} of {}", late.len());
+        assert!(best.assured && edge(best.point()) > 2.28, "{best:?}");
+    }
+}
+
 /// Where no setting keeps a guard, or its side was got wrong, the point in use is recommended, and it is said so.
 #[test]
 fn what_cannot_be_kept_ends_with_the_point_in_use() {
