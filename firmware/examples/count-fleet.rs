@@ -21,7 +21,7 @@ static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 #[cortex_m_rt::entry]
 fn main() -> ! {
     counting::start();
-    let fleet = Fleet::read(include_bytes!("../../foretune/src/radio.fleet")).expect("a fleet");
+    let fleet = Fleet::read(include_bytes!("../../examples/radio.fleet")).expect("a fleet");
     let header = fleet.header();
     // What the fleet's mean says, so that it is never dropped.
     let answer = |x: &[f32], fidelity: usize| header.mean + header.deviation * fleet.at(x, fidelity)[0];

@@ -16,13 +16,9 @@ use host_sim::runner::{Benchmark, Identity, Plan, Variant};
 use host_sim::settings::{Preset, Setup};
 
 /// The ways to run the system, in the order of tables and legends.
-pub const METHODS: [Method; 4] = [Method::Never, Method::HillClimbing, Method::MftMes, Method::MftMes];
+pub const METHODS: [Method; 3] = [Method::Never, Method::HillClimbing, Method::MftMes];
 /// What they are called in the story.
-const NAMES: [&str; 4] = ["never tuned", "tuned by hand", "Foretune alone", "Foretune in a fleet"];
-/// What forty other towns have in common, none of them the demonstration's:
-/// `foretune run rrm --floor share:0.9 --experiments 40 --tasks 10 --seed 3000 --out runs/sites` and
-/// `foretune fleet learn runs/sites -o foretune/src/radio.fleet`.
-const FLEET: &[u8] = include_bytes!("radio.fleet");
+const NAMES: [&str; 3] = ["never tuned", "tuned by hand", "Foretune"];
 /// Room for observations: that of the device's compact profile.
 const CAPACITY: &str = "64";
 /// Samples in an hour; tuning takes at most half of it, then what was found is used.
@@ -41,7 +37,7 @@ pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
     let benchmark = benchmark.in_service(Deployed::Default, service)?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.set("capacity", CAPACITY)?;
-    let methods: Vec<&str> = METHODS[..3].iter().map(|method| method.name()).collect();
+    let methods: Vec<&str> = METHODS.iter().map(|method| method.name()).collect();
     let command = format!(
         "foretune run rrm --floor share:0.9 --guard {GUARD} --risk {} --tolerance {TOLERANCE} --method {} \
          --set capacity={CAPACITY} --experiments {systems} --tasks {tasks} --seed {seed}",
@@ -56,13 +52,7 @@ pub fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
         experiments: systems,
         tasks,
     };
-    let mut variants = METHODS.map(|method| Variant::of(method, setup));
-    let [.., fleet] = &mut variants;
-    *fleet = Variant {
-        key: "mft-mes-fleet".into(),
-        ..Variant::of(Method::MftMes, setup).with_fleet(FLEET.into())
-    };
-    Plan::new(identity, benchmark, variants.into())
+    Plan::new(identity, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
 }
 
 /// Said before the work begins.
@@ -75,16 +65,15 @@ drown each other. There are 831 744 combinations, and the good ones lie on a nar
 walked a few metres, and the best setting has moved.
 
 A setting can only be tried on the air, and users live with it meanwhile. A trial of 10 channel samples is quick and
-rough, one of 100 is exact; an hour has 4000 samples, and tuning may take at most 2000 of them. Four ways to run it:
+rough, one of 100 is exact; an hour has 4000 samples, and tuning may take at most 2000 of them. Three ways to run it:
 
-  never tuned          the setting it came with stays: P0 = -80 dBm, α = 0.8
-  tuned by hand        one number at a time, a step up or down, kept if it looks better for all users together and not
-                       too bad for the weakest two, for the whole 2000 samples
-  Foretune alone       starts from the setting in use, and tries nothing that it does not expect to leave at least 90 %
-                       of what that gives to all users together, and 90 % to the weakest two of the twenty (it may be
-                       wrong for a twentieth of the time); carries what it learnt into the next hour, and stops when
-                       no more than 1 % is to be gained
-  Foretune in a fleet  the same, with a file of 1.3 KB that says what forty other towns had in common";
+  never tuned    the setting it came with stays: P0 = -80 dBm, α = 0.8
+  tuned by hand  one number at a time, a step up or down, kept if it looks better for all users together and not too bad
+                 for the weakest two, for the whole 2000 samples
+  Foretune       starts from the setting in use, and tries nothing that it does not expect to leave at least 90 % of what
+                 that gives to all users together, and 90 % to the weakest two of the twenty (it may be wrong for a
+                 twentieth of the time); carries what it learnt into the next hour, and stops when no more than 1 % is to
+                 be gained";
 
 pub const NEXT: &str = "\
 What to try next:
@@ -210,12 +199,9 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     };
     writeln!(
         out,
-        "\nAgainst the setting it came with, all users got {} with Foretune in a fleet, {} alone, {} tuned by hand; the \
-         weakest two {}, {} and {}.",
-        gain(3, 0),
+        "\nAgainst the setting it came with, all users got {} with Foretune, {} tuned by hand; the weakest two {} and {}.",
         gain(2, 0),
         gain(1, 0),
-        gain(3, 1),
         gain(2, 1),
         gain(1, 1)
     )?;
@@ -225,8 +211,7 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 /// What users of the first town get, moment by moment. As an SVG file.
 pub fn picture(study: &Study) -> Result<String, Error> {
     let town = |variant| study.read_unit(UnitId { variant, experiment: 1 });
-    let (Some(never), Some(by_hand), Some(alone), Some(tuned)) = (town(0)?, town(1)?, town(2)?, town(3)?)
-    else {
+    let (Some(never), Some(by_hand), Some(tuned)) = (town(0)?, town(1)?, town(2)?) else {
         return Err(Error::Defect);
     };
     let plain = |ink: usize, dash: Dash| Style { ink, dash, plain: true, ..Style::default() };
@@ -234,10 +219,7 @@ pub fn picture(study: &Study) -> Result<String, Error> {
         let steady = |value: Option<f64>| value.map(|value| (0.0, value)).into_iter().collect();
         let mut curves = vec![
             curve("tuned by hand, mean", plain(4, Dash::DashDot), &by_hand.tasks, |task| means(task, part)),
-            curve(&format!("{}, mean", NAMES[2]), plain(5, Dash::Short), &alone.tasks, |task| {
-                means(task, part)
-            }),
-            curve(NAMES[3], plain(0, Dash::Solid), &tuned.tasks, |task| moments(task, part)),
+            curve(NAMES[2], plain(0, Dash::Solid), &tuned.tasks, |task| moments(task, part)),
             curve(NAMES[0], plain(1, Dash::Long), &never.tasks, |task| steady(Some(recommended(task)[part]))),
             curve("what Foretune keeps to", plain(2, Dash::Short), &tuned.tasks, |task| steady(keeps(task))),
         ];

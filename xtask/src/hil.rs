@@ -128,9 +128,10 @@ risk = 0.1
 noise = 0.0
 "#;
 
-/// What forty simulated sites have in common.
+/// What forty simulated sites have in common: `foretune run rrm --floor share:0.9 --experiments 40 --tasks 10 --seed 3000 --out runs/sites`
+/// and `foretune fleet learn runs/sites`.
 fn fleet() -> PathBuf {
-    root().join("foretune/src/radio.fleet")
+    root().join("examples/radio.fleet")
 }
 
 /// `cargo xtask hil`.
