@@ -34,6 +34,10 @@ impl Line {
     }
 }
 
+/// Setting, value, fidelity and KPIs.
+type Measured = (Numbers, f64, Option<String>, Numbers);
+type Numbers = BTreeMap<String, f64>;
+
 #[pymethods]
 impl Session {
     #[new]
@@ -48,7 +52,7 @@ impl Session {
         deployed: Option<String>,
         settings: Vec<String>,
         knowledge: Vec<u8>,
-        past: Vec<(BTreeMap<String, f64>, f64, Option<String>, BTreeMap<String, f64>)>,
+        past: Vec<Measured>,
     ) -> PyResult<Self> {
         let known = |(setting, value, fidelity, kpis)| Known { setting, value, fidelity, kpis };
         let past = past.into_iter().map(known).collect();
