@@ -183,7 +183,7 @@ class Tuner:
         it gave; else what has changed, and the next task has begun."""
         told = _floats(kpis or {})
         _check({**told, "value": float(value)})
-        self._change = None
+        self._change: Optional[Change] = None
         self._send("watch", value=float(value), kpis=told or None)
         return self._change
 
