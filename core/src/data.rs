@@ -13,7 +13,7 @@ use crate::linalg::{MatrixMut, column_mut};
 use crate::live::MAX_GUARDS;
 use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
-use crate::space::MAX_DIMENSIONS;
+use crate::space::{Dimension, MAX_DIMENSIONS};
 
 /// A point in the unit cube, or in natural units.
 pub type Point = Vec<f32, MAX_DIMENSIONS>;
@@ -209,6 +209,8 @@ impl Answer {
 /// second answer in its place.
 pub(crate) struct Data<'a> {
     dimensions: usize,
+    /// Which of these are conditions, a bit each.
+    conditions: u32,
     points: MatrixMut<'a>,
     answers: &'a mut [Answer],
     fidelity: &'a mut [u8],
@@ -238,8 +240,28 @@ impl<'a> Data<'a> {
         let (points, answers, z) = (cut.matrix(d, n), cut.slice(n), cut.slice(n));
         let (fidelity, terms) = (cut.slice(n), cut.slice(described));
         let (kpis, kpi_z) = (cut.matrix(guards, n), cut.slice(if guards > 0 { n } else { 0 }));
-        let (described, stored, len) = (0, 0, 0);
-        Data { dimensions: d, points, answers, fidelity, z, kpis, kpi_z, terms, described, stored, len }
+        let (conditions, described, stored, len) = (0, 0, 0, 0);
+        let dimensions = d;
+        Data {
+            dimensions,
+            conditions,
+            points,
+            answers,
+            fidelity,
+            z,
+            kpis,
+            kpi_z,
+            terms,
+            described,
+            stored,
+            len,
+        }
+    }
+
+    /// Says which dimensions are conditions.
+    pub fn set_conditions(&mut self, dimensions: &[Dimension<'_>]) {
+        let bits = dimensions.iter().enumerate().map(|(j, d)| u32::from(d.is_condition()) << j);
+        self.conditions = bits.fold(0, |all, bit| all | bit);
     }
 
     /// Forgets all observations.
@@ -355,9 +377,9 @@ impl<'a> Data<'a> {
         found.is_some()
     }
 
-    /// The other slots with the same point and fidelity.
+    /// The other slots with the same choice and fidelity.
     fn twins(&self, i: usize) -> impl Iterator<Item = usize> {
-        self.asked(self.slot(i), usize::from(self.fidelity[i])).filter(move |&j| j != i)
+        self.tried(self.slot(i), usize::from(self.fidelity[i])).filter(move |&j| j != i)
     }
 
     /// Number of observations that count.
@@ -436,9 +458,21 @@ impl<'a> Data<'a> {
         (0..self.len).filter(move |&i| usize::from(self.fidelity[i]) == fidelity && self.slot(i) == x)
     }
 
-    /// Whether there is an observation of a point, at any fidelity.
+    /// The same under any conditions.
+    pub fn tried(&self, x: &[f32], fidelity: usize) -> impl Iterator<Item = usize> {
+        (0..self.len).filter(move |&i| usize::from(self.fidelity[i]) == fidelity && self.is_choice(i, x))
+    }
+
+    /// Whether observation `i` is of this choice, under whatever conditions.
+    fn is_choice(&self, i: usize, x: &[f32]) -> bool {
+        let each = || self.slot(i).iter().zip(x).enumerate();
+        self.slot(i) == x
+            || self.conditions > 0 && each().all(|(j, (a, b))| a == b || self.conditions >> j & 1 > 0)
+    }
+
+    /// Whether there is an observation of a choice, at any fidelity and under any conditions.
     pub fn has(&self, x: &[f32]) -> bool {
-        (0..self.len).any(|i| self.slot(i) == x)
+        (0..self.len).any(|i| self.is_choice(i, x))
     }
 
     /// How often a point was asked at a fidelity.

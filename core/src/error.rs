@@ -37,6 +37,11 @@ pub enum Error {
         /// What is wrong.
         &'static str,
     ),
+    /// The conditions given are not those of the problem, or cannot be given now.
+    Condition(
+        /// What is wrong.
+        &'static str,
+    ),
     /// Something does not fit the memory.
     Capacity {
         /// What does not fit.
@@ -135,7 +140,7 @@ impl fmt::Display for Error {
             Error::Fidelity { index, what } => write!(f, "fidelity {index} (from 0): {what}"),
             Error::Budget => write!(f, "the budget is negative or not finite"),
             Error::Cost => write!(f, "what a measurement cost must be 0 or more, and finite"),
-            Error::Live(what) => f.write_str(what),
+            Error::Live(what) | Error::Condition(what) => f.write_str(what),
             Error::Capacity { what, needed, available } => {
                 write!(f, "{what}: {needed} needed, but the memory has room for {available}")
             }

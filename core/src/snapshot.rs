@@ -22,13 +22,15 @@
 //! | 49 | 1 | 1 if there is a point in use |
 //! | 50 | 1 | 1 if an earlier task spoke against the fleet's prior |
 //! | 51 | 1 | guards |
-//! | 52 | 12 | zeros |
+//! | 52 | 1 | conditions |
+//! | 53 | 11 | zeros |
 //! | 64 | 4, 4, 4 | checksums of the problem's parameters, fidelities and goal |
 //! | 76 | 4 | zeros |
 //! | 80 | 4 each | particles, `f32` |
 //! | | 4 (D + 1) each | carried points, each with the value remembered of it, `f32` |
 //! | | 4 (D + 1 + G) | if there is one: the point in use at the task's start, with the margins to the floor and to each guard,
 //! `f32` |
+//! | | 4 each | the conditions at hand, in the unit cube, `f32` |
 //! | | 4 (D + 3 + G) each | records: point, observation, cost, the KPIs of G guards, `f32`, then a byte each: fidelity, kind (0 initial, 1 carried,
 //! 2 search, 3 past), failed, whether the cost is its own (else 0 is written) |
 //! | | 4 | CRC-32 (IEEE) of all before |
@@ -80,6 +82,8 @@ pub struct Header {
     pub fleet_refuted: bool,
     /// Guards of the problem.
     pub guards: usize,
+    /// Conditions of the problem.
+    pub conditions: usize,
     /// Answers stored.
     pub records: usize,
     /// The seed.
@@ -101,6 +105,7 @@ impl Header {
             + self.particles * self.parameters * 4
             + self.carried * (self.dimensions + 1) * 4
             + self.in_use_length()
+            + self.conditions * 4
             + self.records * self.record_length()
             + 4
     }
@@ -121,8 +126,12 @@ impl Header {
         self.carried_at() + self.carried * (self.dimensions + 1) * 4
     }
 
-    pub(crate) fn records_at(&self) -> usize {
+    pub(crate) fn conditions_at(&self) -> usize {
         self.in_use_at() + self.in_use_length()
+    }
+
+    pub(crate) fn records_at(&self) -> usize {
+        self.conditions_at() + self.conditions * 4
     }
 
     /// Reads the header, without looking at the checksum.
@@ -157,6 +166,7 @@ impl Header {
             in_use: header[49] == 1,
             fleet_refuted: header[50] == 1,
             guards: usize::from(header[51]),
+            conditions: usize::from(header[52]),
             records: word(20) as usize,
             seed: u64::from(word(24)) | u64::from(word(28)) << 32,
             task: word(32),
@@ -169,6 +179,7 @@ impl Header {
             && header[49] <= 1
             && header[50] <= 1
             && read.guards <= MAX_GUARDS
+            && read.conditions <= read.dimensions
             && read.parameters < 1 << 20
             && read.records < 1 << 16;
         if !sane || read.length() != word(44) as usize {
@@ -209,7 +220,7 @@ impl Header {
         put(44, &(self.length() as u32).to_le_bytes());
         let flags = [self.newest_is_unlike, self.in_use, self.fleet_refuted].map(u8::from);
         put(48, &flags);
-        put(51, &[self.guards as u8]);
+        put(51, &[self.guards as u8, self.conditions as u8]);
         put(64, &self.problem.parameters.to_le_bytes());
         put(68, &self.problem.fidelities.to_le_bytes());
         put(72, &self.problem.goal.to_le_bytes());
@@ -338,12 +349,15 @@ pub(crate) fn fits(
         return Err(SnapshotError::Contents);
     }
     let carried = bytes.get(header.carried_at()..header.in_use_at()).ok_or(SnapshotError::Truncated)?;
-    let in_use = bytes.get(header.in_use_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
+    let in_use = bytes.get(header.in_use_at()..header.conditions_at()).ok_or(SnapshotError::Truncated)?;
+    let conditions =
+        bytes.get(header.conditions_at()..header.records_at()).ok_or(SnapshotError::Truncated)?;
     let within = |bytes: &[u8], largest: f32| {
         bytes.as_chunks::<4>().0.iter().all(|value| f32::from_le_bytes(*value).abs() <= largest)
     };
     let point = header.dimensions * 4;
     let sound = within(&bytes[HEADER..header.carried_at()], LARGEST_PARAMETER)
+        && within(conditions, 1.0)
         // The point in use is stored like a carried one, with more numbers.
         && carried.chunks_exact(point + 4).chain([in_use]).all(|entry| {
             let (x, numbers) = entry.split_at(point.min(entry.len()));
@@ -410,6 +424,7 @@ mod tests {
             in_use: true,
             fleet_refuted: true,
             guards: 1,
+            conditions: 1,
             records: 2,
             seed: 0x0123_4567_89ab_cdef,
             task: 7,
@@ -419,7 +434,7 @@ mod tests {
         };
         let bytes = header.bytes();
         assert_eq!(Header::read(&bytes), Ok(header));
-        assert_eq!(header.length(), 80 + 24 + 8 + 12 + 40 + 4);
+        assert_eq!(header.length(), 80 + 24 + 8 + 12 + 4 + 40 + 4);
         assert_eq!(Header::read(&bytes[..63]), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"FORE"), Err(SnapshotError::Truncated));
         assert_eq!(Header::read(b"NOTFORETUNE"), Err(SnapshotError::Foreign));

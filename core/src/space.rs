@@ -1,4 +1,4 @@
-//! The search space: intervals and ordered levels, each mapped to the unit interval and back.
+//! The search space: intervals, ordered levels and conditions, each mapped to the unit interval and back.
 //!
 //! The optimizer thinks in the unit cube `[0,1]^D`; a user thinks in dBm. A level survives the round trip exactly:
 //! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
@@ -11,7 +11,7 @@ pub const MAX_DIMENSIONS: usize = 16;
 /// How often a point is moved half-way to one that keeps to the limits, before that one is taken itself.
 const HALVINGS: usize = 8;
 
-/// One parameter to tune, with its range in natural units.
+/// One parameter to tune, or a condition, with its range in natural units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Dimension<'a> {
@@ -34,13 +34,26 @@ pub enum Dimension<'a> {
     /// A list of strictly ascending levels, at least 2; distances between them count, and must not be lost in the
     /// rounding of the whole range.
     Levels(&'a [f32]),
+    /// What is not chosen but known, such as a load, a temperature or the hour: any value between two ends. It is given with
+    /// every [ask](crate::Optimizer::ask_at), and the model sees it as it sees a parameter.
+    Condition {
+        /// Lower end.
+        low: f32,
+        /// Upper end, above `low`.
+        high: f32,
+    },
 }
 
 impl Dimension<'_> {
+    /// Whether it is given, not chosen.
+    pub const fn is_condition(&self) -> bool {
+        matches!(self, Dimension::Condition { .. })
+    }
+
     /// What is wrong with it, if anything is.
     pub(crate) const fn fault(&self) -> Option<&'static str> {
         let levels = match *self {
-            Dimension::Interval { .. } => 2,
+            Dimension::Interval { .. } | Dimension::Condition { .. } => 2,
             Dimension::Grid { levels, .. } => levels as usize,
             Dimension::Levels(values) => values.len(),
         };
@@ -65,7 +78,7 @@ impl Dimension<'_> {
 
     const fn has_distinct_levels(&self) -> bool {
         match *self {
-            Dimension::Interval { .. } => true,
+            Dimension::Interval { .. } | Dimension::Condition { .. } => true,
             Dimension::Grid { low, high, levels } => {
                 let rounding = f32::EPSILON * low.abs().max(high.abs());
                 (high - low) / (levels - 1) as f32 >= 2.0 * rounding
@@ -82,10 +95,10 @@ impl Dimension<'_> {
         }
     }
 
-    /// Number of levels, or `None` for an interval.
+    /// Number of levels, or `None` for an interval and a condition.
     pub fn levels(&self) -> Option<usize> {
         match *self {
-            Dimension::Interval { .. } => None,
+            Dimension::Interval { .. } | Dimension::Condition { .. } => None,
             Dimension::Grid { levels, .. } => Some(levels as usize),
             Dimension::Levels(values) => Some(values.len()),
         }
@@ -93,15 +106,17 @@ impl Dimension<'_> {
 
     const fn ends(&self) -> (f32, f32) {
         match *self {
-            Dimension::Interval { low, high } | Dimension::Grid { low, high, .. } => (low, high),
+            Dimension::Interval { low, high }
+            | Dimension::Grid { low, high, .. }
+            | Dimension::Condition { low, high } => (low, high),
             Dimension::Levels(values) => (values[0], values[values.len() - 1]),
         }
     }
 
-    /// Unit coordinate of level `index`; for an interval, of nothing, so 0.
+    /// Unit coordinate of level `index`; where there are none, of nothing, so 0.
     pub const fn unit_of_level(&self, index: usize) -> f32 {
         match *self {
-            Dimension::Interval { .. } => 0.0,
+            Dimension::Interval { .. } | Dimension::Condition { .. } => 0.0,
             Dimension::Grid { levels, .. } => index as f32 / (levels - 1) as f32,
             Dimension::Levels(values) => {
                 let (low, high) = self.ends();
@@ -111,10 +126,10 @@ impl Dimension<'_> {
         }
     }
 
-    /// Index of the level nearest to a unit coordinate, or `None` for an interval.
+    /// Index of the level nearest to a unit coordinate, or `None` where there are none.
     pub fn level_of_unit(&self, unit: f32) -> Option<usize> {
         match *self {
-            Dimension::Interval { .. } => None,
+            Dimension::Interval { .. } | Dimension::Condition { .. } => None,
             Dimension::Grid { levels, .. } => {
                 Some((unit.clamp(0.0, 1.0) * (levels - 1) as f32 + 0.5) as usize)
             }
@@ -154,14 +169,15 @@ impl Dimension<'_> {
     }
 }
 
-/// Number of points of a space without intervals, if it is at most `limit`.
+/// Number of choices of a space without intervals, if it is at most `limit`.
 pub(crate) fn size(dimensions: &[Dimension<'_>], limit: usize) -> Option<usize> {
-    dimensions.iter().try_fold(1usize, |product, dimension| {
+    let mut chosen = dimensions.iter().filter(|dimension| !dimension.is_condition());
+    chosen.try_fold(1usize, |product, dimension| {
         dimension.levels().and_then(|levels| product.checked_mul(levels)).filter(|&size| size <= limit)
     })
 }
 
-/// Point `index` of a space without intervals, the first dimension running fastest.
+/// Choice `index` of a space without intervals, the first dimension running fastest; conditions are 0.
 pub(crate) fn enumerate(dimensions: &[Dimension<'_>], mut index: usize, x: &mut [f32]) {
     for (x, dimension) in x.iter_mut().zip(dimensions) {
         let levels = dimension.levels().unwrap_or(1);
@@ -229,7 +245,7 @@ impl Goal {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Problem<'a> {
-    /// The parameters to tune.
+    /// The parameters to tune, and the conditions that are known.
     pub dimensions: &'a [Dimension<'a>],
     /// The fidelities, costs ascending, Eq. (4); the last is the truth, Eq. (5).
     pub fidelities: &'a [Fidelity],
@@ -239,7 +255,7 @@ pub struct Problem<'a> {
     pub goal: Goal,
     /// The point in use when the first task starts, in natural units. It is then the first query, at the truth's fidelity,
     /// and every query is charged, initial ones too. Later tasks start from the last recommendation, or from what
-    /// [`Optimizer::deploy`](crate::Optimizer::deploy) says.
+    /// [`Optimizer::deploy`](crate::Optimizer::deploy) says. Its values for conditions are not looked at.
     pub deployed: Option<&'a [f32]>,
     /// What trials should keep above; needs a point in use. There are no random initial points then.
     pub floor: Option<Floor>,
@@ -249,9 +265,11 @@ pub struct Problem<'a> {
     /// A task ends when going on is not expected to improve the recommendation by more than this share of its value; 0,
     /// to use the whole budget, to 1.
     pub tolerance: f32,
-    /// What holds for every query and every recommendation; needs a point in use that keeps to them.
+    /// What holds for every query and every recommendation; needs a point in use that keeps to them. Coefficients of
+    /// conditions are 0.
     pub limits: &'a [Limit<'a>],
-    /// The same as a function; it is in no checksum, so that a restored task must be given the same one.
+    /// The same as a function; it is in no checksum, so that a restored task must be given the same one. It sees conditions
+    /// at their lower ends.
     pub predicate: Option<Predicate>,
 }
 
@@ -289,6 +307,12 @@ impl<'a> Problem<'a> {
                 return Err(Error::Dimension { index, what });
             }
             index += 1;
+        }
+        if self.conditions() == self.dimensions.len() {
+            return Err(Error::Dimension {
+                index: 0,
+                what: "there must be one at least that is no condition",
+            });
         }
         if self.fidelities.is_empty() {
             return Err(Error::Fidelity { index: 0, what: "there must be one at least" });
@@ -336,8 +360,12 @@ impl<'a> Problem<'a> {
         }
         index = 0;
         while index < self.limits.len() {
-            if !self.limits[index].is_valid(self.dimensions.len()) {
-                return Some("each of `limits` needs one finite coefficient per dimension");
+            if !self.limits[index].is_valid(self.dimensions.len())
+                || self.bounds_condition(&self.limits[index])
+            {
+                return Some(
+                    "each of `limits` needs one finite coefficient per dimension, 0 for a condition",
+                );
             }
             index += 1;
         }
@@ -345,6 +373,48 @@ impl<'a> Problem<'a> {
             return Some("`floor`, `guards`, `limits` and `predicate` need a point in use, `deployed`");
         }
         None
+    }
+
+    /// Whether a limit speaks of a condition.
+    const fn bounds_condition(&self, limit: &Limit<'_>) -> bool {
+        let (mut found, mut index) = (false, 0);
+        while index < self.dimensions.len() {
+            found = found || self.dimensions[index].is_condition() && limit.coefficients[index] != 0.0;
+            index += 1;
+        }
+        found
+    }
+
+    /// How many of the dimensions are conditions.
+    pub const fn conditions(&self) -> usize {
+        let (mut count, mut index) = (0, 0);
+        while index < self.dimensions.len() {
+            count += self.dimensions[index].is_condition() as usize;
+            index += 1;
+        }
+        count
+    }
+
+    /// Copies the coordinates of conditions from one point of the unit cube into another.
+    pub(crate) fn put_conditions(&self, from: &[f32], x: &mut [f32]) {
+        for ((x, from), dimension) in x.iter_mut().zip(from).zip(self.dimensions) {
+            *x = if dimension.is_condition() { *from } else { *x };
+        }
+    }
+
+    /// Whether two points of the unit cube are the same choice, whatever the conditions.
+    pub(crate) fn is_same_choice(&self, a: &[f32], b: &[f32]) -> bool {
+        self.dimensions
+            .iter()
+            .zip(a.iter().zip(b))
+            .all(|(dimension, (a, b))| a == b || dimension.is_condition())
+    }
+
+    /// How far apart the conditions of two points of the unit cube are.
+    pub(crate) fn between_conditions(&self, a: &[f32], b: &[f32]) -> f32 {
+        let each =
+            self.dimensions.iter().zip(a.iter().zip(b)).filter(|(dimension, _)| dimension.is_condition());
+        each.fold(0.0, |sum, (_, (a, b))| sum + libm::fabsf(a - b))
     }
 
     /// Whether a trial must be worth something: there is a floor, or a guard.
@@ -364,7 +434,7 @@ impl<'a> Problem<'a> {
         }
         let mut values = [0.0; MAX_DIMENSIONS];
         for ((value, dimension), x) in values.iter_mut().zip(self.dimensions).zip(unit) {
-            *value = dimension.value(*x);
+            *value = dimension.value(if dimension.is_condition() { 0.0 } else { *x });
         }
         let point = &values[..self.dimensions.len()];
         self.limits.iter().all(|limit| limit.admits(point))
@@ -420,11 +490,11 @@ impl<'a> Problem<'a> {
         mix(self.goal as u32);
     }
 
-    /// The parameters: ranges and levels.
+    /// The parameters: ranges and levels. A condition counts as what has one level, which no parameter has.
     pub(crate) fn fingerprint_parameters(&self, mut mix: impl FnMut(u32)) {
         for dimension in self.dimensions {
             let (low, high) = dimension.ends();
-            mix(dimension.levels().unwrap_or(0) as u32);
+            mix(dimension.levels().unwrap_or(dimension.is_condition().into()) as u32);
             mix(low.to_bits());
             mix(high.to_bits());
             if let Dimension::Levels(values) = dimension {

@@ -12,7 +12,7 @@
 //! | 1 | `G` |
 //! | 4, 4 | the floor's level and risk (a share of the time), `f32`; 0 without one |
 //! | 4 | tolerance, `f32` |
-//! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32` |
+//! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32`; 3 condition: low, high, `f32` |
 //! | `M` times 12 | cost, `f32`; samples, `u32`; noise, `f32` |
 //! | 4 `D` | the point in use, if there is one, `f32`, natural units |
 //! | `L` times 4 (`D` + 1) | coefficients, then what their sum may be at most, `f32` |
@@ -136,6 +136,10 @@ impl Bytes {
         match *dimension {
             Dimension::Interval { low, high } => {
                 self.put(&[0]);
+                self.floats(&[low, high]);
+            }
+            Dimension::Condition { low, high } => {
+                self.put(&[3]);
                 self.floats(&[low, high]);
             }
             Dimension::Grid { low, high, levels } => {
@@ -332,6 +336,7 @@ impl<'n> Reader<'_, 'n> {
         match kind {
             0 => Ok(Dimension::Interval { low, high }),
             1 => Ok(Dimension::Grid { low, high, levels: self.count()? }),
+            3 => Ok(Dimension::Condition { low, high }),
             _ => Err(BYTES),
         }
     }

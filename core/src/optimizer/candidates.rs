@@ -104,10 +104,15 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Moves all candidates to where the problem's limits hold.
-    pub fn keep_to_limits(&mut self, problem: &Problem<'_>, deployed: Option<&[f32]>) {
+    /// Moves all candidates to where the problem's limits hold, and puts them under these conditions.
+    pub fn settle(&mut self, problem: &Problem<'_>, deployed: Option<&[f32]>, conditions: &[f32]) {
+        let conditional = problem.conditions() > 0;
         for index in 0..self.len {
-            problem.keep_to_limits(deployed, column_mut(&mut self.points, index));
+            let x = column_mut(&mut self.points, index);
+            problem.keep_to_limits(deployed, x);
+            if conditional {
+                problem.put_conditions(conditions, x);
+            }
         }
     }
 

@@ -74,7 +74,7 @@ impl State<'_> {
         }
         let settings = &self.settings;
         Next::Search(match settings.details.method {
-            _ if self.prices().verifies() => Objective::Verify,
+            _ if self.prices().verifies() || self.is_target_due() => Objective::Verify,
             Method::MftMes => Objective::Combined { beta: settings.beta },
             _ => Objective::Combined { beta: 0.0 },
         })
@@ -89,6 +89,7 @@ impl State<'_> {
         for _ in 0..DRAWS {
             uniform(dimensions, &mut random, &mut x);
             self.problem.keep_to_limits(self.start.deployed.as_deref(), &mut x);
+            self.problem.put_conditions(&self.conditions, &mut x);
             fidelity = self.initial_fidelity(&mut random);
             if self.memory.data.count(&x, fidelity) == 0 {
                 break;
@@ -119,10 +120,10 @@ impl State<'_> {
             let (x, fidelity) = (data.point(i), usize::from(data.fidelity()[i]));
             let bad = data.record(i).y.is_none_or(|y| sign * self.task.scale.apply(y) < 0.0);
             let harmful = self.problem.is_guarded() && bad || !self.problem.admits(x);
-            data.count(x, fidelity) == 1 && prices.can_pay(fidelity) && !harmful
+            data.tried(x, fidelity).count() == 1 && prices.can_pay(fidelity) && !harmful
         };
         let i = (self.task.remembered..data.len()).filter(|&i| data.is_outlier(i)).find(worth)?;
-        let x = data.point(i).iter().copied().collect();
+        let x = self.here(data.point(i).iter().copied().collect());
         Some(self.query(x, usize::from(data.fidelity()[i]), Kind::Search))
     }
 
@@ -137,18 +138,35 @@ impl State<'_> {
             return None;
         }
         while self.task.next_carried < self.carried().min(settings.carried) {
-            let x = self.carried_point(self.task.next_carried);
+            let x = self.here(self.carried_point(self.task.next_carried));
             self.task.next_carried += 1;
-            if self.memory.data.count(&x, truth) == 0 && self.problem.admits(&x) {
+            if self.memory.data.tried(&x, truth).next().is_none() && self.problem.admits(&x) {
                 return Some(self.query(x, truth, Kind::Carried));
             }
         }
         None
     }
 
+    /// Whether that is so and there are conditions: then what was found under others is no guide, and a search finds the point.
+    fn is_target_due(&self) -> bool {
+        self.problem.conditions() > 0 && self.since_target().is_some()
+    }
+
     /// Where a floor is kept and the target fidelity was not asked for a share of the budget: the most promising point since
     /// then, at that fidelity. Cheap fidelities may be wrong about what is above the floor.
     fn target_query(&self) -> Option<Query> {
+        let first = self.since_target().filter(|_| self.problem.conditions() == 0)?;
+        let (data, truth) = (&self.memory.data, self.problem.truth());
+        let keeps = |i: usize| kept(self.problem.guards, self.memory.guards, data.kpis(i));
+        let admits = |i: usize| data.is_believed(i) && self.problem.admits(data.point(i)) && keeps(i);
+        let good = (first..data.len()).filter(|&i| admits(i));
+        let best = good.max_by(|&a, &b| data.z()[a].total_cmp(&data.z()[b]))?;
+        let x = data.point(best).iter().copied().collect();
+        Some(self.query(x, truth, Kind::Search))
+    }
+
+    /// The first observation since the target fidelity was asked, if that is to be asked again.
+    fn since_target(&self) -> Option<usize> {
         let (data, truth) = (&self.memory.data, self.problem.truth());
         let (fidelity, own) = (data.fidelity(), self.task.remembered + self.task.past);
         let first =
@@ -161,18 +179,14 @@ impl State<'_> {
         {
             return None;
         }
-        let keeps = |i: usize| kept(self.problem.guards, self.memory.guards, data.kpis(i));
-        let admits = |i: usize| data.is_believed(i) && self.problem.admits(data.point(i)) && keeps(i);
-        let good = (first..data.len()).filter(|&i| admits(i));
-        let best = good.max_by(|&a, &b| data.z()[a].total_cmp(&data.z()[b]))?;
-        let x = data.point(best).iter().copied().collect();
-        Some(self.query(x, truth, Kind::Search))
+        Some(first)
     }
 
     /// After an observation has been added: judge, scale, then learn. Before an outlier is measured again there is
     /// nothing to learn from it.
     pub fn observed(&mut self) -> Next {
         self.task.asked = None;
+        self.task.trials.bounds_here = false;
         let largest = self.problem.fidelities.iter().fold(0.0f32, |largest, f| largest.max(f.noise));
         let (own, confirm) = (self.task.remembered, self.settings.confirm);
         if self.memory.data.judge(own, confirm, math::sqrt(largest)) {

@@ -130,7 +130,7 @@ impl Design {
         for index in 0..lattice.whole.unwrap_or(count) {
             candidates.push(|x| lattice.point(dimensions, index, x));
         }
-        candidates.keep_to_limits(&state.problem, state.start.deployed.as_deref());
+        candidates.settle(&state.problem, state.start.deployed.as_deref(), &state.conditions);
         state.memory.design_fidelity.fill(state.problem.truth() as u8);
         Design { wanted: wanted.min(candidates.len), chosen: 0, best: Some((0.0, 0)), stage: Stage::Choose }
     }

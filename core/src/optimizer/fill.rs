@@ -46,7 +46,7 @@ impl State<'_> {
         for index in 0..lattice.whole.unwrap_or(count).min(count - candidates.len) {
             candidates.push(|x| lattice.point(self.problem.dimensions, index, x));
         }
-        candidates.keep_to_limits(&self.problem, self.start.deployed.as_deref());
+        candidates.settle(&self.problem, self.start.deployed.as_deref(), &self.conditions);
         lattice.whole.is_some()
     }
 
@@ -54,10 +54,13 @@ impl State<'_> {
     /// and points around these and around all that was found above the floor, at four distances.
     fn nearby_candidates(&mut self, best: &[Option<usize>; TOP], random: &mut Random) {
         let count = self.settings.candidates * 3 / 4;
-        let (floor, from) = (self.task.trials.floor.at, self.task.remembered);
+        let (floor, from, near) = (self.task.trials.floor.at, self.task.remembered, self.near());
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         let (guards, watched) = (self.problem.guards, &*self.memory.guards);
-        let fine = |i: &usize| data.z()[*i] >= floor && kept(guards, watched, data.kpis(*i));
+        // What was measured under other conditions says little of the bounds here.
+        let fine =
+            |i: &usize| near.is_finite() || data.z()[*i] >= floor && kept(guards, watched, data.kpis(*i));
+        let close = |i: &usize| self.problem.between_conditions(data.point(*i), &self.conditions) <= near;
         let deployed = self.start.deployed.as_deref().unwrap_or_default();
         candidates.push(|x| x.copy_from_slice(deployed));
         let carried = self.memory.carried.points.as_view();
@@ -67,7 +70,7 @@ impl State<'_> {
         for &i in best.iter().flatten() {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
         }
-        let good = || (from..data.len()).filter(|&i| data.is_believed(i)).filter(fine);
+        let good = || (from..data.len()).filter(|&i| data.is_believed(i)).filter(fine).filter(close);
         let known = good().count();
         let mut pick = 0;
         while candidates.len < count {
@@ -95,6 +98,7 @@ impl State<'_> {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
             chosen |= data.kind(i) != Kind::Initial;
         }
+        candidates.settle(&self.problem, None, &self.conditions);
         chosen
     }
 
@@ -109,17 +113,30 @@ impl State<'_> {
             let (dimensions, radius) = (self.problem.dimensions, search::radius(refinement));
             candidates.push(|x| search::around(dimensions, &centre.x, radius, &mut random, x));
         }
-        candidates.keep_to_limits(&self.problem, self.start.deployed.as_deref());
+        candidates.settle(&self.problem, self.start.deployed.as_deref(), &self.conditions);
         self.memory.clear_sums();
     }
 
-    /// The observations of this task with the largest values, best first, limits and guards kept to.
+    /// How far away in conditions the nearer half of this task's observations is; infinite where there are no conditions.
+    fn near(&self) -> f32 {
+        if self.problem.conditions() == 0 {
+            return f32::INFINITY;
+        }
+        let (data, own) = (&self.memory.data, self.task.remembered..self.memory.data.len());
+        let gap = |i: usize| self.problem.between_conditions(data.point(i), &self.conditions);
+        let nearer = |i: usize| own.clone().filter(|&j| gap(j) < gap(i)).count();
+        own.clone().filter(|&i| 2 * nearer(i) < own.len()).fold(0.0, |most, i| gap(i).max(most))
+    }
+
+    /// The observations of this task with the largest values, best first, limits and guards kept to; where there are conditions,
+    /// of the half nearer to those at hand.
     pub fn best_observed(&self) -> [Option<usize>; TOP] {
-        let (data, z) = (&self.memory.data, self.memory.data.z());
+        let (data, z, near) = (&self.memory.data, self.memory.data.z(), self.near());
+        let close = |i: &usize| self.problem.between_conditions(data.point(*i), &self.conditions) <= near;
         let mut best = [None; TOP];
         let keeps = |i: usize| kept(self.problem.guards, self.memory.guards, data.kpis(i));
         let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i)) && keeps(*i);
-        for i in (self.task.remembered..z.len()).filter(admits) {
+        for i in (self.task.remembered..z.len()).filter(admits).filter(close) {
             let better = |other: &Option<usize>| other.is_none_or(|other| z[i] > z[other]);
             if let Some(rank) = best.iter().position(better) {
                 best[TOP - 1] = Some(i);

@@ -116,10 +116,12 @@ impl State<'_> {
 
     /// Among the candidates for the recommendation is the point in use, which is kept where nothing else is assured.
     pub fn add_point_in_use(&mut self) {
-        let candidates = &mut self.memory.candidates;
-        if let Some(deployed) = self.start.deployed.as_deref().filter(|_| !self.problem.guards.is_empty()) {
+        let guarded = !self.problem.guards.is_empty();
+        if let Some(deployed) = self.start.deployed.clone().filter(|_| guarded) {
+            let deployed = self.here(deployed);
+            let candidates = &mut self.memory.candidates;
             candidates.len = candidates.len.min(candidates.truth.len() - 1);
-            candidates.push(|x| x.copy_from_slice(deployed));
+            candidates.push(|x| x.copy_from_slice(&deployed));
         }
     }
 
@@ -140,6 +142,13 @@ impl State<'_> {
         let mixture: &Mixture = &self.memory.candidates.kpis[c * self.memory.guards.len() + g];
         let count = Some(self.memory.guards[g].used as usize).filter(|used| *used > 0)?;
         Some((mixture.mean, mixture.variance(count)))
+    }
+
+    /// The bound of guard `g` where the point in use gives `v`, both standardised.
+    pub fn guard_at(&self, g: usize, v: f32) -> f32 {
+        let (guard, scale) = (&self.problem.guards[g], self.memory.guards[g].scale());
+        let sign = guard.side.sign();
+        sign * scale.apply(guard.floor.level.at(scale.undo(sign * v), sign))
     }
 
     /// Whether every guard's lower bound lies above its bound at candidate `c`.

@@ -74,9 +74,10 @@ impl State<'_> {
     pub fn deployed_query(&self) -> Option<Query> {
         let wanted = self.round() == 0 || self.problem.is_guarded() && self.first_told().is_none();
         let deployed = self.start.deployed.as_ref().filter(|_| wanted)?;
+        let deployed = self.here(deployed.clone());
         let known = (0..self.task.remembered).any(|i| self.memory.data.point(i) == &deployed[..]);
         let kind = if known { Kind::Carried } else { Kind::Initial };
-        Some(self.query(deployed.clone(), self.problem.truth(), kind))
+        Some(self.query(deployed, self.problem.truth(), kind))
     }
 
     /// Whether nothing but past measurements is there to be replayed: they come first.
@@ -135,30 +136,80 @@ impl State<'_> {
         self.judges() && self.round() > 0
     }
 
-    /// What is looked at after a trial: the point in use, then the trial's.
+    /// What is looked at after a trial: the point in use, then the trial's, both under the trial's conditions.
     pub fn judged_candidates(&mut self) {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
+        let trial = data.point(data.len() - 1);
         candidates.len = 0;
-        for point in [self.start.deployed.as_deref().unwrap_or_default(), data.point(data.len() - 1)] {
+        for point in [self.start.deployed.as_deref().unwrap_or_default(), trial] {
             candidates.push(|x| x.copy_from_slice(point));
         }
+        candidates.settle(&self.problem, None, trial);
+    }
+
+    /// What is looked at where the conditions at hand are not those of the last trial: the point in use.
+    pub fn candidate_in_use(&mut self) {
+        let candidates = &mut self.memory.candidates;
+        candidates.len = 0;
+        candidates.push(|x| x.copy_from_slice(self.start.deployed.as_deref().unwrap_or_default()));
+        candidates.settle(&self.problem, None, &self.conditions);
+    }
+
+    /// Whether the bounds must be renewed before a search: floor and guards are relative to what the point in use gives under the
+    /// conditions at hand.
+    pub fn needs_bounds(&self) -> bool {
+        self.problem.conditions() > 0 && self.problem.is_guarded() && !self.task.trials.bounds_here
+    }
+
+    /// Renews the bounds by what the point in use gives, the only point looked at.
+    pub fn renew_bounds(&mut self, v: Option<f32>) {
+        self.task.trials.bounds_here = true;
+        if let Some((v, floor)) = v.zip(self.problem.floor) {
+            self.task.trials.floor.at = self.floor_at(&floor, v);
+        }
+        for g in 0..self.problem.guards.len() {
+            if let Some((v, _)) = self.guard_belief(g, 0) {
+                let at = self.guard_at(g, v);
+                self.memory.guards[g].bound.at = at;
+            }
+        }
+    }
+
+    /// Where a floor lies if the point in use gives `v`, both standardised.
+    fn floor_at(&self, floor: &Floor, v: f32) -> f32 {
+        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
+        sign * scale.apply(floor.level.at(scale.undo(sign * v), sign))
+    }
+
+    /// Whether candidate `c` is the point in use and there are conditions: then it is allowed under any, so that what it gives
+    /// there can be learnt.
+    pub fn is_in_use_here(&self, c: usize) -> bool {
+        self.problem.conditions() > 0 && self.is_in_use(c)
+    }
+
+    pub fn is_in_use(&self, c: usize) -> bool {
+        let x = self.memory.candidates.point(c);
+        self.start.deployed.as_ref().is_some_and(|deployed| self.problem.is_same_choice(deployed, x))
     }
 
     /// Renews the floor, judges the last trial and controls the margin, by the means of the two points looked at.
     pub fn judge(&mut self, v: f32, mean: f32) {
-        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
         let last = self.memory.data.len() - 1;
+        let trial = self.memory.data.point(last);
+        let here = self.problem.between_conditions(trial, &self.conditions) == 0.0;
         let failed = self.memory.data.failed(last);
         let nominal = self.problem.fidelities[usize::from(self.memory.data.fidelity()[last])].cost;
         let cost = self.memory.data.cost(last).unwrap_or(nominal);
         let first = self.round() == 1;
+        let floor_at = self.problem.floor.map(|floor| self.floor_at(&floor, v));
         let trials = &mut self.task.trials;
+        trials.bounds_here = here;
         (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);
         trials.worst = trials.worst.min(mean);
         // The point in use is no trial of the tuner's.
         let weight = weight(cost, self.problem.budget);
-        if let Some(floor) = &self.problem.floor {
-            trials.floor.at = sign * scale.apply(floor.level.at(scale.undo(sign * v), sign));
+        if let Some((floor, at)) = self.problem.floor.as_ref().zip(floor_at) {
+            trials.floor.at = at;
             if !first {
                 let below = failed || mean < trials.floor.at;
                 trials.floor.judge(floor, f32::from(below), (cost, weight));
@@ -175,7 +226,7 @@ impl State<'_> {
             Some(_) => (floor.lower(mean, variance, self.round()), floor.at),
             None => (mean, mean),
         };
-        let allowed = bound >= at && self.guards_allow(c);
+        let allowed = bound >= at && self.guards_allow(c) || self.is_in_use_here(c);
         match allowed || self.problem.guards.is_empty() {
             true => (bound, allowed),
             false => (-floor.violation(mean, variance) - self.guard_violation(c), false),

@@ -51,6 +51,7 @@ mod decide;
 mod design;
 mod start;
 mod live;
+mod conditions;
 mod explain;
 mod save;
 
@@ -141,7 +142,12 @@ impl<'a> Optimizer<'a> {
     fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
         let model = settings.model(problem.dimensions.len());
         let task = Task::new(seed, 1, settings.details.scaling);
-        let state = State { problem, settings, model, memory, start, task, trust: Trust::NONE };
+        // The middle of every range.
+        let conditions =
+            problem.dimensions.iter().map(|d| if d.is_condition() { 0.5 } else { 0.0 }).collect();
+        let mut state =
+            State { problem, settings, model, memory, start, conditions, task, trust: Trust::NONE };
+        state.memory.data.set_conditions(problem.dimensions);
         let mut optimizer = Optimizer { state, phase: Phase::Done };
         optimizer.begin(1);
         optimizer
@@ -173,7 +179,8 @@ impl<'a> Optimizer<'a> {
         self.state.memory.centres.is_none() && self.state.learns_from_centres() && !self.is_done()
     }
 
-    /// The next query, or why there is none.
+    /// The next query, or why there is none; under the conditions at hand, if the problem has
+    /// [conditions](Self::set_conditions).
     pub fn ask(&mut self) -> Ask {
         loop {
             match self.advance() {
@@ -225,10 +232,15 @@ impl<'a> Optimizer<'a> {
             Phase::Searching(search) => search.advance(state).then(|| match search.objective {
                 Objective::Mean => Next::End,
                 Objective::Trial => {
-                    if let Some([v, mean]) = search.trial_means(state) {
+                    if let Some([v, mean]) = search.means(state) {
                         state.judge(v, mean);
                     }
                     Next::Decide
+                }
+                Objective::InUse => {
+                    let v = search.means(state).map(|[v]| v);
+                    state.renew_bounds(v);
+                    if state.task.stop.is_some() { Next::Search(Objective::Mean) } else { Next::Decide }
                 }
                 _ if search.pays_no_more(state) => Next::Finish(Stop::Tolerance),
                 _ => match state.memory.candidates.best.first().cloned() {
@@ -260,7 +272,7 @@ impl<'a> Optimizer<'a> {
             Next::Judge | Next::Learn(0) => Phase::Deciding,
             Next::Check(steps) => Phase::Checking(Check::new(steps)),
             Next::Learn(steps) => Phase::Learning(Learning::new(steps)),
-            Next::Search(objective) => Phase::Searching(Search::new(objective, state)),
+            Next::Search(objective) => searching(objective, state),
             Next::Hand(query) => {
                 state.task.asked = Some(query.record(None, Kpis::new(), None));
                 self.phase = Phase::Waiting;
@@ -274,7 +286,7 @@ impl<'a> Optimizer<'a> {
                 } else if state.settings.carries_particles() && steps > 0 {
                     Phase::Learning(Learning::new(steps))
                 } else {
-                    Phase::Searching(Search::new(Objective::Mean, state))
+                    searching(Objective::Mean, state)
                 }
             }
             Next::End => {
@@ -331,12 +343,31 @@ impl<'a> Optimizer<'a> {
         kpis: &[f32],
         cost: Option<f32>,
     ) -> Result<(), Refused> {
+        let asked = query.unit.clone();
+        self.take_answer(query, y, kpis, cost, &asked)
+    }
+
+    /// The same, measured under the conditions of a point of the unit cube.
+    fn take_answer(
+        &mut self,
+        query: Query,
+        y: Option<f32>,
+        kpis: &[f32],
+        cost: Option<f32>,
+        conditions: &[f32],
+    ) -> Result<(), Refused> {
         let acceptable = self.is_asked(&query).and_then(|()| y.map_or(Ok(()), |y| self.check_value(y)));
         let acceptable = acceptable.and_then(|()| check_cost(cost));
         let kpis =
             acceptable.and_then(|()| if y.is_some() { self.state.kpis(kpis) } else { Ok(Kpis::new()) });
-        match kpis.and_then(|kpis| self.state.memory.data.push(&query.record(y, kpis, cost))) {
+        let pushed = kpis.and_then(|kpis| {
+            let mut record = query.record(y, kpis, cost);
+            self.state.problem.put_conditions(conditions, &mut record.unit);
+            self.state.memory.data.push(&record)
+        });
+        match pushed {
             Ok(()) => {
+                self.state.problem.put_conditions(conditions, &mut self.state.conditions);
                 let next = self.state.observed();
                 self.enter(next);
                 Ok(())
@@ -404,19 +435,8 @@ impl<'a> Optimizer<'a> {
 
     /// Makes the recommendation, and carries it on.
     fn recommend(&mut self) {
-        let state = &mut self.state;
-        let best = state.memory.candidates.best.first().cloned().or_else(|| best_known(state));
-        state.task.recommendation = best.map(|best| {
-            Recommendation {
-                point: state.natural(&best.x),
-                unit: best.x,
-                mean: state.in_units(best.mean),
-                // Observations near the largest allowed, times a large signal, would be infinite.
-                deviation: (state.task.scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
-                assured: best.allowed,
-            }
-        });
-        state.carry_best();
+        self.state.task.recommendation = recommended(&self.state);
+        self.state.carry_best();
     }
 
     /// The recommendation, once the task has ended; `None` before, and if nothing was observed.
@@ -525,8 +545,27 @@ impl<'a> Optimizer<'a> {
     }
 }
 
+/// A search, where need be after one for the bounds.
+fn searching(objective: Objective, state: &mut State<'_>) -> Phase {
+    let objective = if state.needs_bounds() { Objective::InUse } else { objective };
+    Phase::Searching(Search::new(objective, state))
+}
+
 fn check_cost(cost: Option<f32>) -> Result<(), Error> {
     if cost.is_none_or(|cost| (0.0..=LARGEST_VALUE).contains(&cost)) { Ok(()) } else { Err(Error::Cost) }
+}
+
+/// What a search for the recommendation found.
+fn recommended(state: &State<'_>) -> Option<Recommendation> {
+    let best = state.memory.candidates.best.first().cloned().or_else(|| best_known(state))?;
+    Some(Recommendation {
+        point: state.natural(&best.x),
+        unit: best.x,
+        mean: state.in_units(best.mean),
+        // Observations near the largest allowed, times a large signal, would be infinite.
+        deviation: (state.task.scale.deviation * math::sqrt(best.variance)).min(f32::MAX),
+        assured: best.allowed,
+    })
 }
 
 /// The best observation as it is, should no particle have an opinion.
@@ -534,8 +573,8 @@ fn best_known(state: &State<'_>) -> Option<Choice> {
     let [best, ..] = state.best_observed();
     best.map(|i| {
         let data = &state.memory.data;
-        let (x, mean, fidelity) =
-            (data.point(i).iter().copied().collect(), data.z()[i], usize::from(data.fidelity()[i]));
+        let x = state.here(data.point(i).iter().copied().collect());
+        let (mean, fidelity) = (data.z()[i], usize::from(data.fidelity()[i]));
         Choice { allowed: true, score: mean, x, fidelity, mean, variance: state.noise()[fidelity] }
     })
 }

@@ -61,6 +61,7 @@ impl Optimizer<'_> {
             in_use: state.judges(),
             fleet_refuted: state.trust.before || !mid_task && state.trust.now,
             guards: state.problem.guards.len(),
+            conditions: state.problem.conditions(),
             records: if mid_task { self.records().count() } else { 0 },
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
@@ -86,6 +87,10 @@ impl Optimizer<'_> {
             writer.floats(deployed);
             writer.floats(&[start.margin]);
             writer.floats(&start.margins);
+        }
+        let dimensions = self.state.problem.dimensions.iter().zip(&self.state.conditions);
+        for (_, at_hand) in dimensions.filter(|(dimension, _)| dimension.is_condition()) {
+            writer.floats(&[*at_hand]);
         }
         for record in self.records().take(header.records) {
             writer.record(&record, header.guards);
@@ -147,7 +152,20 @@ impl Optimizer<'_> {
         for i in 0..header.records {
             self.recall(read_record(bytes, header, i)?)?;
         }
+        self.load_conditions(&bytes[header.conditions_at()..header.records_at()]);
         Ok(())
+    }
+
+    /// The conditions at hand, if there are as many as this problem has.
+    fn load_conditions(&mut self, bytes: &[u8]) {
+        let stored = bytes.as_chunks::<4>().0;
+        if stored.len() != self.state.problem.conditions() {
+            return;
+        }
+        let each = self.state.problem.dimensions.iter().zip(&mut self.state.conditions);
+        for ((dimension, x), bytes) in each.filter(|(dimension, _)| dimension.is_condition()).zip(stored) {
+            *x = dimension.snap(f32::from_le_bytes(*bytes));
+        }
     }
 
     fn load_carried(&mut self, bytes: &[u8]) {
@@ -167,7 +185,7 @@ impl Optimizer<'_> {
     /// The point in use and the margin to the floor that are stored, where this problem wants them and may use the point.
     fn stored_start(&self, header: &Header, bytes: &[u8]) -> Option<Start> {
         let (problem, mut margins) = (&self.state.problem, [FIRST_MARGIN; 1 + MAX_GUARDS]);
-        let stored = bytes.get(header.in_use_at()..header.records_at())?;
+        let stored = bytes.get(header.in_use_at()..header.conditions_at())?;
         let (point, rest) = stored.split_at_checked(problem.dimensions.len() * 4)?;
         let mut deployed: Point = problem.dimensions.iter().map(|_| 0.0).collect();
         read_floats(point, &mut deployed);
@@ -224,7 +242,11 @@ impl Optimizer<'_> {
         if record.kind == Kind::Past && !self.state.takes_past() {
             return Err(SnapshotError::Contents.into());
         }
-        self.state.memory.data.push_hidden(&record)
+        self.state.memory.data.push_hidden(&record)?;
+        if record.kind != Kind::Past {
+            self.state.problem.put_conditions(&record.unit, &mut self.state.conditions);
+        }
+        Ok(())
     }
 
     /// Whether this may have been a query of this problem, with a possible answer.

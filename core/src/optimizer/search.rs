@@ -48,6 +48,8 @@ pub(super) enum Objective {
     Verify,
     /// What the point in use and the last trial are worth.
     Trial,
+    /// What the point in use is worth under the conditions at hand.
+    InUse,
 }
 
 /// A search, and where it stands.
@@ -125,6 +127,10 @@ impl Search {
         let whole = match objective {
             Objective::Trial => {
                 state.judged_candidates();
+                true
+            }
+            Objective::InUse => {
+                state.candidate_in_use();
                 true
             }
             Objective::Mean if state.observed_candidates(least) || least == 0 => true,
@@ -219,6 +225,7 @@ impl Search {
                 0 => (-(c as f32), false),
                 used => state.plain_bound(sums.mixture.mean, sums.variance(used)),
             };
+            let allowed = allowed || state.is_in_use_here(c);
             let observed = state.memory.data.has(candidates.point(c));
             if allowed {
                 known &= observed;
@@ -429,9 +436,7 @@ impl Search {
         match self.objective {
             Objective::Mean if state.is_assured(c) => (bound, true),
             // Behind all that is: what was in use.
-            Objective::Mean if state.start.deployed.as_deref() == Some(state.memory.candidates.point(c)) => {
-                (f32::MAX, false)
-            }
+            Objective::Mean if state.is_in_use(c) => (f32::MAX, false),
             Objective::Mean => (bound, false),
             _ => (bound, allowed),
         }
@@ -462,10 +467,11 @@ impl Search {
         state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, hope - self.best_mean)
     }
 
-    /// The means of the point in use and of the last trial; `None` if no particle has an opinion.
-    pub fn trial_means(&self, state: &State<'_>) -> Option<[f32; 2]> {
+    /// The means of the first candidates, the point in use and perhaps the last trial; `None` if no particle has an opinion.
+    pub fn means<const N: usize>(&self, state: &State<'_>) -> Option<[f32; N]> {
         let (candidates, truth) = (&state.memory.candidates, state.problem.truth());
-        (self.used > 0).then(|| [0, 1].map(|c| candidates.sums[candidates.at(c) + truth].mixture.mean))
+        let mean = |c| candidates.sums[candidates.at(c) + truth].mixture.mean;
+        (self.used > 0).then(|| core::array::from_fn(mean))
     }
 
     /// Candidate `c` at fidelity `m`, if it may be asked.
@@ -484,7 +490,7 @@ impl Search {
         let again = noise >= NOISE_FLOOR && variance >= enough * noise;
         let score = match self.objective {
             Objective::Mean => return Some(known(state, x, m, mean, (variance, noise))),
-            Objective::Trial => mean,
+            Objective::Trial | Objective::InUse => mean,
             _ if !prices.can_pay(m) || !state.worth_asking(x, m, again) => return None,
             Objective::Combined { beta } => {
                 let limited = state.settings.details.limited;

@@ -30,6 +30,8 @@ pub(super) struct State<'a> {
     pub memory: Buffers<'a>,
     /// The point in use at the task's start, in the unit cube, and the margin then.
     pub start: Start,
+    /// The conditions at hand, in the unit cube, at their places in a point.
+    pub conditions: Point,
     pub task: Task,
     pub trust: Trust<'a>,
 }
@@ -140,6 +142,12 @@ impl<'a> State<'a> {
         if self.task.remembered > 0 {
             self.rescale();
         }
+    }
+
+    /// A choice under the conditions at hand.
+    pub fn here(&self, mut x: Point) -> Point {
+        self.problem.put_conditions(&self.conditions, &mut x);
+        x
     }
 
     /// Number of points carried from earlier tasks.

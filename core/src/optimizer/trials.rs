@@ -30,6 +30,9 @@ impl Start {
                 "a floor or a guard needs a method that learns from every trial: no batch design",
             ));
         }
+        if problem.conditions() > 0 && method.asks_in_batches() {
+            return Err(Error::Condition("conditions need a method that asks one by one: no batch design"));
+        }
         let deployed = problem.deployed.map(|point| deployable(problem, point)).transpose()?;
         let margins = problem.guards.iter().map(|_| FIRST_MARGIN).collect();
         Ok(Start { deployed, margin: FIRST_MARGIN, margins })
@@ -42,10 +45,12 @@ pub(super) fn unit_of(problem: &Problem<'_>, point: &[f32]) -> Option<Point> {
     values.collect::<Option<Point>>().filter(|_| point.len() == problem.dimensions.len())
 }
 
-/// A point in natural units in the unit cube, if it may be used.
+/// A point in natural units in the unit cube, if it may be used; whatever it says of conditions.
 pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
     let outside = Error::Live("the point in use must lie within the ranges of the dimensions");
-    let unit = unit_of(problem, point).ok_or(outside)?;
+    let each = problem.dimensions.iter().zip(point);
+    let chosen: Point = each.map(|(d, value)| if d.is_condition() { d.value(0.0) } else { *value }).collect();
+    let unit = unit_of(problem, &chosen).filter(|_| point.len() == chosen.len()).ok_or(outside)?;
     if problem.admits(&unit) {
         Ok(unit)
     } else {
@@ -128,6 +133,8 @@ impl Watched {
 pub(super) struct Trials {
     /// The floor.
     pub floor: Bound,
+    /// Whether the bounds, this and the guards', are those under the conditions at hand.
+    pub bounds_here: bool,
     /// Standardised: the worst mean, and the sum of means times costs.
     pub worst: f32,
     pub sum: f32,
@@ -145,6 +152,7 @@ impl Trials {
     /// None yet.
     pub const NONE: Trials = Trials {
         floor: Bound::NONE,
+        bounds_here: false,
         worst: f32::INFINITY,
         sum: 0.0,
         time: 0.0,

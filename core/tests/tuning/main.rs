@@ -4,6 +4,7 @@ mod answers;
 mod block;
 mod budget;
 mod capacities;
+mod conditions;
 mod fleet;
 mod guards;
 mod live;

@@ -1,0 +1,163 @@
+//! Conditions that are known: given with every ask, and told with every answer.
+//!
+//! Points are whole: a condition has its coordinate in every observation, candidate and carried point. What is chosen is a
+//! choice under the conditions at hand, so that a search looks at no others; floor and guards are relative to what the point in
+//! use gives under them, which the model says before the search, and the point in use is allowed under all.
+//!
+//! At hand are the conditions given last, by [`Optimizer::set_conditions`] or with an answer; before the first, the middle of
+//! every range. They are part of a snapshot; an answer's are those of its [`Record`](crate::Record), so that a replay needs no
+//! more.
+
+use core::mem;
+
+use super::query::{Ask, Query, Recommendation, Refused};
+use super::search::{Objective, Search};
+use super::state::State;
+use super::{Next, Optimizer, Phase, recommended};
+use crate::data::{Kind, Point};
+use crate::error::Error;
+
+#[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
+impl Optimizer<'_> {
+    /// The conditions at hand, in natural units and in the order of their dimensions.
+    pub fn conditions(&self) -> Point {
+        self.state.conditions_of(&self.state.conditions).collect()
+    }
+
+    /// Says under which conditions the next query is asked, in natural units and in the order of their dimensions. A search that
+    /// goes on under others begins anew.
+    ///
+    /// # Errors
+    /// [`Error::Condition`] unless there is a value for each, within its range, and no query asked under others waits for its
+    /// answer; the state is unchanged then.
+    pub fn set_conditions(&mut self, conditions: &[f32]) -> Result<(), Error> {
+        let units = self.state.condition_units(conditions)?;
+        if units == self.state.conditions {
+            return Ok(());
+        }
+        if self.state.task.asked.is_some() {
+            let what = "a query that was asked under other conditions waits for its answer: answer or withdraw it first";
+            return Err(Error::Condition(what));
+        }
+        self.state.conditions = units;
+        self.state.task.trials.bounds_here = false;
+        if let Phase::Searching(search) = &self.phase {
+            let next = match search.objective {
+                Objective::Trial => return Ok(()),
+                _ if self.state.task.stop.is_some() => Next::Search(Objective::Mean),
+                _ => Next::Decide,
+            };
+            self.enter(next);
+        }
+        Ok(())
+    }
+
+    /// The next query under these conditions, or why there is none: [`set_conditions`](Self::set_conditions), then
+    /// [`ask`](Self::ask).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ask_at(&mut self, conditions: &[f32]) -> Result<Ask, Error> {
+        self.set_conditions(conditions)?;
+        Ok(self.ask())
+    }
+
+    /// Takes the query back that waits for its answer: the next one is asked anew, for instance under other conditions.
+    pub fn withdraw(&mut self) {
+        if let Some(asked) = self.state.task.asked.take() {
+            if asked.kind == Kind::Carried {
+                // It is still to be measured.
+                self.state.task.next_carried = self.state.task.next_carried.saturating_sub(1);
+            }
+            self.enter(Next::Decide);
+        }
+    }
+
+    /// Answers a query that was measured under these conditions, which may differ from those it was asked under.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell), and [`Error::Condition`].
+    pub fn tell_at(&mut self, query: Query, y: f32, conditions: &[f32]) -> Result<(), Refused> {
+        self.answer_at(query, Some(y), &[], None, conditions)
+    }
+
+    /// The same with all that an answer may have: see [`answer_all`](Self::answer_all).
+    ///
+    /// # Errors
+    /// As there, and [`Error::Condition`].
+    pub fn answer_at(
+        &mut self,
+        query: Query,
+        y: Option<f32>,
+        kpis: &[f32],
+        cost: Option<f32>,
+        conditions: &[f32],
+    ) -> Result<(), Refused> {
+        match self.state.condition_units(conditions) {
+            Ok(units) => self.take_answer(query, y, kpis, cost, &units),
+            Err(error) => Err(Refused { query, error }),
+        }
+    }
+
+    /// What would be recommended under other conditions: once the task has ended, or while a query waits for its answer. About as
+    /// much work as the recommendation itself; nothing else changes.
+    ///
+    /// # Errors
+    /// [`Error::Condition`] unless there is a value for each, within its range; [`Error::OutOfTurn`] at other times, and if
+    /// nothing was observed.
+    pub fn recommendation_at(&mut self, conditions: &[f32]) -> Result<Recommendation, Error> {
+        let units = self.state.condition_units(conditions)?;
+        if !matches!(self.phase, Phase::Waiting | Phase::Done) || !self.state.has_told() {
+            return Err(Error::OutOfTurn);
+        }
+        let own = self.recommendation();
+        if let Some(own) = own.filter(|own| self.state.problem.between_conditions(&own.unit, &units) == 0.0) {
+            return Ok(own);
+        }
+        let state = &mut self.state;
+        let conditions = mem::replace(&mut state.conditions, units);
+        let (fallbacks, trials) = (state.task.fallbacks, state.task.trials);
+        let guards: [_; crate::live::MAX_GUARDS] =
+            core::array::from_fn(|g| state.memory.guards.get(g).copied());
+        state.task.trials.bounds_here = false;
+        if state.needs_bounds() {
+            let search = run(Objective::InUse, state);
+            let v = search.means(state).map(|[v]| v);
+            state.renew_bounds(v);
+        }
+        run(Objective::Mean, state);
+        let found = recommended(state);
+        (state.conditions, state.task.fallbacks, state.task.trials) = (conditions, fallbacks, trials);
+        state.memory.guards.iter_mut().zip(guards.into_iter().flatten()).for_each(|(to, own)| *to = own);
+        found.ok_or(Error::OutOfTurn)
+    }
+}
+
+/// A whole search.
+fn run(objective: Objective, state: &mut State<'_>) -> Search {
+    let mut search = Search::new(objective, state);
+    while !search.advance(state) {}
+    search
+}
+
+impl State<'_> {
+    /// The conditions of a point of the unit cube, in natural units.
+    fn conditions_of(&self, unit: &[f32]) -> impl Iterator<Item = f32> {
+        let each = self.problem.dimensions.iter().zip(unit).filter(|(dimension, _)| dimension.is_condition());
+        each.map(|(dimension, x)| dimension.value(*x))
+    }
+
+    /// Values of all conditions in the unit cube, at their places in a point.
+    fn condition_units(&self, values: &[f32]) -> Result<Point, Error> {
+        if values.len() != self.problem.conditions() {
+            return Err(Error::Condition("there must be one value for each condition of the problem"));
+        }
+        let outside = Error::Condition("the value of a condition must be a number within its range");
+        let mut values = values.iter();
+        let unit = |dimension: &crate::space::Dimension<'_>| match dimension.is_condition() {
+            true => values.next().and_then(|value| dimension.unit(*value)),
+            false => Some(0.0),
+        };
+        self.problem.dimensions.iter().map(unit).collect::<Option<Point>>().ok_or(outside)
+    }
+}
