@@ -42,7 +42,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 2816
+#define FORETUNE_HEAD 2944
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16
@@ -121,6 +121,9 @@ enum foretune_error
   FORETUNE_INTERNAL = 26,
   // An answer does not have one KPI for every guard of the problem.
   FORETUNE_KPIS = 27,
+  // The conditions are not as many as the problem has, out of their ranges, or others than those that the query which waits
+  // was asked under.
+  FORETUNE_CONDITIONS = 28,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -165,6 +168,8 @@ enum foretune_dimension_kind
   FORETUNE_GRID = 1,
   // A list of strictly ascending levels.
   FORETUNE_LEVELS = 2,
+  // Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
+  FORETUNE_CONDITION = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -357,13 +362,13 @@ typedef uint32_t foretune_change;
 // A tuner, at the head of the caller's memory. What is in it is the library's affair.
 struct foretune;
 
-// One parameter to tune.
+// One parameter to tune, or a condition.
 struct foretune_dimension {
   // A foretune_dimension_kind.
   uint32_t kind;
-  // Lower end of an interval or a grid.
+  // Lower end, but of a list.
   float low;
-  // Upper end of an interval or a grid.
+  // Upper end, but of a list.
   float high;
   // Number of levels of a grid or a list, 2 to 65535.
   uint32_t levels;
@@ -405,7 +410,7 @@ struct foretune_guard {
 
 // What is tuned. foretune_plain_problem writes one to start from.
 struct foretune_problem {
-  // The parameters to tune.
+  // The parameters to tune, and the conditions that are known.
   const struct foretune_dimension *dimensions;
   // How many, 1 to FORETUNE_MAX_DIMENSIONS.
   size_t dimension_count;
@@ -419,7 +424,7 @@ struct foretune_problem {
   uint32_t goal;
   // The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
   // query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
-  // what foretune_deploy says.
+  // what foretune_deploy says. Its values for conditions are not looked at.
   const float *deployed;
   // A foretune_floor: what trials should keep above. It needs a point in use.
   uint32_t floor;
@@ -723,6 +728,43 @@ foretune_error foretune_status(struct foretune *tuner, struct foretune_status *s
 
 // Writes how the problem's guard number `guard`, from 0, is kept; FORETUNE_KPIS if it has no such guard.
 foretune_error foretune_guard_status(struct foretune *tuner, size_t guard, struct foretune_guard_status *status);
+
+// Says under which conditions the next query is asked; a search that goes on under others begins anew. Refused while a query
+// asked under others waits for its answer.
+foretune_error foretune_set_conditions(struct foretune *tuner,
+                                       const float *conditions,
+                                       size_t condition_count);
+
+// foretune_set_conditions, then foretune_ask.
+foretune_error foretune_ask_at(struct foretune *tuner,
+                               const float *conditions,
+                               size_t condition_count,
+                               foretune_progress *progress,
+                               struct foretune_query *query);
+
+// Answers the query with what was measured under these conditions, which may differ from those it was asked under.
+foretune_error foretune_tell_at(struct foretune *tuner,
+                                const struct foretune_query *query,
+                                float value,
+                                const float *conditions,
+                                size_t condition_count);
+
+// The same with all that an answer may have: foretune_answer_all.
+foretune_error foretune_answer_at(struct foretune *tuner,
+                                  const struct foretune_query *query,
+                                  const float *value,
+                                  const float *kpis,
+                                  size_t kpi_count,
+                                  const float *cost,
+                                  const float *conditions,
+                                  size_t condition_count);
+
+// Writes what would be recommended under other conditions, once the task has ended or while a query waits for its answer; about
+// as much work as the recommendation itself, and nothing else changes.
+foretune_error foretune_recommendation_at(struct foretune *tuner,
+                                          const float *conditions,
+                                          size_t condition_count,
+                                          struct foretune_recommendation *recommendation);
 
 // An error in words, for ever valid; "unknown error" for any other number.
 const char *foretune_error_text(uint32_t error);

@@ -168,7 +168,7 @@ pub unsafe extern "C" fn foretune_start(
 ///
 /// # Safety
 /// The caller's promise.
-unsafe fn with(
+pub(crate) unsafe fn with(
     tuner: *mut foretune,
     work: impl FnOnce(&mut Optimizer<'static>) -> Outcome,
 ) -> foretune_error {
@@ -285,6 +285,22 @@ pub unsafe extern "C" fn foretune_answer_all(
     kpi_count: usize,
     cost: *const f32,
 ) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, None) }
+}
+
+/// An answer; `None`: measured under the conditions it was asked under.
+///
+/// # Safety
+/// The caller's promise.
+pub(crate) unsafe fn answer(
+    tuner: *mut foretune,
+    query: *const foretune_query,
+    value: *const f32,
+    (kpis, kpi_count): (*const f32, usize),
+    cost: *const f32,
+    conditions: Option<(*const f32, usize)>,
+) -> foretune_error {
     let optional = |pointer: *const f32| match pointer.is_null() {
         true => Ok(None),
         // SAFETY: the caller's promise.
@@ -296,7 +312,12 @@ pub unsafe extern "C" fn foretune_answer_all(
         let (query, kpis) = unsafe { (input(query)?, array(kpis, kpi_count)?) };
         let asked = tuner.outstanding().filter(|asked| convert::is_same(asked, query));
         let asked = asked.ok_or(FORETUNE_UNKNOWN_QUERY)?;
-        tuner.answer_all(asked, value, kpis, cost).map_err(|refused| refused.error.into())
+        let told = match conditions {
+            // SAFETY: the caller's promise.
+            Some((at, count)) => tuner.answer_at(asked, value, kpis, cost, unsafe { array(at, count) }?),
+            None => tuner.answer_all(asked, value, kpis, cost),
+        };
+        told.map_err(|refused| refused.error.into())
     };
     // SAFETY: the caller's promise.
     unsafe { with(tuner, answer) }

@@ -64,12 +64,15 @@ pub enum foretune_error {
     FORETUNE_INTERNAL = 26,
     /// An answer does not have one KPI for every guard of the problem.
     FORETUNE_KPIS = 27,
+    /// The conditions are not as many as the problem has, out of their ranges, or others than those that the query which waits
+    /// was asked under.
+    FORETUNE_CONDITIONS = 28,
 }
 
 use foretune_error::*;
 
 /// All errors, by their numbers.
-const TEXTS: [(foretune_error, &CStr); 28] = [
+const TEXTS: [(foretune_error, &CStr); 29] = [
     (FORETUNE_OK, c"all is well"),
     (FORETUNE_NULL, c"a pointer is null"),
     (FORETUNE_MISALIGNED, c"a pointer is not aligned"),
@@ -98,6 +101,10 @@ const TEXTS: [(foretune_error, &CStr); 28] = [
     (FORETUNE_CONTENTS, c"saved bytes: contents contradict each other"),
     (FORETUNE_INTERNAL, c"an error of the library"),
     (FORETUNE_KPIS, c"an answer needs `kpis`, one for each guard of the problem"),
+    (
+        FORETUNE_CONDITIONS,
+        c"conditions must be as many as the problem has, in range, and those of the query that waits",
+    ),
 ];
 
 /// An error in words, for ever valid; "unknown error" for any other number.
@@ -115,6 +122,7 @@ impl From<Error> for foretune_error {
             Error::Fidelity { .. } => FORETUNE_FIDELITY,
             Error::Budget => FORETUNE_BUDGET,
             Error::Live(_) => FORETUNE_LIVE,
+            Error::Condition(_) => FORETUNE_CONDITIONS,
             Error::Capacity { .. } => FORETUNE_CAPACITY,
             Error::Kpis { .. } => FORETUNE_KPIS,
             Error::NotFinite => FORETUNE_NOT_FINITE,

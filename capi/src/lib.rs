@@ -5,7 +5,7 @@
 //! nothing; `docs/guide/c.md` is the guide.
 //!
 //! `types` has what crosses the border, `convert` turns it into the core's types and back, `memory` cuts up the memory,
-//! `calls` has the functions, `watch` those of a watch.
+//! `calls` has the functions, `conditions` those of conditions that are known, `watch` those of a watch.
 #![no_std]
 #![allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of the header")]
 
@@ -13,6 +13,7 @@
 extern crate std;
 
 mod calls;
+mod conditions;
 mod convert;
 mod error;
 mod memory;
@@ -22,6 +23,7 @@ mod types;
 mod watch;
 
 pub use calls::*;
+pub use conditions::*;
 pub use error::*;
 pub use memory::{
     FORETUNE_COMPACT_ALIGN, FORETUNE_COMPACT_SIZE, FORETUNE_FLEET_BYTES, FORETUNE_HEAD, foretune,

@@ -29,17 +29,19 @@ pub enum foretune_dimension_kind {
     FORETUNE_GRID = 1,
     /// A list of strictly ascending levels.
     FORETUNE_LEVELS = 2,
+    /// Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
+    FORETUNE_CONDITION = 3,
 }
 
-/// One parameter to tune.
+/// One parameter to tune, or a condition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct foretune_dimension {
     /// A foretune_dimension_kind.
     pub kind: u32,
-    /// Lower end of an interval or a grid.
+    /// Lower end, but of a list.
     pub low: f32,
-    /// Upper end of an interval or a grid.
+    /// Upper end, but of a list.
     pub high: f32,
     /// Number of levels of a grid or a list, 2 to 65535.
     pub levels: u32,
@@ -123,7 +125,7 @@ pub struct foretune_guard {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct foretune_problem {
-    /// The parameters to tune.
+    /// The parameters to tune, and the conditions that are known.
     pub dimensions: *const foretune_dimension,
     /// How many, 1 to FORETUNE_MAX_DIMENSIONS.
     pub dimension_count: usize,
@@ -137,7 +139,7 @@ pub struct foretune_problem {
     pub goal: u32,
     /// The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
     /// query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
-    /// what foretune_deploy says.
+    /// what foretune_deploy says. Its values for conditions are not looked at.
     pub deployed: *const f32,
     /// A foretune_floor: what trials should keep above. It needs a point in use.
     pub floor: u32,

@@ -10,7 +10,7 @@ use foretune_c::foretune_progress::*;
 use foretune_c::*;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Ask, Fleet, Problem, Reading, Watch, profile};
+use foretune_core::{Ask, Dimension, Fleet, Problem, Reading, Watch, profile};
 use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings};
 
 type Room = foretune_core::memory!(
@@ -69,6 +69,53 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
         assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
         rust.next_task().unwrap();
     }
+}
+
+#[test]
+fn conditions_do_what_they_do_from_rust() {
+    let dimensions = [support::INTERVAL, foretune_dimension { kind: 3, ..support::INTERVAL }];
+    let problem = foretune_problem { dimensions: dimensions.as_ptr(), ..guarded() };
+    let in_rust =
+        [Dimension::Interval { low: -5.0, high: 10.0 }, Dimension::Condition { low: -5.0, high: 10.0 }];
+    let mut memory = Box::new(Room::new());
+    let in_rust = Problem { dimensions: &in_rust, ..support::GUARDED };
+    let mut rust = memory.start(in_rust, profile::COMPACT, 7).unwrap();
+    let mut c = Tuner::start(&problem, &settings(), 7).unwrap();
+    let at = |load: &f32| (load as *const f32, 1);
+    for round in 0.. {
+        let (load, other) = (-5.0 + (4 * round % 15) as f32, -4.5 + (4 * round % 15) as f32);
+        let (mut progress, mut query) = (FORETUNE_WORKING, support::no_query());
+        // SAFETY: pointers are good, here and below.
+        let asked = unsafe { foretune_ask_at(c.pointer, at(&load).0, 1, &mut progress, &mut query) };
+        assert_eq!(asked, FORETUNE_OK);
+        let Ask::Query(expected) = rust.ask_at(&[load]).unwrap() else { break };
+        assert_eq!((progress, &query.point[..2], query.point[1]), (FORETUNE_QUERY, expected.point(), load));
+        // SAFETY: as above.
+        let refused = unsafe { foretune_set_conditions(c.pointer, at(&other).0, 1) };
+        assert_eq!(refused, FORETUNE_CONDITIONS, "another waits for its answer");
+        let (y, kpis) = (objective(&query.point, query.fidelity, 0), kpis(&query.point));
+        // SAFETY: as above.
+        let answered = |count: usize| unsafe {
+            let (value, cost) = (&y as *const f32, null());
+            foretune_answer_at(c.pointer, &query, value, kpis.as_ptr(), 2, cost, at(&other).0, count)
+        };
+        assert_eq!((answered(0), answered(1)), (FORETUNE_CONDITIONS, FORETUNE_OK));
+        rust.answer_at(expected, Some(y), &kpis, None, &[other]).unwrap();
+    }
+    let mut bytes = Vec::new();
+    rust.snapshot(|piece| bytes.extend_from_slice(piece)).unwrap();
+    assert_eq!(c.snapshot(), bytes);
+    // SAFETY: all of it is numbers.
+    let mut best = unsafe { std::mem::zeroed() };
+    for load in [-4.0, 3.0, 9.0] {
+        // SAFETY: pointers are good.
+        assert_eq!(unsafe { foretune_recommendation_at(c.pointer, &load, 1, &mut best) }, FORETUNE_OK);
+        let expected = rust.recommendation_at(&[load]).unwrap();
+        assert_eq!((&best.point[..2], best.mean), (expected.point(), expected.mean));
+    }
+    // SAFETY: pointers are good.
+    let tell = unsafe { foretune_tell_at(c.pointer, &support::no_query(), 1.0, at(&3.0).0, 1) };
+    assert_eq!(tell, FORETUNE_UNKNOWN_QUERY);
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! Conditions that are known: given with a question, and with an answer. Their values stand in the order of the problem's
+//! dimensions, without the others.
+#![allow(clippy::missing_safety_doc, reason = "it is said once, in `calls`")]
+
+use core::ptr::null;
+
+use foretune_core::{Activity, Optimizer};
+
+use crate::calls::{answer, foretune_ask, with};
+use crate::convert;
+use crate::error::foretune_error::{self, *};
+use crate::memory::foretune;
+use crate::pointer::{array, output};
+use crate::types::*;
+
+/// Says under which conditions the next query is asked; a search that goes on under others begins anew. Refused while a query
+/// asked under others waits for its answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_set_conditions(
+    tuner: *mut foretune,
+    conditions: *const f32,
+    condition_count: usize,
+) -> foretune_error {
+    let set = |tuner: &mut Optimizer<'static>| {
+        // SAFETY: the caller's promise.
+        let conditions = unsafe { array(conditions, condition_count) }?;
+        Ok(tuner.set_conditions(conditions)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(tuner, set) }
+}
+
+/// foretune_set_conditions, then foretune_ask.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_ask_at(
+    tuner: *mut foretune,
+    conditions: *const f32,
+    condition_count: usize,
+    progress: *mut foretune_progress,
+    query: *mut foretune_query,
+) -> foretune_error {
+    // SAFETY: the caller's promise.
+    match unsafe { foretune_set_conditions(tuner, conditions, condition_count) } {
+        // SAFETY: the caller's promise.
+        FORETUNE_OK => unsafe { foretune_ask(tuner, progress, query) },
+        error => error,
+    }
+}
+
+/// Answers the query with what was measured under these conditions, which may differ from those it was asked under.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_tell_at(
+    tuner: *mut foretune,
+    query: *const foretune_query,
+    value: f32,
+    conditions: *const f32,
+    condition_count: usize,
+) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { foretune_answer_at(tuner, query, &value, null(), 0, null(), conditions, condition_count) }
+}
+
+/// The same with all that an answer may have: foretune_answer_all.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments, reason = "C has no slices")]
+pub unsafe extern "C" fn foretune_answer_at(
+    tuner: *mut foretune,
+    query: *const foretune_query,
+    value: *const f32,
+    kpis: *const f32,
+    kpi_count: usize,
+    cost: *const f32,
+    conditions: *const f32,
+    condition_count: usize,
+) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, Some((conditions, condition_count))) }
+}
+
+/// Writes what would be recommended under other conditions, once the task has ended or while a query waits for its answer; about
+/// as much work as the recommendation itself, and nothing else changes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_recommendation_at(
+    tuner: *mut foretune,
+    conditions: *const f32,
+    condition_count: usize,
+    recommendation: *mut foretune_recommendation,
+) -> foretune_error {
+    let recommend = |tuner: &mut Optimizer<'static>| {
+        // SAFETY: the caller's promise.
+        let (conditions, out) = unsafe { (array(conditions, condition_count)?, output(recommendation)?) };
+        let nothing = tuner.status().activity == Activity::Done && tuner.recommendation().is_none();
+        let best = tuner.recommendation_at(conditions);
+        out.write(convert::recommendation(
+            &best.map_err(|error| if nothing { FORETUNE_NOTHING_OBSERVED } else { error.into() })?,
+        ));
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(tuner, recommend) }
+}
