@@ -210,7 +210,7 @@ fn every_level_of_every_problem_comes_back_exactly() {
 /// Ends that single precision has not, narrow ranges, logarithms: what is shown is taken, and stands for the same point.
 #[test]
 fn every_point_that_is_shown_can_be_given_back() {
-    let log = Notation { log: true, whole: false };
+    let log = Notation { log: true, ..Notation::default() };
     let levels = |values: Vec<f64>, notation| DimensionSpec::Levels {
         name: "x".into(),
         unit: String::new(),
@@ -257,7 +257,7 @@ fn power_levels_are_a_grid_and_alpha_a_list() {
 #[test]
 fn values_come_back_and_have_no_more_digits_than_single_precision() {
     let of = |low, high, log| {
-        Mapping::of(&interval(low, high, Notation { log, whole: false })).expect("a mapped range")
+        Mapping::of(&interval(low, high, Notation { log, ..Notation::default() })).expect("a mapped range")
     };
     let ranges = [
         (1e-5, 0.1, true, 7),

@@ -39,6 +39,8 @@ class Problem:
     """Tables as in files, or for every name a pair `(low, high)`, ascending values, or such a table without its name."""
     fidelity: Sequence[Mapping[str, Any]]
     """Ways to measure, cheapest first; the last is the one that counts."""
+    condition: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]] = ()
+    """What is not chosen but known, such as a load: as parameters, `(low, high)` for every name."""
     deployed: Optional[Mapping[str, float]] = None
     floor: Optional[Mapping[str, float]] = None
     guard: Sequence[Mapping[str, Any]] = ()
@@ -116,8 +118,9 @@ def text_of(problem: Any) -> Text:
         problem = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
     if not isinstance(problem, Mapping):
         raise ProblemError(f"a problem is a dict, a dataclass or the path of a file, not {problem!r}")
-    if isinstance(parameters := problem.get("parameter"), Mapping):
-        problem = {**problem, "parameter": [axis(name, spec).table for name, spec in parameters.items()]}
+    for kind in ("parameter", "condition"):
+        if isinstance(named := problem.get(kind), Mapping):
+            problem = {**problem, kind: [axis(name, spec).table for name, spec in named.items()]}
     lines = [("# This stands for a file.", ""), *_lines(problem)]
     return Text("problem", "".join(line + "\n" for line, _ in lines), tuple(field for _, field in lines))
 

@@ -144,6 +144,7 @@ class Tuner:
               deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
         self._text, self._settings = text, settings
         self._query: Optional[Query] = None
+        self._at: Any = None
         self.recommendation = None
         try:
             self._session = _foretune.Session(
@@ -153,21 +154,38 @@ class Tuner:
             raise text.error(str(error)) from None
         self._settle()
 
-    def ask(self) -> Optional[Query]:
-        """What to measure next, the same until it is answered; None when the task has ended."""
+    def ask(self, **conditions: float) -> Optional[Query]:
+        """What to measure next, the same until it is answered; None when the task has ended. Where the problem has conditions,
+        under these, `tuner.ask(load=0.7)`; else under the last that were known."""
         self._settle()
+        at = (self._query.id, _floats(conditions)) if conditions and self._query else self._at
+        if at != self._at:
+            self._say({"ask_at": at[1]})
+            self._at = at
         return self._query
 
     def tell(self, query: Query, value: Optional[float], cost: Optional[float] = None,
-             kpis: Optional[Mapping[str, float]] = None) -> None:
+             kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> None:
         """Answers a query; with None if the measurement failed. `cost` is what it cost, if not what the fidelity says;
-        `kpis` has the KPIs that the problem guards, by name."""
+        `kpis` has the KPIs that the problem guards, by name; conditions are those that it was really measured under."""
         if value is None:
             return self._send("fail", id=query.id)
         numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
         told = _floats(kpis or {})
-        _check({**told, **numbers})
-        self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost))
+        at = _floats(conditions)
+        _check({**told, **at, **numbers})
+        self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost),
+                   conditions=at or None)
+
+    def recommendation_at(self, **conditions: float) -> Recommendation:
+        """What to use under other conditions, after the end of a task. Its answers are told again for that, which takes as long
+        as the task computed."""
+        known = self.recommendation
+        try:
+            self._say({"recommend_at": _floats(conditions)})
+            return self.recommendation
+        finally:
+            self.recommendation = known
 
     def stop(self) -> None:
         """Ends the task now, with what is known."""

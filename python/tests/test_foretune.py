@@ -113,6 +113,35 @@ class Tuning(unittest.TestCase):
         for form in forms:
             self.assertEqual(play(Tuner(form)), expected, form)
 
+    def test_conditions_are_asked_for_told_and_recommended_at(self):
+        problem = {"goal": "maximise", "budget": 25, "parameter": {"x": (0, 1)}, "condition": {"load": (0, 100)},
+                   "fidelity": [{"name": "only", "cost": 1, "noise": 1e-4}]}
+
+        def tune(tuner):
+            for i in range(10**9):
+                load = 37 * (tuner.status.answered + 1) % 101
+                if (query := tuner.ask(load=load)) is None:
+                    return tuner
+                self.assertAlmostEqual(query.setting["load"], load, places=3)
+                self.assertIs(tuner.ask(load=load), query)
+                if i == 7:
+                    tuner = pickle.loads(pickle.dumps(tuner))
+                    continue
+                true = min(load + 1.5, 100)
+                tuner.tell(query, 1 - (query.setting["x"] - 0.2 - 0.006 * true) ** 2, load=true)
+
+        tuner = tune(Tuner(problem, seed=3))
+        self.assertEqual(tuner.history[0].setting["load"], 38.5)
+        own = tuner.recommendation
+        for load in (10, 90):
+            best = tuner.recommendation_at(load=load)
+            self.assertAlmostEqual(best.setting["load"], load, places=3)
+            self.assertLess(abs(best.setting["x"] - 0.2 - 0.006 * load), 0.2)
+        self.assertIs(tuner.recommendation, own)
+        for wrong in ({"load": 101}, {"lod": 1}):
+            with self.assertRaises(ForetuneError):
+                tuner.recommendation_at(**wrong)
+
     def test_mistakes_name_the_field(self):
         def wrong(change, **options):
             problem = json.loads(json.dumps(IN_USE))

@@ -248,9 +248,10 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
     };
     let target = own::read(Path::new(&arguments.problem))?;
     target.check_limits(target.deployed.as_ref())?;
-    if !target.guards.is_empty() {
+    if !target.guards.is_empty() || !target.conditions().is_empty() {
         return Err(Error::usage(
-            "a study of a command has no guards yet: leave [[guard]] out, or use `foretune tune`",
+            "a study of a command has neither guards nor conditions yet: leave [[guard]] and [[condition]] out, or use \
+             `foretune tune`",
         ));
     }
     let noise = |rung: &own::Rung| {

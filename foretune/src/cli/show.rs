@@ -143,7 +143,15 @@ pub(super) fn summary(
         short_number(ended.deviation.into())
     )?;
     let used = task.begun.deployed.as_ref();
-    let at_use = |told: &&Told| used == Some(&told.point) && told.fidelity == target.truth();
+    // Under other conditions it is worth something else.
+    let alike = |told: &Told| {
+        used.is_some_and(|used| {
+            ended.point.as_ref().is_some_and(|best| {
+                told.point.starts_with(used) && told.point[used.len()..] == best[used.len()..]
+            })
+        })
+    };
+    let at_use = |told: &&Told| alike(told) && told.fidelity == target.truth();
     let values: Vec<f64> =
         task.answers.iter().filter(at_use).filter_map(|t| t.value.map(f64::from)).collect();
     match (used, values.is_empty()) {
@@ -163,7 +171,9 @@ pub(super) fn summary(
             )?;
         }
         (Some(used), true) => {
-            writeln!(out, "In use: {}, not measured in this task", target.words(used))?;
+            let where_else =
+                if target.conditions().is_empty() { "in this task" } else { "under the last conditions" };
+            writeln!(out, "In use: {}, not measured {where_else}", target.words(used))?;
         }
         (None, _) => {}
     }

@@ -320,7 +320,9 @@ impl Source for Bench<'_> {
             self.line(&line)?;
         }
         Ok(match self.command.measure(self.target, ask, &go_on)? {
-            Measured::Value { value, kpis, cost } => Answer::Value { value, kpis, cost },
+            Measured::Value { value, kpis, cost, conditions } => {
+                Answer::Value { value, kpis, cost, conditions }
+            }
             Measured::Failed(why) => {
                 self.failure = why;
                 Answer::Failed

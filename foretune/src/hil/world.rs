@@ -139,12 +139,14 @@ impl Own {
             return Err(Error::Device("the device asks for a point of another problem".into()));
         }
         match self.command.measure(&self.target, &ask, &|| true)? {
-            Measured::Value { value, kpis, cost } => {
+            Measured::Value { value, kpis, cost, conditions } => {
                 self.failed = 0;
-                let value = value as f32;
-                let outcome = match kpis.is_empty() {
+                let (value, mut numbers) = (value as f32, self.target.told(&kpis));
+                let under = [&ask.point[..ask.point.len() - conditions.len()], &conditions].concat();
+                numbers.extend(&self.space.core_point(&under)[ask.point.len() - conditions.len()..]);
+                let outcome = match numbers.is_empty() {
                     true => Outcome::Value(value),
-                    false => Outcome::Values(value, Kpis::new(&self.target.told(&kpis))),
+                    false => Outcome::Values(value, Kpis::new(&numbers)),
                 };
                 Ok((outcome, cost.map(|cost| cost as f32)))
             }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::target::{Ask, Target, Why};
 use foretune_core::Goal;
 use host_sim::error::Error;
+use host_sim::problems::DimensionSpec;
 use host_sim::runner::{self, Benchmark, Trial};
 use host_sim::words::number;
 use serde_json::Value;
@@ -36,11 +37,12 @@ enum Piece {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// A value, the KPIs that the problem guards, and what it cost if the program said so.
+    /// A value, the KPIs that the problem guards, and, if the program said so, what it cost and its conditions.
     Value {
         value: f64,
         kpis: Vec<f64>,
         cost: Option<f64>,
+        conditions: Vec<f64>,
     },
     Failed(String),
 }
@@ -223,8 +225,10 @@ fn answer(text: &str, target: &Target) -> Measured {
         return Measured::Failed("it printed no line that is a number or an object with a value".into());
     };
     let numbers = |name: &str| object.get(name).and_then(Value::as_f64);
+    let named = |condition: &DimensionSpec| Some((condition.name().to_string(), numbers(condition.name())?));
+    let conditions = target.conditions_of(&target.conditions().iter().filter_map(named).collect());
     let (kpis, cost) = (target.kpis(numbers), numbers("cost"));
-    match (kpis, cost) {
+    match (kpis.and_then(|kpis| Ok((kpis, conditions?))), cost) {
         _ if !(value as f32).is_finite() => Measured::Failed(format!(
             "it printed {}, which is not a finite number of single precision",
             number(value)
@@ -233,7 +237,7 @@ fn answer(text: &str, target: &Target) -> Measured {
             Measured::Failed(format!("it printed a cost of {}", number(cost)))
         }
         (Err(why), _) => Measured::Failed(format!("it printed {why}")),
-        (Ok(kpis), cost) => Measured::Value { value, kpis, cost },
+        (Ok((kpis, conditions)), cost) => Measured::Value { value, kpis, cost, conditions },
     }
 }
 
@@ -337,7 +341,7 @@ mod tests {
 
     impl Measured {
         fn value(value: f64, cost: Option<f64>) -> Self {
-            Self::Value { value, kpis: Vec::new(), cost }
+            Self::Value { value, kpis: Vec::new(), cost, conditions: Vec::new() }
         }
     }
 

@@ -31,6 +31,8 @@ struct Contents {
     #[serde(default)]
     parameter: Vec<Spanned<Parameter>>,
     #[serde(default)]
+    condition: Vec<Spanned<Parameter>>,
+    #[serde(default)]
     fidelity: Vec<Spanned<Fidelity>>,
     deployed: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
     floor: Option<Spanned<FloorTable>>,
@@ -145,7 +147,7 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
             Aim::Minimise => Goal::Minimise,
         },
         budget: number(&contents.budget, "budget", 0.0, 1e12)?,
-        parameters: parameters(&contents.parameter, &end)?,
+        parameters: parameters(&contents.parameter, &contents.condition, &end)?,
         fidelities: fidelities(&contents.fidelity, &end)?,
         deployed: None,
         floor: None,
@@ -160,6 +162,12 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
         fleet: None,
     };
     target.deployed = contents.deployed.as_ref().map(|table| point(&target, table)).transpose()?;
+    if let (Some(unknown), Some(_)) = (unknown_noise(&contents), target.conditions().first()) {
+        return fault(
+            unknown.name.span(),
+            "with a [[condition]] every fidelity needs its noise (a variance)",
+        );
+    }
     if let (Some(unknown), None) = (unknown_noise(&contents), &target.deployed) {
         return fault(
             unknown.name.span(),
@@ -277,7 +285,7 @@ fn count(value: &Spanned<i64>, name: &str) -> Result<u32, Fault> {
 fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<f64>>>) -> Result<Vec<f64>, Fault> {
     let values = table.get_ref();
     let pairs = values.iter().map(|(name, value)| (name.as_str(), *value.get_ref()));
-    target.point(pairs).map_err(|(name, what)| {
+    target.choice(pairs).map_err(|(name, what)| {
         let at = name.and_then(|name| values.get(&name)).map_or(table.span(), Spanned::span);
         Fault { at, what: format!("[deployed]: {what}") }
     })
@@ -288,6 +296,7 @@ fn guards(tables: &[Spanned<GuardTable>], target: &Target) -> Result<Vec<Guarded
         return fault(extra.span(), format!("a problem has at most {MAX_GUARDS} guards"));
     }
     let mut seen = HashSet::from(["value".to_string(), "cost".to_string()]);
+    seen.extend(target.conditions().iter().map(|condition| condition.name().to_ascii_lowercase()));
     (0..).zip(tables).map(|(index, table)| guard(table, index, target, &mut seen)).collect()
 }
 
@@ -368,8 +377,8 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
     let LimitTable { sum, at_most } = table.get_ref();
     let mut coefficients = vec![0.0; target.parameters.len()];
     for (name, value) in sum.get_ref() {
-        let Some(known) = target.names().position(|known| known == name) else {
-            let names: Vec<&str> = target.names().collect();
+        let Some(known) = target.names().take(target.chosen()).position(|known| known == name) else {
+            let names: Vec<&str> = target.names().take(target.chosen()).collect();
             return fault(
                 value.span(),
                 format!("sum: no parameter is called `{name}`: there are {}", names.join(", ")),
@@ -456,6 +465,19 @@ mod tests {
             ("name = \"alpha\"", "name = \"P0\"", 10, "alike"),
             ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 0.4, 0.4]", 11, "above the one before"),
             ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 1e-12, 0.7]", 11, "single precision"),
+            (
+                "[[fidelity]]",
+                "[[condition]]\nname = \"load\"\nlow = 0\nhigh = 1\n[[fidelity]]",
+                22,
+                "needs its noise",
+            ),
+            (
+                "[[fidelity]]",
+                "[[condition]]\nname = \"load\"\nvalues = [0, 1]\n[[fidelity]]",
+                12,
+                "a condition takes",
+            ),
+            ("[[fidelity]]", "[[condition]]\nname = \"P0\"\nlow = 0\nhigh = 1\n[[fidelity]]", 13, "alike"),
             ("cost = 1.0", "cost = 0", 14, "cost takes"),
             ("cost = 1.0", "cost = 6", 19, "from cheap to expensive"),
             ("noise = 0.04", "noise = -0.04", 15, "noise takes"),

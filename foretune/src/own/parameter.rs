@@ -38,25 +38,38 @@ pub(super) enum Scale {
     Log,
 }
 
+/// The parameters, then the conditions.
 pub(super) fn parameters(
     tables: &[Spanned<Parameter>],
+    conditions: &[Spanned<Parameter>],
     end: &Range<usize>,
 ) -> Result<Vec<DimensionSpec>, Fault> {
     if tables.is_empty() {
         return fault(end.clone(), "there is no [[parameter]]: a problem has 1 to 16");
     }
-    if let Some(extra) = tables.get(MOST_PARAMETERS) {
-        return fault(extra.span(), format!("a problem has at most {MOST_PARAMETERS} parameters"));
+    if let Some(extra) = tables.iter().chain(conditions).nth(MOST_PARAMETERS) {
+        return fault(
+            extra.span(),
+            format!("a problem has at most {MOST_PARAMETERS} parameters and conditions"),
+        );
     }
     let mut seen = HashSet::new();
-    tables.iter().map(|table| parameter(table, &mut seen)).collect()
+    let mut found = tables.iter().map(|table| parameter(table, &mut seen)).collect::<Result<Vec<_>, _>>()?;
+    for table in conditions {
+        let DimensionSpec::Interval { name, unit, low, high, notation } = parameter(table, &mut seen)? else {
+            return fault(table.span(), "a condition takes name, low and high, and may have unit and scale");
+        };
+        let notation = Notation { condition: true, ..notation };
+        found.push(DimensionSpec::Interval { name, unit, low, high, notation });
+    }
+    Ok(found)
 }
 
 fn parameter(table: &Spanned<Parameter>, seen: &mut HashSet<String>) -> Result<DimensionSpec, Fault> {
     let Parameter { name, unit, low, high, levels, step, integer, values, scale } = table.get_ref();
     let (name, unit) = (word(name, "parameter", seen)?, unit.clone());
     let log = matches!(scale, Some(Scale::Log));
-    let notation = Notation { log, whole: *integer };
+    let notation = Notation { log, whole: *integer, condition: false };
     let steps = [levels.is_some(), step.is_some(), *integer].into_iter().filter(|given| *given).count();
     let (low, high) = match (low, high, values) {
         (None, None, Some(values)) if steps == 0 => return list(name, unit, values, notation),

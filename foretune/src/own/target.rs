@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::tune::Because;
 use foretune_core::{Floor, Goal};
 use host_sim::error::Error;
-use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, ProblemSpec, Service};
+use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, Notation, ProblemSpec, Service};
 use host_sim::words::number;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,10 +39,11 @@ pub struct Target {
     pub goal: Goal,
     /// What the measurements of a task may cost.
     pub budget: f64,
+    /// Those to tune, then the conditions that are known.
     pub parameters: Vec<DimensionSpec>,
     /// From the cheapest to the one that counts.
     pub fidelities: Vec<Rung>,
-    /// The point in use, in natural units.
+    /// The point in use, in natural units, without conditions.
     pub deployed: Option<Vec<f64>>,
     /// What a trial may not fall below.
     pub floor: Option<Floor>,
@@ -67,6 +68,29 @@ impl Target {
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().map(DimensionSpec::name)
+    }
+
+    /// How many parameters are chosen: those in front.
+    pub fn chosen(&self) -> usize {
+        self.parameters.iter().filter(|parameter| !parameter.notation().condition).count()
+    }
+
+    pub fn conditions(&self) -> &[DimensionSpec] {
+        &self.parameters[self.chosen()..]
+    }
+
+    /// Values of all conditions in their order, from their names; none where none is given.
+    pub fn conditions_of(&self, given: &BTreeMap<String, f64>) -> Result<Vec<f64>, String> {
+        let known = self.conditions();
+        let unknown = given.keys().find(|name| known.iter().all(|condition| condition.name() != *name));
+        if let Some(name) = unknown {
+            return Err(format!("no condition is called `{name}`"));
+        }
+        let value = |condition: &DimensionSpec| {
+            let lacks = || format!("condition `{}` has no value", condition.name());
+            condition.admissible(*given.get(condition.name()).ok_or_else(lacks)?)
+        };
+        if given.is_empty() { Ok(Vec::new()) } else { known.iter().map(value).collect() }
     }
 
     /// As the simulator describes problems, with this noise of every fidelity and this budget.
@@ -142,7 +166,7 @@ impl Target {
         self.guards.iter().map(kpi).collect()
     }
 
-    /// A point in words: `p0 = -80 dBm, alpha = 0.7`.
+    /// A point in words: `p0 = -80 dBm, alpha = 0.7`; conditions may be left out, at its end.
     pub fn words(&self, point: &[f64]) -> String {
         let one = |(parameter, value): (&DimensionSpec, &f64)| {
             let unit = parameter.unit();
@@ -152,15 +176,31 @@ impl Target {
         self.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// The point that a table of values stands for: every parameter once, each admissible.
+    /// The point that a table of values stands for: every parameter and condition once, each admissible.
     pub fn point<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<Vec<f64>, (Option<String>, String)> {
-        let mut point = vec![None; self.parameters.len()];
+        self.named(values, self.parameters.len())
+    }
+
+    /// The same without conditions.
+    pub fn choice<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<Vec<f64>, (Option<String>, String)> {
+        self.named(values, self.chosen())
+    }
+
+    fn named<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+        count: usize,
+    ) -> Result<Vec<f64>, (Option<String>, String)> {
+        let mut point = vec![None; count];
         for (name, value) in values {
-            let known = self.names().position(|known| known == name).ok_or_else(|| {
-                let names: Vec<&str> = self.names().collect();
+            let known = self.names().take(count).position(|known| known == name).ok_or_else(|| {
+                let names: Vec<&str> = self.names().take(count).collect();
                 (
                     Some(name.to_string()),
                     format!("no parameter is called `{name}`: there are {}", names.join(", ")),
@@ -188,7 +228,7 @@ pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
     let values: Option<Vec<(String, f64)>> = text.split(',').map(value).collect();
     let wrong = |why: String| Error::usage(format!("--deployed: {why}"));
     let values = values.ok_or_else(|| wrong(format!("takes NAME=VALUE,NAME=VALUE,…, not `{text}`")))?;
-    target.point(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|(_, why)| wrong(why))
+    target.choice(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|(_, why)| wrong(why))
 }
 
 /// Everything of a target that what was learnt depends on, as the state keeps it.
@@ -209,6 +249,8 @@ struct Axis {
     levels: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     log: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    condition: bool,
 }
 
 impl Identity {
@@ -218,7 +260,8 @@ impl Identity {
                 DimensionSpec::Interval { low, high, .. } => (vec![*low, *high], false),
                 DimensionSpec::Levels { values, .. } => (values.clone(), true),
             };
-            Axis { name: d.name().into(), values, levels, log: d.notation().log }
+            let Notation { log, condition, .. } = d.notation();
+            Axis { name: d.name().into(), values, levels, log, condition }
         };
         let goal = match target.goal {
             Goal::Maximise => "maximise",
@@ -234,6 +277,11 @@ impl Identity {
     /// A target like this, with nothing but what is known here.
     pub fn target(&self, name: &str, budget: f64) -> Target {
         let parameter = |axis: &Axis| match (axis.levels, &axis.values[..]) {
+            (false, [low, high]) if axis.condition => {
+                let (name, notation) =
+                    (axis.name.clone(), Notation { condition: true, ..Notation::default() });
+                DimensionSpec::Interval { name, unit: String::new(), low: *low, high: *high, notation }
+            }
             (false, [low, high]) => DimensionSpec::interval(&axis.name, "", *low, *high),
             (_, values) => DimensionSpec::levels(&axis.name, "", values.to_vec()),
         };

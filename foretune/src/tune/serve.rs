@@ -49,6 +49,10 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
             let begun = match lines.after()? {
                 After::End => return Ok(()),
                 After::Next(deployed) => tuning.next_task(deployed).map(|()| true),
+                After::Recommend(at) => match tuning.recommend_at(&at) {
+                    Ok(ended) => lines.write(&Wire(&target).recommendation(&ended)).map(|()| false),
+                    Err(why) => Err(why),
+                },
                 After::Watch(value, kpis) => match tuning.watch(value, &kpis) {
                     Ok(watched) => {
                         lines.write(&Wire(&target).watched(&watched))?;
@@ -76,6 +80,8 @@ enum After {
     Next(Option<Vec<f64>>),
     /// A reading of the setting in use, and its KPIs.
     Watch(f64, Vec<f64>),
+    /// What to use under these conditions.
+    Recommend(Vec<f64>),
 }
 
 /// How far it is.
@@ -172,14 +178,26 @@ impl Lines<'_> {
             let Some(request) = self.request()? else { return Err(Error::Interrupted) };
             let wrong = match request {
                 Request::Tell(tell) if tell.id == ask.id => {
-                    match (tell.cost, self.target.kpis(|name| tell.kpis.get(name).copied())) {
+                    let kpis = self.target.kpis(|name| tell.kpis.get(name).copied());
+                    let conditions = self.target.conditions_of(&tell.conditions);
+                    match (tell.cost, kpis.map_err(|why| format!("the answer has {why}"))) {
                         (Some(cost), _) if !(0.0..=1e12).contains(&cost) => {
                             format!("a cost of {} is not from 0 to 1e12", number(cost))
                         }
-                        (_, Err(why)) => format!("the answer has {why}"),
-                        (cost, Ok(kpis)) => return Ok(Answer::Value { value: tell.value, kpis, cost }),
+                        (_, Err(why)) => why,
+                        (cost, Ok(kpis)) => match conditions {
+                            Ok(conditions) => {
+                                return Ok(Answer::Value { value: tell.value, kpis, cost, conditions });
+                            }
+                            Err(why) => why,
+                        },
                     }
                 }
+                Request::AskAt(at) => match self.target.conditions_of(&at) {
+                    Ok(at) if !at.is_empty() => return Ok(Answer::AskAt(at)),
+                    Ok(_) => "ask_at takes a value for every [[condition]] of the problem".into(),
+                    Err(why) => why,
+                },
                 Request::Fail(fail) if fail.id == ask.id => return Ok(Answer::Failed),
                 Request::Stop(_) => return Ok(Answer::Stop),
                 Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
@@ -198,7 +216,7 @@ impl Lines<'_> {
                     }
                     Err(why) => why.to_string(),
                 },
-                Request::NextTask(_) | Request::Status(_) | Request::Watch(_) => {
+                Request::NextTask(_) | Request::Status(_) | Request::Watch(_) | Request::RecommendAt(_) => {
                     format!("query {} is outstanding: the task has not ended", ask.id)
                 }
             };
@@ -213,7 +231,7 @@ impl Lines<'_> {
                 None => return Ok(After::End),
                 Some(Request::NextTask(NextTask { deployed: None })) => return Ok(After::Next(None)),
                 Some(Request::NextTask(NextTask { deployed: Some(values) })) => {
-                    match self.target.point(values.iter().map(|(name, value)| (name.as_str(), *value))) {
+                    match self.target.choice(values.iter().map(|(name, value)| (name.as_str(), *value))) {
                         Ok(point) => return Ok(After::Next(Some(point))),
                         Err((_, why)) => why,
                     }
@@ -221,6 +239,10 @@ impl Lines<'_> {
                 Some(Request::Watch(seen)) => match self.target.kpis(|name| seen.kpis.get(name).copied()) {
                     Ok(kpis) => return Ok(After::Watch(seen.value, kpis)),
                     Err(why) => format!("the reading has {why}"),
+                },
+                Some(Request::RecommendAt(at)) => match self.target.conditions_of(&at) {
+                    Ok(at) => return Ok(After::Recommend(at)),
+                    Err(why) => why,
                 },
                 Some(_) => {
                     "the task has ended: next_task begins another, watch looks at the setting in use".into()

@@ -26,13 +26,17 @@ use host_sim::words::number;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A value, the KPIs that the problem guards, and what it cost if not what the fidelity costs.
+    /// A value, the KPIs that the problem guards, what it cost if not what the fidelity costs, and the conditions if it is known
+    /// under which it was measured.
     Value {
         value: f64,
         kpis: Vec<f64>,
         cost: Option<f64>,
+        conditions: Vec<f64>,
     },
     Failed,
+    /// None: another query is wanted, under these conditions.
+    AskAt(Vec<f64>),
     /// The task is to end here.
     Stop,
 }
@@ -203,7 +207,9 @@ impl Tuning {
     fn begun(&self, deployed: Option<Vec<f64>>) -> Begun {
         let filed = self.target.deployed.clone();
         let in_use = match self.state.current() {
-            Some(task) if task.begun.filed == filed => task.in_use().cloned(),
+            Some(task) if task.begun.filed == filed => {
+                task.in_use().map(|point| point[..self.target.chosen()].to_vec())
+            }
             _ => filed.clone(),
         };
         let settings = self.setup.describe(Method::MftMes);
@@ -296,6 +302,38 @@ impl Tuning {
         if let Some(reason) = self.estimate_noise(source)? {
             return self.end(None, reason, (0, false), String::new());
         }
+        self.with_optimizer(|tuning, space, tuner| tuning.run(space, tuner, source))
+    }
+
+    /// What is recommended under these conditions after the end of a task, whose answers are told again for that.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the task has not ended, or nothing was measured in it.
+    pub fn recommend_at(&mut self, conditions: &[f64]) -> Result<Ended, Error> {
+        let nothing = || Error::usage("there is no task that has ended with a recommendation");
+        let ended = self.ended().filter(|ended| ended.point.is_some()).cloned().ok_or_else(nothing)?;
+        self.with_optimizer(|tuning, space, tuner| {
+            tuning.replay_all(space, tuner)?;
+            Tuner::finish(tuner);
+            let best = tuner.recommendation_at(&tuning.core_conditions(space, conditions))?;
+            let (point, unassured) = (Some(tuning.shown(space, best.unit())?), !best.assured);
+            let deviation = tuning.widening() * best.deviation;
+            Ok(Ended { point, mean: best.mean, deviation, unassured, ..ended })
+        })
+    }
+
+    /// Conditions as the optimizer is given them.
+    fn core_conditions(&self, space: &Space, conditions: &[f64]) -> Vec<f32> {
+        let mut point = vec![0.0; self.target.chosen()];
+        point.extend(conditions);
+        space.core_point(&point).split_off(point.len() - conditions.len())
+    }
+
+    /// Works with an optimizer as it is when the current task begins.
+    fn with_optimizer<R>(
+        &mut self,
+        work: impl FnOnce(&mut Self, &Space, &mut Optimizer<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let estimating: f64 = self.estimates().map(|told| told.cost).sum();
         let budget = (self.task()?.begun.budget - estimating).max(0.0);
         let begun = self.task()?.begun.clone();
@@ -312,7 +350,7 @@ impl Tuning {
             optimizer.set_fleet(fleet)?;
         }
         hand_over(&self.target, &mut optimizer, &space, &begun, &self.state.knowledge)?;
-        self.run(&space, &mut optimizer, source)
+        work(self, &space, &mut optimizer)
     }
 
     /// Whether so many measurements in a row have failed that no more are tried.
@@ -332,17 +370,21 @@ impl Tuning {
     fn record(
         &mut self,
         ask: &Ask,
-        answer: Answer,
+        (answer, asked_at): (Answer, Vec<f64>),
         (expected, outliers): (Option<f32>, usize),
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
-        let (value, kpis, cost) = match answer {
-            Answer::Value { value, kpis, cost } => (Some(value as f32), kpis, cost.unwrap_or(usual)),
-            Answer::Failed | Answer::Stop => (None, Vec::new(), usual),
+        let (value, kpis, cost, conditions) = match answer {
+            Answer::Value { value, kpis, cost, conditions } => {
+                (Some(value as f32), kpis, cost.unwrap_or(usual), conditions)
+            }
+            _ => (None, Vec::new(), usual, Vec::new()),
         };
-        let Ask { point, fidelity, why, because, .. } = ask.clone();
-        let told = Told { point, fidelity, why, value, kpis, cost, because };
+        let Ask { mut point, fidelity, why, because, .. } = ask.clone();
+        let (told_at, chosen) = (!conditions.is_empty(), point.len() - conditions.len());
+        point.splice(chosen.., conditions);
+        let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because };
         self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
         self.save()?;
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
@@ -359,12 +401,14 @@ impl Tuning {
         Ok(Standing { spent, budget, best: values.reduce(better), expected: None, outliers: 0 })
     }
 
-    fn run(&mut self, space: &Space, tuner: &mut dyn Tuner, source: &mut dyn Source) -> Result<(), Error> {
-        let earlier: Vec<Told> =
-            self.task()?.answers.iter().filter(|told| told.why != Why::Noise).cloned().collect();
-        for told in earlier {
-            self.replay(space, tuner, &told)?;
-        }
+    fn run(
+        &mut self,
+        space: &Space,
+        tuner: &mut Optimizer<'_>,
+        source: &mut dyn Source,
+    ) -> Result<(), Error> {
+        self.replay_all(space, tuner)?;
+        let mut asked_at = Vec::new();
         loop {
             if self.is_failing()? {
                 return self.finish(space, tuner, Reason::Failures);
@@ -377,62 +421,102 @@ impl Tuning {
             let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
             let point = self.shown(space, &proposal.unit)?;
             let ask = Ask { because, ..self.ask(point, proposal.fidelity, why(proposal.kind)) };
-            let expected = tuner.expected();
-            let Some(answer) = self.answered(tuner, &ask, source)? else {
-                return self.finish(space, tuner, Reason::Stopped);
-            };
-            self.record(&ask, answer, (expected, tuner.outliers()), source)?;
+            let expected = tuner.status().best;
+            match self.answered(space, tuner, &ask, source)? {
+                Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
+                Answer::AskAt(conditions) => {
+                    tuner.withdraw();
+                    tuner.set_conditions(&self.core_conditions(space, &conditions))?;
+                    asked_at = conditions;
+                }
+                answer => {
+                    let answer = (answer, std::mem::take(&mut asked_at));
+                    self.record(&ask, answer, (expected, tuner.status().outliers), source)?;
+                }
+            }
         }
     }
 
     /// A point for people: the one in use as it was given, whatever single precision made of it.
     fn shown(&self, space: &Space, unit: &[f32]) -> Result<Vec<f64>, Error> {
-        let in_use = self.task()?.begun.deployed.as_ref().filter(|point| space.unit(point) == unit);
-        Ok(in_use.cloned().unwrap_or_else(|| space.shown(unit)))
+        let in_use = self.task()?.begun.deployed.as_ref();
+        let mut shown = space.shown(unit);
+        if let Some(point) = in_use.filter(|point| unit.starts_with(&space.unit(point))) {
+            shown[..point.len()].copy_from_slice(point);
+        }
+        Ok(shown)
     }
 
-    /// Tells an answer from before a restart again.
-    fn replay(&self, space: &Space, tuner: &mut dyn Tuner, told: &Told) -> Result<(), Error> {
+    /// Tells the answers from before a restart again.
+    fn replay_all(&self, space: &Space, tuner: &mut Optimizer<'_>) -> Result<(), Error> {
+        let mut earlier = self.task()?.answers.iter().filter(|told| told.why != Why::Noise);
+        earlier.try_for_each(|told| self.replay(space, tuner, told))
+    }
+
+    fn replay(&self, space: &Space, tuner: &mut Optimizer<'_>, told: &Told) -> Result<(), Error> {
         let other = || {
             Error::usage(
                 "the stored answers are not those to the queries that this version of foretune asks: finish the task \
                  with the version that began it, or give another --state",
             )
         };
+        if !told.asked_at.is_empty() {
+            tuner.set_conditions(&self.core_conditions(space, &told.asked_at))?;
+        }
         let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        if self.shown(space, &proposal.unit)? != told.point || proposal.fidelity != told.fidelity {
+        let (shown, chosen) = (self.shown(space, &proposal.unit)?, self.target.chosen());
+        if shown[..chosen] != told.point[..chosen] || proposal.fidelity != told.fidelity {
             return Err(other());
         }
         let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
-        Ok(tuner.answer_all(told.value, &kpis, cost)?)
+        let conditions = if told.told_at { &told.point[chosen..] } else { &[] };
+        Ok(self.tell(space, tuner, (told.value, &kpis, cost), conditions)?)
     }
 
-    /// Asks until the optimizer takes an answer; `None` to stop.
+    /// Answers the query, measured under these conditions or under those that it was asked under.
+    fn tell(
+        &self,
+        space: &Space,
+        tuner: &mut Optimizer<'_>,
+        (value, kpis, cost): (Option<f32>, &[f32], Option<f32>),
+        conditions: &[f64],
+    ) -> Result<(), foretune_core::Error> {
+        let query = tuner.outstanding().ok_or(foretune_core::Error::OutOfTurn)?;
+        let taken = match conditions {
+            [] => tuner.answer_all(query, value, kpis, cost),
+            some => tuner.answer_at(query, value, kpis, cost, &self.core_conditions(space, some)),
+        };
+        Ok(taken?)
+    }
+
+    /// Asks until the optimizer takes an answer, or there is none.
     fn answered(
         &self,
-        tuner: &mut dyn Tuner,
+        space: &Space,
+        tuner: &mut Optimizer<'_>,
         ask: &Ask,
         source: &mut dyn Source,
-    ) -> Result<Option<Answer>, Error> {
+    ) -> Result<Answer, Error> {
         let mut answer = source.answer(ask)?;
         loop {
             let taken = match &answer {
-                Answer::Stop => return Ok(None),
-                Answer::Failed => tuner.fail(),
-                Answer::Value { value, kpis, cost } => {
+                Answer::Stop | Answer::AskAt(_) => return Ok(answer),
+                Answer::Failed => self.tell(space, tuner, (None, &[], None), &[]),
+                Answer::Value { value, kpis, cost, conditions } => {
                     let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                    tuner.answer_all(Some(*value as f32), &self.target.told(kpis), cost)
+                    let told = (Some(*value as f32), &self.target.told(kpis)[..], cost);
+                    self.tell(space, tuner, told, conditions)
                 }
             };
             match taken {
-                Ok(()) => return Ok(Some(answer)),
+                Ok(()) => return Ok(answer),
                 Err(error) => answer = source.refused(ask, &error.to_string())?,
             }
         }
     }
 
-    fn finish(&mut self, space: &Space, tuner: &mut dyn Tuner, reason: Reason) -> Result<(), Error> {
-        tuner.finish();
+    fn finish(&mut self, space: &Space, tuner: &mut Optimizer<'_>, reason: Reason) -> Result<(), Error> {
+        Tuner::finish(tuner);
         let advice = tuner.advice();
         let unassured = advice.as_ref().is_some_and(|advice| !advice.assured);
         let advice = match advice {
@@ -442,7 +526,7 @@ impl Tuning {
             }
             None => None,
         };
-        self.end(advice, reason, (tuner.outliers(), unassured), to_hex(&tuner.knowledge()?))
+        self.end(advice, reason, (tuner.status().outliers, unassured), to_hex(&Tuner::knowledge(tuner)?))
     }
 
     fn end(

@@ -25,8 +25,14 @@ const NAME: &str = "foretune-state 1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Told {
-    /// The point, in natural units.
+    /// The point, in natural units, under the conditions that it was measured under.
     pub point: Vec<f64>,
+    /// The conditions that it was asked under, where somebody had said so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_at: Vec<f64>,
+    /// Whether the answer said under which it was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told_at: bool,
     /// Index of the fidelity.
     pub fidelity: usize,
     pub why: Why,
@@ -318,6 +324,8 @@ mod tests {
     fn state() -> State {
         let told = Told {
             point: vec![0.1, -3.0],
+            asked_at: vec![],
+            told_at: false,
             fidelity: 1,
             why: Why::Search,
             value: Some(0.1 + 0.2),

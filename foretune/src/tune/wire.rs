@@ -17,6 +17,8 @@ const PROTOCOL: u32 = 1;
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Request {
+    AskAt(BTreeMap<String, f64>),
+    RecommendAt(BTreeMap<String, f64>),
     Tell(Tell),
     Fail(Fail),
     Stop(Nothing),
@@ -34,6 +36,8 @@ pub(super) struct Tell {
     #[serde(default)]
     pub kpis: BTreeMap<String, f64>,
     pub cost: Option<f64>,
+    #[serde(default)]
+    pub conditions: BTreeMap<String, f64>,
 }
 
 /// A reading of the setting in use.
@@ -87,6 +91,8 @@ enum Line<'a> {
         kpis: BTreeMap<&'a str, f64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        conditions: BTreeMap<&'a str, f64>,
     },
     Fail {
         id: u64,
@@ -170,7 +176,11 @@ impl Wire<'_> {
         match told.value {
             Some(value) => {
                 let names = self.0.guards.iter().map(|guard| guard.name.as_str());
-                Line::Tell { id: ask.id, value, kpis: names.zip(told.kpis.iter().copied()).collect(), cost }
+                let kpis = names.zip(told.kpis.iter().copied()).collect();
+                let chosen = self.0.chosen();
+                let point = self.0.names().zip(told.point.iter().copied());
+                let conditions = point.skip(chosen).filter(|_| told.told_at).collect();
+                Line::Tell { id: ask.id, value, kpis, cost, conditions }
             }
             None => Line::Fail { id: ask.id },
         }
@@ -231,6 +241,8 @@ mod tests {
         );
         let told = |value, cost| Told {
             point: vec![],
+            asked_at: vec![],
+            told_at: false,
             fidelity: 0,
             why: Why::Search,
             value,
@@ -275,7 +287,13 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Request>(text).ok();
         assert_eq!(
             read("{\"tell\":{\"id\":7,\"value\":3.2}}"),
-            Some(Request::Tell(Tell { id: 7, value: 3.2, kpis: BTreeMap::new(), cost: None }))
+            Some(Request::Tell(Tell {
+                id: 7,
+                value: 3.2,
+                kpis: BTreeMap::new(),
+                cost: None,
+                conditions: BTreeMap::new()
+            }))
         );
         assert_eq!(read("{\"fail\":{\"id\":7}}"), Some(Request::Fail(Fail { id: 7 })));
         assert_eq!(read("{\"stop\":{}}"), Some(Request::Stop(Nothing {})));

@@ -13,6 +13,8 @@ pub struct Notation {
     pub log: bool,
     /// Whole numbers, printed as such.
     pub whole: bool,
+    /// Not chosen but known; behind all that is chosen.
+    pub condition: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

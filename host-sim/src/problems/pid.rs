@@ -70,7 +70,7 @@ impl Pid {
     }
 
     pub(super) fn spec(self, name: String) -> ProblemSpec {
-        let notation = Notation { log: true, whole: false };
+        let notation = Notation { log: true, ..Notation::default() };
         let dimension = |(name, unit, low, high): (&str, &str, f64, f64)| DimensionSpec::Interval {
             name: name.into(),
             unit: unit.into(),

@@ -35,6 +35,7 @@ struct Input {
     uneven: Vec<f32>,
     /// Where the core is given another number than a person.
     mapping: Option<Mapping>,
+    condition: bool,
 }
 
 impl Space {
@@ -135,9 +136,10 @@ impl Space {
         unit.iter().zip(&self.inputs).map(value).collect()
     }
 
-    /// A point in the problem's units as the core is given it.
+    /// A point in the problem's units as the core is given it; conditions may be left out, at its end.
     pub fn core_point(&self, natural: &[f64]) -> Vec<f32> {
-        natural.iter().zip(&self.inputs).map(|(x, input)| input.core(*x)).collect()
+        let given = |(j, input): (usize, &Input)| natural.get(j).map_or(input.low, |x| input.core(*x));
+        self.inputs.iter().enumerate().map(given).collect()
     }
 
     /// The point of the unit cube nearest to a point in the problem's units.
@@ -157,7 +159,8 @@ impl Input {
         let core = |value: f64| mapping.map_or(value, |mapping| mapping.place(value));
         let (low, high) = spec.range();
         let (low, high) = (core(low) as f32, core(high) as f32);
-        let mut input = Self { low, high, levels: Vec::new(), uneven: Vec::new(), mapping };
+        let condition = spec.notation().condition;
+        let mut input = Self { low, high, levels: Vec::new(), uneven: Vec::new(), mapping, condition };
         if let DimensionSpec::Levels { values, .. } = spec {
             let given: Vec<f64> = values.iter().map(|value| core(*value)).collect();
             input.levels = values.clone();
@@ -184,6 +187,7 @@ impl Input {
 
     fn dimension(&self) -> Dimension<'_> {
         match *self {
+            Self { low, high, condition: true, .. } => Dimension::Condition { low, high },
             Self { ref uneven, .. } if !uneven.is_empty() => Dimension::Levels(uneven),
             Self { low, high, ref levels, .. } if levels.is_empty() => Dimension::Interval { low, high },
             Self { low, high, ref levels, .. } => Dimension::Grid { low, high, levels: levels.len() as u16 },

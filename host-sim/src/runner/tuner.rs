@@ -1,6 +1,6 @@
 //! What a study needs of a method, the core's optimizer or a baseline: ask, tell, recommend, remember.
 
-use foretune_core::{Error, Kind, Optimizer, Progress, Reasons, Stop};
+use foretune_core::{Error, Kind, Optimizer, Progress, Stop};
 
 /// Slices of work between two looks at whether to go on.
 const SLICES: usize = 64;
@@ -75,21 +75,6 @@ pub trait Tuner {
 
     /// Goes on from what [`knowledge`](Self::knowledge) wrote: the next task has begun then.
     fn load(&mut self, knowledge: &[u8]) -> Result<(), Error>;
-
-    /// Answers of this task that lie too far from all others, and were not confirmed.
-    fn outliers(&self) -> usize {
-        0
-    }
-
-    /// What the model expects of the best point that it looked at for the last query.
-    fn expected(&self) -> Option<f32> {
-        None
-    }
-
-    /// Why the last query was asked.
-    fn explain(&mut self) -> Option<Reasons> {
-        None
-    }
 
     /// The point in use when the task began, in the unit cube, if the task starts from one.
     fn deployed(&self) -> Option<Vec<f32>> {
@@ -172,18 +157,6 @@ impl Tuner for Optimizer<'_> {
 
     fn load(&mut self, knowledge: &[u8]) -> Result<(), Error> {
         Optimizer::load(self, knowledge)
-    }
-
-    fn outliers(&self) -> usize {
-        self.status().outliers
-    }
-
-    fn explain(&mut self) -> Option<Reasons> {
-        Optimizer::explain(self)
-    }
-
-    fn expected(&self) -> Option<f32> {
-        self.status().best
     }
 
     fn knows_guards(&self) -> bool {

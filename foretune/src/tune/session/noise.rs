@@ -77,14 +77,15 @@ impl Tuning {
         loop {
             match answer {
                 Answer::Stop => return Ok(Some(Reason::Stopped)),
-                Answer::Failed => break,
+                // Conditions come with noise that is given.
+                Answer::Failed | Answer::AskAt(_) => break,
                 Answer::Value { value, cost, .. } => match check_answer(value, cost) {
                     Ok(()) => break,
                     Err(why) => answer = source.refused(&ask, why)?,
                 },
             }
         }
-        self.record(&ask, answer, (None, 0), source)?;
+        self.record(&ask, (answer, Vec::new()), (None, 0), source)?;
         Ok(None)
     }
 }

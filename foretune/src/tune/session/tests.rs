@@ -3,11 +3,12 @@ use std::path::Path;
 use super::*;
 use crate::own::fixture::target;
 use foretune_core::{Floor, Level};
+use host_sim::problems::{DimensionSpec, Notation};
 use host_sim::settings::Preset;
 
 impl Answer {
     fn value(value: f64, cost: Option<f64>) -> Self {
-        Self::Value { value, kpis: Vec::new(), cost }
+        Self::Value { value, kpis: Vec::new(), cost, conditions: Vec::new() }
     }
 }
 
@@ -111,6 +112,43 @@ fn two_tasks_are_the_same_however_often_they_break_off() {
         (first, second, tuning.state().clone())
     });
     assert!(whole.0.len() > 5 && whole == one && whole == four);
+}
+
+#[test]
+fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what_to_use_elsewhere() {
+    let mut target = target();
+    let notation = Notation { condition: true, ..Notation::default() };
+    let (name, unit) = ("load".to_string(), "%".to_string());
+    target.parameters.push(DimensionSpec::Interval { name, unit, low: 0.0, high: 60.0, notation });
+    // Every other query is asked under a load that is given, every third answer says what it really was.
+    let special = |ask: &Ask| {
+        let (load, wanted) = (ask.point[2], 10.0 * (ask.id % 6) as f64);
+        if ask.id.is_multiple_of(2) && (load - wanted).abs() > 1e-3 {
+            return Some(Answer::AskAt(vec![wanted]));
+        }
+        let conditions = if ask.id.is_multiple_of(3) { vec![load + 1.1] } else { vec![] };
+        let value = bowl(ask) + 0.01 * load;
+        Some(Answer::Value { value, kpis: Vec::new(), cost: None, conditions })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, two, five] = [usize::MAX, 2, 5].map(|limit| {
+        let path = folder.path().join(format!("{limit}.state"));
+        let (mut tuning, _) = play_on(&target, &path, limit, &special);
+        tuning.next_task(None).unwrap();
+        drop(tuning);
+        let mut tuning = play_on(&target, &path, limit, &special).0;
+        let state = tuning.state().clone();
+        let elsewhere = tuning.recommend_at(&[15.0]).unwrap();
+        assert_eq!(*tuning.state(), state, "nothing else changes");
+        let (here, there) =
+            (tuning.ended().unwrap().point.clone().unwrap(), elsewhere.point.clone().unwrap());
+        assert!((there[2] - 15.0).abs() < 1e-3 && (here[2] - 15.0).abs() > 1.0, "{here:?} {there:?}");
+        (state, elsewhere)
+    });
+    assert!(whole.0.tasks[0].answers.len() > 5 && whole == two && whole == five);
+    let told = &whole.0.tasks[0].answers[5];
+    assert_eq!((&told.asked_at[..], told.told_at, told.point.len()), (&[0.0][..], true, 3));
+    assert_eq!(told.point[2], 1.1);
 }
 
 #[test]

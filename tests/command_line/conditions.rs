@@ -1,0 +1,85 @@
+//! Conditions that are known: printed by a command, or told over `serve`.
+
+use super::Folder;
+
+const PROBLEM: &str = r#"goal = "maximise"
+budget = 30
+[[parameter]]
+name = "x"
+low = 0
+high = 1
+[[condition]]
+name = "load"
+unit = "%"
+low = 0
+high = 100
+[[fidelity]]
+name = "only"
+cost = 1
+noise = 0.0001
+[deployed]
+x = 0.5
+[floor]
+share = 0.8
+risk = 0.1
+"#;
+
+/// The best x is 0.2 without load and 0.8 with all of it. The load goes up and down, whatever was asked for.
+const MEASURE: &str = r#"echo >>log; awk -v x="$1" -v n="$(wc -l <log)" 'BEGIN {
+    load = (37 * n) % 101; gap = x - 0.2 - 0.006 * load
+    printf "{\"value\": %.6f, \"load\": %.1f}\n", 1 - gap * gap, load
+}'"#;
+
+const TUNE: &str = "tune p.toml --command 'sh measure.sh {x} {load}' --state s --set candidates=64";
+
+#[test]
+#[cfg(unix)]
+fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_for_any() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    folder.write("measure.sh", MEASURE);
+    let printed = folder.succeed(&format!("{TUNE} --csv t.csv"));
+    assert!(printed.contains("It begins at the setting in use given in p.toml: x = 0.5.\n"), "{printed}");
+    assert!(printed.contains("Recommended: x = ") && printed.contains(", load = "), "{printed}");
+    let table = folder.read("t.csv");
+    assert_eq!(table.lines().next(), Some("task,why,x,load,fidelity,cost,value"));
+    assert_eq!(table.lines().nth(2).and_then(|row| row.split(',').nth(3)), Some("74"), "{table}");
+    // The same state over `serve`: asked by whom is all the same.
+    let lines = "{\"recommend_at\":{\"load\":10}}\n{\"recommend_at\":{\"load\":90}}\n{\"recommend_at\":{\"load\":101}}\n\
+        {\"next_task\":{}}\n{\"ask_at\":{\"load\":25}}\n{\"ask_at\":{\"lod\":25}}\n{\"ask_at\":{}}\n\
+        {\"tell\":{\"id\":31,\"value\":0.9,\"conditions\":{\"load\":26}}}\n{\"recommend_at\":{\"load\":10}}\n";
+    let text = folder.fed("serve p.toml --state s --set candidates=64", lines);
+    let kinds: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
+    let expected = ["foretune", "recommendation", "recommendation", "recommendation", "error", "ask", "ask"];
+    assert_eq!(kinds, [&expected[..], &["error", "error", "ask", "error"]].concat(), "{text}");
+    let of = |line: usize, name: &str| -> f64 {
+        let text = text.lines().nth(line).unwrap().split(&format!("\"{name}\":")).nth(1).unwrap();
+        text.split([',', '}']).next().unwrap().parse().unwrap()
+    };
+    for (line, load) in [(2, 10.0), (3, 90.0)] {
+        assert!((of(line, "load") - load).abs() < 1e-3, "{text}");
+        let gap = of(line, "x") - 0.2 - 0.006 * load;
+        assert!(gap.abs() < 0.2, "{text}");
+    }
+    assert!((of(6, "load") - 25.0).abs() < 1e-3 && (of(9, "load") - 26.0).abs() < 1e-3, "{text}");
+    let errors: Vec<&str> = text.lines().filter(|line| line.contains("\"error\"")).collect();
+    for (error, words) in errors.iter().zip([
+        "parameter `load` takes a number from 0 to 100, not 101",
+        "no condition is called `lod`",
+        "ask_at takes a value for every [[condition]]",
+        "query 32 is outstanding: the task has not ended",
+    ]) {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_condition_out_of_its_range_is_a_failure_that_names_it_and_studies_have_none() {
+    let folder = Folder::new();
+    folder.write("p.toml", &format!("failures = 2\n{PROBLEM}"));
+    let error = folder.fail(r#"tune p.toml --command "echo '{{\"value\": 1, \"load\": 200}}'" --state t"#, 1);
+    assert!(error.contains("parameter `load` takes a number from 0 to 100, not 200"), "{error}");
+    let error = folder.fail("run p.toml --command 'echo 1' --method random --tasks 1 --quiet", 2);
+    assert!(error.contains("neither guards nor conditions"), "{error}");
+}
