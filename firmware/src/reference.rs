@@ -8,7 +8,7 @@ use foretune_core::snapshot::knowledge_and_fleet;
 use foretune_core::{Block, Error, Problem, Progress};
 use foretune_link::{Begin, Kpis, Query, Recommendation, Ticket};
 
-use crate::drive::{is_plausible, proposal, recommendation, take_over};
+use crate::drive::{self, is_plausible, proposal, recommendation, take_over};
 use crate::profile::Profile;
 
 /// What is seen of a task on the line.
@@ -70,7 +70,9 @@ pub fn run(
                     Answer::Value(value, kpis, _) if !is_plausible(&core, value, &kpis) => {
                         core.fail(query)?
                     }
-                    Answer::Value(value, kpis, cost) => core.answer_all(query, Some(value), &kpis, cost)?,
+                    Answer::Value(value, kpis, cost) => {
+                        drive::answer(&mut core, query, Some(value), &kpis, cost)?
+                    }
                     Answer::GivenUp => core.fail(query)?,
                     Answer::Stop => core.stop(),
                 }

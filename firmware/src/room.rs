@@ -1,7 +1,7 @@
 //! What a device has room for, and whether a problem can be tuned in it.
 
-use foretune_core::{Capacities, Error, Limit, Problem};
-use foretune_link::{Misfit, Part};
+use foretune_core::{Capacities, Dimension, Error, Limit, Problem};
+use foretune_link::{MAX_GUARDS, Misfit, Part};
 
 /// What a device has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,10 @@ pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
     if problem.fidelities.len() > room.fidelities {
         return misfit(Part::Fidelities, room.fidelities);
     }
-    if problem.guards.len() > room.guards {
-        return misfit(Part::Guards, room.guards);
+    // A report has room for so many numbers beside the value.
+    let guards = room.guards.min(MAX_GUARDS.saturating_sub(problem.conditions()));
+    if problem.guards.len() > guards {
+        return misfit(Part::Guards, guards);
     }
     match problem.checked() {
         Err(Error::Dimension { index, .. }) => misfit(Part::Dimension, index),
@@ -68,7 +70,9 @@ fn live_fault(problem: &Problem<'_>) -> Part {
 /// Whether the point in use, if there is one, lies in its ranges and keeps to the limits.
 fn can_be_in_use(problem: &Problem<'_>) -> bool {
     let Some(point) = problem.deployed else { return true };
-    let values = || problem.dimensions.iter().zip(point).map(|(d, x)| d.unit(*x).map(|unit| d.value(unit)));
+    let value = |(d, x): (&Dimension<'_>, &f32)| d.unit(if d.is_condition() { d.value(0.0) } else { *x });
+    let values =
+        || problem.dimensions.iter().zip(point).map(move |pair| value(pair).map(|unit| pair.0.value(unit)));
     let within = |limit: &Limit<'_>| {
         let terms = limit.coefficients.iter().zip(values());
         terms.fold(0.0, |sum, (a, x)| sum + a * x.unwrap_or(f32::NAN)) <= limit.at_most

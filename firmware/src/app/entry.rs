@@ -64,9 +64,9 @@ pub struct Asked {
 const KINDS: [Kind; 3] = [Kind::Initial, Kind::Carried, Kind::Search];
 
 impl Asked {
-    /// Of a query and the KPIs that were measured.
-    pub fn new(query: &Query, kpis: &[f32]) -> Self {
-        let numbers = padded(query.unit().iter().chain(kpis));
+    /// Of a query, the point where it was measured, and the KPIs.
+    pub fn new(query: &Query, unit: &[f32], kpis: &[f32]) -> Self {
+        let numbers = padded(unit.iter().chain(kpis));
         Asked { numbers, fidelity: query.fidelity() as u8, kind: query.kind() as u8 }
     }
 

@@ -13,7 +13,7 @@ use heapless::Vec;
 use super::entry::{self, Asked, Entry};
 use super::mapped;
 use crate::board::Mapped;
-use crate::drive::{is_plausible, proposal};
+use crate::drive::{self, is_plausible, proposal};
 use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::room::{self, Room};
@@ -284,11 +284,14 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
     /// none.
     fn answer(&mut self, measured: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Refusal> {
         let Some(Task { optimizer, open }) = &mut self.task else { return Err(Refusal::Storage) };
-        let wanted = optimizer.problem().guards.len();
-        if measured.is_some() && kpis.len() != wanted {
+        let problem = *optimizer.problem();
+        let wanted = problem.guards.len();
+        if measured.is_some() && kpis.len() != wanted && kpis.len() != wanted + problem.conditions() {
             return Err(Refusal::WrongKpis { wanted: wanted as u8 });
         }
-        let asked = Asked::new(open.as_ref().ok_or(Refusal::Storage)?, kpis);
+        let query = open.as_ref().ok_or(Refusal::Storage)?;
+        let (guarded, conditions) = drive::told(&problem, kpis);
+        let asked = Asked::new(query, &drive::measured(&problem, query, &conditions), guarded);
         let value = measured.filter(|value| is_plausible(optimizer, *value, kpis));
         if let (Some(measured), None) = (measured, value) {
             warn!("implausible value {}", measured);
@@ -296,7 +299,7 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
         let cost = cost.filter(|_| value.is_some());
         let entry = value.map_or(Entry::GivenUp(asked), |value| Entry::Observed(asked, value, cost));
         self.recorder.append(&entry).map_err(flash_failed)?;
-        if open.take().is_none_or(|query| optimizer.answer_all(query, value, kpis, cost).is_err()) {
+        if open.take().is_none_or(|query| drive::answer(optimizer, query, value, kpis, cost).is_err()) {
             error!("an answer was refused that the journal holds");
         }
         Ok(())

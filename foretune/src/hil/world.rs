@@ -222,18 +222,23 @@ mod tests {
     }
 
     #[test]
-    fn guards_are_described_and_their_kpis_sent_as_the_device_is_to_see_them() {
+    fn guards_and_conditions_are_described_and_their_numbers_sent_as_the_device_is_to_see_them() {
         let guard = "\n[[guard]]\nname = \"edge\"\nshare = 0.5\nnoise = 0.01\nscale = \"log\"\n";
-        let command = "echo '{{\"value\": {p0}, \"edge\": 0.25}}'";
-        let mut own = own(&(file() + guard), command).unwrap();
+        let condition = "[[condition]]\nname = \"load\"\nlow = 50\nhigh = 5000\nscale = \"log\"\n";
+        let command = "echo '{{\"value\": {p0}, \"edge\": 0.25, \"load\": 500}}'";
+        let mut own = own(&(file() + guard + condition), command).unwrap();
         let mut numbers = Numbers::new();
         let parts = Parts::read(&own.bytes, &mut numbers).unwrap();
         let [described] = parts.problem(own.budget()).guards[..] else { panic!("a guard") };
         assert_eq!(described, own.target.guards[0].core());
-        let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
+        let described = parts.problem(own.budget());
+        assert_eq!(described.dimensions[2], Dimension::Condition { low: 0.0, high: 1.0 });
+        assert_eq!(described.deployed.map(<[f32]>::len), Some(3));
+        let point = [Coordinate::Level(10), Coordinate::Level(2), Coordinate::Unit(1.0)];
+        let point = point.into_iter().collect();
         let ticket = foretune_link::Ticket { task: 1, step: 0 };
         let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
-        let kpis = Kpis::new(&[0.25f32.ln()]);
+        let kpis = Kpis::new(&[0.25f32.ln(), 0.5]);
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Values(-80.0, kpis), None));
         assert_eq!(World::Own(Box::new(own)).values(1.0, &kpis), "1, edge = 0.25");
     }

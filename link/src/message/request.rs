@@ -32,7 +32,8 @@ impl Begin {
     pub const PLAIN: Begin = Begin { task: 0, problem: 0, seed: 0, budget: 0.0, deploy: false, adopt: false };
 }
 
-/// The KPIs of an answer, in the order of the problem's guards.
+/// The KPIs of an answer, in the order of the problem's guards; behind them, where the problem has conditions and it is known under
+/// which it was measured, a value for each.
 #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[serde(from = "Vec<f32, MAX_GUARDS>", into = "Vec<f32, MAX_GUARDS>")]

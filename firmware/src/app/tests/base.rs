@@ -41,7 +41,7 @@ pub struct Notes {
     budgets: Vec<f32>,
     pub measure: Measure,
     problem: u32,
-    /// Guards of the problem.
+    /// Guards and conditions of the problem.
     guards: usize,
     /// The problem's bytes, if it is not the one that the device was built for.
     sent: Option<&'static [u8]>,
@@ -68,7 +68,7 @@ impl Base {
             budgets: budgets.to_vec(),
             measure,
             problem: number(&P::problem()),
-            guards: P::problem().guards.len(),
+            guards: P::problem().guards.len() + P::problem().conditions(),
             sent: P::SENT.map(|problem| &*bytes_of(&problem).leak()),
             traces: std::vec![Trace::default(); budgets.len()],
             refused: Vec::new(),
@@ -244,7 +244,7 @@ impl Notes {
     }
 }
 
-/// Numbers that guards look at: how near to the middle the point is, and its height.
+/// Numbers that guards look at: how near to the middle the point is, and its height; then a condition, out of its range now and then.
 pub fn kpis(guards: usize, query: &Query) -> Kpis {
     let height = |coordinate: &Coordinate| match *coordinate {
         Coordinate::Level(level) => f32::from(level) / 114.0,
@@ -252,5 +252,6 @@ pub fn kpis(guards: usize, query: &Query) -> Kpis {
     };
     let heights = || query.point.iter().map(height);
     let edge = 3.0 - heights().map(|x| (x - 0.4) * (x - 0.4)).sum::<f32>();
-    Kpis::new(&[edge, heights().sum(), 1.0, -1.0][..guards])
+    let condition = (query.ticket.step * 37 % 210) as f32 - 100.0;
+    Kpis::new(&[edge, heights().sum(), condition, -1.0][..guards])
 }

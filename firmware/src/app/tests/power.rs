@@ -1,11 +1,11 @@
 //! Power that fails: at every operation of the flash, in every way; and twice.
 
 use super::knowledge::with_fleet;
-use super::profile::{Network, Profile, Sent, Small};
+use super::profile::{Known, Network, Profile, Sent, Small};
 use super::{Bench, Measure, undisturbed};
 use crate::board::Status;
 use crate::storage::sim::Tear;
-use foretune_link::{Outcome, Query};
+use foretune_link::{Coordinate, Outcome, Query};
 
 /// Fails now and then, so that failed tries are torn, too.
 fn measure(query: &Query) -> Outcome {
@@ -54,6 +54,17 @@ fn nor_does_it_with_particles_in_flash() {
 #[test]
 fn nor_does_it_with_a_problem_that_was_sent() {
     cut_at_every_operation::<Sent>();
+}
+
+#[test]
+fn nor_does_it_under_conditions_that_are_told_with_the_answers() {
+    reset_after_every_answer::<Known>(measure);
+    reset_between_turns::<Known>(measure);
+    let bench = undisturbed::<Known>(BUDGETS, measure);
+    let conditions = bench.base.notes.traces[0].queries.iter().map(|query| query.point[2]);
+    let conditions: std::vec::Vec<_> = conditions.collect();
+    assert_eq!(conditions[0], Coordinate::Unit(0.5), "the middle of its range");
+    assert_eq!(conditions[1], Coordinate::Unit(0.0), "as the first answer said");
 }
 
 #[test]

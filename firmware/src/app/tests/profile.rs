@@ -145,6 +145,27 @@ profile!(
     SENT
 );
 
+/// The same with a condition in place of the third parameter.
+pub struct Known;
+
+profile!(
+    Known,
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+    ),
+    Small::PROFILE,
+    Problem {
+        dimensions: &[
+            SENT.dimensions[0],
+            SENT.dimensions[1],
+            Dimension::Condition { low: -100.0, high: 100.0 },
+            SENT.dimensions[3]
+        ],
+        limits: &[],
+        ..SENT
+    }
+);
+
 /// The same, built in.
 pub struct Guarded;
 
