@@ -84,7 +84,12 @@ fn dimension(u: &mut Unstructured<'_>) -> Result<Dimension<'static>> {
         1..=3 => Dimension::Interval { low: -5.0, high: 10.0 },
         4 => Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
         5 => Dimension::Grid { low: 0.0, high: 1.0, levels: u.int_in_range(2..=40)? },
-        _ => Dimension::Levels(u.choose(&LEVELS)?),
+        6 => Dimension::Levels(u.choose(&LEVELS)?),
+        _ => {
+            // So that what was found before stays where it was.
+            u.choose(&LEVELS)?;
+            Dimension::Condition { low: -5.0, high: 10.0 }
+        }
     })
 }
 

@@ -5,7 +5,9 @@
 //! restored from a snapshot, and must come to the same query, bit for bit.
 
 use arbitrary::{Result, Unstructured};
-use foretune_core::{Activity, Error, Kind, Optimizer, Point, Progress, Query, Recommend, Record, Stop};
+use foretune_core::{
+    Activity, Error, Kind, Method, Optimizer, Point, Progress, Query, Recommend, Record, Stop,
+};
 
 use crate::case::{Case, PATIENCE, SLOTS, Toy, number};
 
@@ -35,7 +37,10 @@ struct Counts {
 
 fn play(u: &mut Unstructured<'_>, counts: &mut Counts) -> Result<()> {
     let case = Case::draw(u)?;
-    let good = case.settings.checked().is_ok() && case.problem().checked().is_ok();
+    let batch = matches!(case.settings.details.method, Method::Myopic { .. } | Method::TwoPhase { .. });
+    let good = case.settings.checked().is_ok()
+        && case.problem().checked().is_ok()
+        && !(batch && case.problem().conditions() > 0);
     let mut memory = Box::new(Toy::new());
     let Some(tuner) = case.start(&mut memory) else {
         assert!(!good, "refused although all is in range");
@@ -103,7 +108,11 @@ struct Game<'a> {
 impl Game<'_> {
     fn call(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         match u.int_in_range(0..=15)? {
-            0 => self.advance(u.int_in_range(1..=50)?),
+            0 => {
+                let slices = u.int_in_range(1..=50)?;
+                self.look_elsewhere(slices as f32 / 4.0 - 5.0);
+                self.advance(slices)
+            }
             1..=5 => self.advance(PATIENCE),
             6..=10 => self.tell(number(u, &[-3.0, 0.5, 1.0, 1e4])?),
             11 => self.fail(),
@@ -127,6 +136,20 @@ impl Game<'_> {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    /// Another condition is at hand, unless a query waits; what would be recommended there changes nothing.
+    fn look_elsewhere(&mut self, condition: f32) {
+        let conditions = vec![condition; self.case.problem().conditions()];
+        let before = self.bytes();
+        match self.tuner.recommendation_at(&conditions) {
+            Ok(best) => assert!(self.model.told() > 0 && best.mean.is_finite(), "{best:?}"),
+            Err(error) => assert_eq!(error, Error::OutOfTurn),
+        }
+        assert_eq!(self.bytes(), before);
+        let set = self.tuner.set_conditions(&conditions);
+        let same = self.tuner.conditions().iter().all(|at| (at - condition).abs() < 1e-4);
+        assert!(set.is_ok() && same || self.open.is_some() && !same, "{set:?}");
     }
 
     fn asked(&mut self, query: Query) {
@@ -187,7 +210,10 @@ impl Game<'_> {
             Recommend::Measured if self.model.answers.iter().any(chosen) => truth,
             _ => return,
         };
-        let there = |answer: &Record| measured(least, answer) && answer.unit == best.unit();
+        let each = |answer: &Record| {
+            answer.unit.iter().zip(best.unit()).zip(dimensions).all(|((a, b), d)| a == b || d.is_condition())
+        };
+        let there = |answer: &Record| measured(least, answer) && each(answer);
         assert!(
             self.model.answers.iter().any(there),
             "{best:?} was never measured at fidelity {least} or above"

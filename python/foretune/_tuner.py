@@ -183,9 +183,12 @@ class Tuner:
         known = self.recommendation
         try:
             self._say({"recommend_at": _floats(conditions)})
-            return self.recommendation
+            best = self.recommendation
         finally:
             self.recommendation = known
+        if best is None:
+            raise ForetuneError("nothing is recommended")
+        return best
 
     def stop(self) -> None:
         """Ends the task now, with what is known."""
