@@ -73,6 +73,30 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
     }
 }
 
+/// What sites have in common is known over the conditions, too.
+#[test]
+#[cfg(unix)]
+fn sites_under_conditions_make_a_fleet_for_the_next_one() {
+    let folder = Folder::new();
+    folder.write("p.toml", &PROBLEM.replace("budget = 30", "budget = 12"));
+    for site in 1..=4 {
+        folder.write(
+            "measure.sh",
+            &MEASURE.replace("0.2", &format!("0.2{site}")).replace("log", &format!("log{site}")),
+        );
+        folder.succeed(&TUNE.replace("--state s", &format!("--state {site}.state")));
+    }
+    let fit = "--centres 6 --modes 1 --passes 6 --starts 1";
+    let learn = "fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet";
+    assert!(folder.succeed(&format!("{learn} {fit}")).contains("3 sites, 3 tasks, 36 answers"));
+    folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{}", folder.read("p.toml")));
+    let told = folder.succeed(&TUNE.replace("p.toml", "q.toml"));
+    assert!(told.contains("Spent 12 of 12 in 12 measurements"), "{told}");
+    let other = PROBLEM.replace("[[condition]]", "[[parameter]]").replace("x = 0.5", "x = 0.5\nload = 1");
+    folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{other}"));
+    assert!(folder.fail(&TUNE.replace("p.toml", "q.toml"), 2).contains("its parameters differ"));
+}
+
 #[test]
 #[cfg(unix)]
 fn a_condition_out_of_its_range_is_a_failure_that_names_it_and_studies_have_none() {

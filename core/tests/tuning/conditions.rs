@@ -19,6 +19,7 @@ const PROBLEM: Problem<'static> = Problem {
 };
 const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.1 };
 const LIVE: Problem<'static> = Problem { deployed: Some(&[f32::NAN, 0.5]), floor: Some(FLOOR), ..PROBLEM };
+const GUARD: Guard<'static> = Guard { side: Side::AtLeast, floor: FLOOR, noise: &[NOISE] };
 /// The same for a tuner that does not know the load.
 const BLIND: Problem<'static> = Problem { dimensions: &[X], deployed: Some(&[0.5]), ..LIVE };
 
@@ -78,7 +79,7 @@ fn the_recommendation_follows_the_condition() {
 /// a trial is worth beside it on average. The load falls in the course of the task, so that all of it is worth more and more.
 fn outcome(problem: Problem<'static>) -> (f32, f32) {
     let (mut broken, mut worth, mut trials) = (0.0, 0.0, 0.0);
-    for seed in 0..20 {
+    for seed in 0..10 {
         let (mut tuner, mut draws) = (start(problem, Settings::DEFAULT, seed), Draws(seed));
         for round in 0.. {
             let load = (80.0 - 1.5 * round as f32 + 6.0 * (draws.uniform() - 0.5)).clamp(20.0, 80.0);
@@ -88,8 +89,12 @@ fn outcome(problem: Problem<'static>) -> (f32, f32) {
             let share = value(load, x) / value(load, 0.5);
             broken += f32::from(share < 0.9);
             (worth, trials) = (worth + share, trials + 1.0);
-            let y = value(load, x) + NOISE * draws.normal();
-            tuner.tell(query, y).unwrap();
+            let [y, kpi] = [(); 2].map(|()| value(load, x) + NOISE * draws.normal());
+            // With a guard the objective is something else, which it keeps from being followed to its end.
+            match problem.guards.is_empty() {
+                true => tuner.tell(query, y).unwrap(),
+                false => tuner.tell_all(query, 100.0 * x, &[kpi]).unwrap(),
+            }
         }
     }
     (broken / trials, worth / trials)
@@ -101,13 +106,15 @@ fn the_floor_is_relative_to_the_point_in_use_under_the_same_condition() {
     let words = format!("(broken, worth): {known:?}, {blind:?} where the load is not known");
     assert!(known.0 <= FLOOR.risk && known.1 > 1.01, "{words}");
     assert!(blind.0 > 3.0 * known.0 && blind.1 < 1.0, "{words}");
+    let guarded = [LIVE, BLIND].map(|problem| outcome(Problem { floor: None, guards: &[GUARD], ..problem }));
+    let words = format!("(broken, worth): {guarded:?} with a guard");
+    assert!(guarded[0].0 <= FLOOR.risk && guarded[1].0 > 3.0 * guarded[0].0, "{words}");
 }
 
 /// A task of each kind: no bounds, a floor, a guard; levels alone to choose from.
 fn scenes() -> [(Problem<'static>, Settings); 4] {
     const LEVELS: &[Dimension<'static>] =
         &[Dimension::Grid { low: 0.0, high: 1.0, levels: 5 }, LOAD, Dimension::Levels(&[0.0, 0.4, 1.0])];
-    const GUARD: Guard<'static> = Guard { side: Side::AtLeast, floor: FLOOR, noise: &[NOISE] };
     let carries = SETTINGS.with_method(Method::MftMes);
     [
         (Problem { budget: 9.0, ..PROBLEM }, carries),
