@@ -331,6 +331,7 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         worst: number(|live| live.worst),
         meanwhile: number(|live| live.meanwhile),
         expected: number(|live| live.expected),
+        changes: live.map_or(0, |live| live.changes),
     }
 }
 

@@ -372,6 +372,8 @@ pub struct foretune_status {
     pub meanwhile: f32,
     /// What the query that waits was expected to give.
     pub expected: f32,
+    /// How often the world changed in the middle of the task.
+    pub changes: u32,
 }
 
 /// How a guard is kept in a task, as the model sees it after each trial.

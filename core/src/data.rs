@@ -225,7 +225,19 @@ pub(crate) struct Data<'a> {
     stored: usize,
     /// How many count; those behind them are yet to be replayed.
     len: usize,
+    /// Where the world changed, if it did; the first is that at the start.
+    worlds: Vec<World, MAX_WORLDS>,
 }
+
+/// The world as it was from slot `first` on, and the slot of what the point in use gave then.
+#[derive(Clone, Copy)]
+struct World {
+    first: u16,
+    base: u16,
+}
+
+/// Changes of the world beyond so many in a task are not seen.
+const MAX_WORLDS: usize = 8;
 
 impl<'a> Data<'a> {
     /// Words that `n` slots in `d` dimensions with so many guards take, so many of which a fleet may describe.
@@ -241,7 +253,7 @@ impl<'a> Data<'a> {
         let (fidelity, terms) = (cut.slice(n), cut.slice(described));
         let (kpis, kpi_z) = (cut.matrix(guards, n), cut.slice(if guards > 0 { n } else { 0 }));
         let (conditions, described, stored, len) = (0, 0, 0, 0);
-        let dimensions = d;
+        let (dimensions, worlds) = (d, Vec::new());
         Data {
             dimensions,
             conditions,
@@ -255,6 +267,7 @@ impl<'a> Data<'a> {
             described,
             stored,
             len,
+            worlds,
         }
     }
 
@@ -267,6 +280,7 @@ impl<'a> Data<'a> {
     /// Forgets all observations.
     pub fn clear(&mut self) {
         (self.stored, self.len, self.described) = (0, 0, 0);
+        self.worlds.clear();
     }
 
     /// Appends an observation.
@@ -326,23 +340,68 @@ impl<'a> Data<'a> {
     /// Renews the standardised observations: `z = sign · (y − mean) / deviation`, within ±10⁶.
     ///
     /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
-    pub fn rescale(&mut self, scale: Scale, sign: f32) {
+    pub fn rescale(&mut self, scale: Scale, sign: f32, by_share: bool) {
         let z = mem::take(&mut self.z);
-        self.standardise(0, z, scale, sign, |i| self.answers[i].y);
+        self.standardise(0, z, (scale, sign, by_share), |i| self.answers[i].y);
         self.z = z;
     }
 
     /// The same of the KPI of guard `g`, from slot `from` on: values remembered of earlier tasks have none.
-    pub fn rescale_kpi(&mut self, g: usize, from: usize, scale: Scale, sign: f32) {
+    pub fn rescale_kpi(&mut self, g: usize, from: usize, by: (Scale, f32, bool)) {
         let z = mem::take(&mut self.kpi_z);
-        self.standardise(from, z, scale, sign, |i| self.kpis[(g, i)]);
+        self.standardise(from, z, by, |i| self.kpis[(g, i)]);
         self.kpi_z = z;
     }
 
-    fn standardise(&self, from: usize, z: &mut [f32], scale: Scale, sign: f32, value: impl Fn(usize) -> f32) {
+    /// The world has changed from slot `first` on, before which the point in use gave what slot `base` has; the last answer is what
+    /// it gives now. Whether that could be noted.
+    pub fn change(&mut self, first: usize, base: usize) -> bool {
+        if self.worlds.is_empty() {
+            let _ = self.worlds.push(World { first: 0, base: base as u16 });
+        }
+        let first = first.max(base + 1).min(self.len - 1) as u16;
+        self.worlds.push(World { first, base: (self.len - 1) as u16 }).is_ok()
+    }
+
+    /// The slot of what the point in use gave after the last change; `None` if there was none.
+    pub fn base(&self) -> Option<usize> {
+        self.worlds.last().map(|world| usize::from(world.base))
+    }
+
+    /// The first slot after the last change.
+    pub fn begins(&self) -> usize {
+        self.worlds.last().map_or(0, |world| usize::from(world.first))
+    }
+
+    /// A number of observation `i`, moved as that of the point in use has moved since: by as much, or by its share.
+    fn as_now(&self, i: usize, by_share: bool, value: &impl Fn(usize) -> f32) -> f32 {
+        let y = value(i);
+        let then = self.worlds.iter().rev().find(|world| usize::from(world.first) <= i);
+        let Some((then, now)) = then.map(|world| usize::from(world.base)).zip(self.base()) else { return y };
+        let share = value(now) / value(then);
+        match by_share && share > 0.0 && share.is_finite() {
+            _ if then == now => y,
+            true => math::clamp(share * y, -LARGEST_VALUE, LARGEST_VALUE),
+            false => y + (value(now) - value(then)),
+        }
+    }
+
+    /// What was told in slot `i`.
+    pub fn y(&self, i: usize) -> f32 {
+        self.answers[i].y
+    }
+
+    fn standardise(
+        &self,
+        from: usize,
+        z: &mut [f32],
+        (scale, sign, by_share): (Scale, f32, bool),
+        value: impl Fn(usize) -> f32,
+    ) {
         let mut worst = f32::INFINITY;
         for i in (from..self.len).filter(|&i| self.is_believed(i)) {
-            z[i] = sign * scale.apply(value(i)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+            z[i] = sign
+                * scale.apply(self.as_now(i, by_share, &value)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
             worst = worst.min(z[i]);
         }
         // Before anything was told, one standard deviation below the mean.
@@ -571,13 +630,13 @@ mod tests {
         let mut words = [0; Data::words(1, 4, 0, 0)];
         let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0, 0);
         data.push(&record(0.1, 0, None)).unwrap();
-        data.rescale(Scale::IDENTITY, 1.0);
+        data.rescale(Scale::IDENTITY, 1.0, false);
         assert_eq!(data.z(), [-1.0]);
         data.push(&record(0.2, 0, Some(5.0))).unwrap();
         data.push(&record(0.3, 0, Some(3.0))).unwrap();
-        data.rescale(Scale::IDENTITY, 1.0);
+        data.rescale(Scale::IDENTITY, 1.0, false);
         assert_eq!(data.z(), [3.0, 5.0, 3.0]);
-        data.rescale(Scale::IDENTITY, -1.0);
+        data.rescale(Scale::IDENTITY, -1.0, false);
         assert_eq!(data.z(), [-5.0, -5.0, -3.0]);
         assert!(data.told(0).eq([5.0, 3.0]));
         assert_eq!(data.record(0).y, None);

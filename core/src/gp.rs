@@ -160,6 +160,8 @@ pub struct Particle<'a> {
     pub hyper: Hyper,
     /// Noise variance per fidelity, floored.
     pub noise: [f32; MAX_FIDELITIES],
+    /// Observations of a world that has changed since, the first so many, and the variance that this adds to their noise.
+    older: (usize, f32),
     maps: Maps,
 }
 
@@ -186,7 +188,7 @@ impl<'a> Particle<'a> {
             fallbacks.noise = fallbacks.noise.saturating_add(u32::from(noise < floor));
             *floored = noise.max(floor);
         }
-        Particle { model, theta, hyper, noise: floored, maps }
+        Particle { model, theta, hyper, noise: floored, older: (0, 0.0), maps }
     }
 
     /// Raises the noise's floor to what suits a kernel with a fleet's modes, whose sum of squares is about `spread`.
@@ -203,6 +205,11 @@ impl<'a> Particle<'a> {
             *level = noise.max(NOISE_FLOOR * self.hyper.signal);
         }
         self
+    }
+
+    /// Adds noise to the first so many observations.
+    pub(crate) fn with_older(self, older: (usize, f32)) -> Self {
+        Particle { older, ..self }
     }
 
     fn forward(&self, block: Forward<'_>) {
@@ -255,6 +262,9 @@ impl Workspace<'_> {
                 Some(own) => {
                     row.iter_mut().zip(&*lanes).skip(own + 1).for_each(|(k, lane)| *k = *lane);
                     lanes[own] += particle.noise[usize::from(m)];
+                    if j < particle.older.0 {
+                        lanes[own] += particle.older.1;
+                    }
                 }
             }
         }
@@ -307,6 +317,13 @@ impl Workspace<'_> {
     /// [`condition`](Self::condition).
     pub(crate) fn misfit(&self, t: usize) -> f32 {
         self.whitened[..t].iter().fold(0.0, |sum, w| sum + w * w)
+    }
+
+    /// By how much the last observation lay above what the others let expect, in deviations of that and as it is; after
+    /// [`condition`](Self::condition).
+    pub(crate) fn surprise(&self, t: usize) -> [f32; 2] {
+        let by = self.whitened[..t].last().copied().unwrap_or(0.0);
+        [by, by * self.matrix[(t - 1, t - 1)]]
     }
 
     /// `α = K̃⁻¹z`, which the gradient needs; after [`condition`](Self::condition).

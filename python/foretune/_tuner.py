@@ -96,10 +96,10 @@ def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, float], float, O
             for setting, value, fidelity, kpis in rows if value is not None]
 
 
-def _check(numbers: Mapping[str, float]) -> None:
+def _check(numbers: Mapping[str, float], instead: str) -> None:
     for what, number in numbers.items():
         if not math.isfinite(number):
-            raise ValueError(f"the {what} is {number}, not a finite number; tell None for a failed measurement")
+            raise ValueError(f"the {what} is {number}, not a finite number; {instead}")
 
 
 class Tuner:
@@ -173,7 +173,7 @@ class Tuner:
         numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
         told = _floats(kpis or {})
         at = _floats(conditions)
-        _check({**told, **at, **numbers})
+        _check({**told, **at, **numbers}, "tell None for a failed measurement")
         self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost),
                    conditions=at or None)
 
@@ -203,7 +203,7 @@ class Tuner:
         """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
         it gave; else what has changed, and the next task has begun."""
         told = _floats(kpis or {})
-        _check({**told, "value": float(value)})
+        _check({**told, "value": float(value)}, "leave out a reading that failed")
         self._change: Optional[Change] = None
         self._send("watch", value=float(value), kpis=told or None)
         return self._change

@@ -302,7 +302,8 @@ class Tuning(unittest.TestCase):
                 changes.append(tuner.watch(1.2, {"power": 6 + wave[len(changes)]}))
             self.assertEqual((changes[-1].of, changes[-1].change), ("power", "higher"))
             self.assertLess(len(changes), 12)
-            self.assertEqual((tuner.status.task, tuner.ask().setting), (2, tuner.ask().setting))
+            self.assertEqual(tuner.status.task, 2)
+            tuner.ask()
             with self.assertRaisesRegex(ForetuneError, "outstanding"):
                 tuner.watch(1.2, {"power": 5.0})
 

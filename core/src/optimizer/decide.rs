@@ -55,6 +55,8 @@ impl State<'_> {
             if self.can_start() { Next::Hand(query) } else { Next::Finish(Stop::Budget) }
         } else if let Some(query) = self.outlier_query() {
             Next::Hand(query)
+        } else if let Some(query) = self.suspicious_query() {
+            Next::Hand(query)
         } else if !self.initial_done() && self.can_start() {
             Next::Hand(self.initial_query())
         } else if !self.fidelities().any(|m| self.prices().can_pay(m)) {
@@ -192,6 +194,7 @@ impl State<'_> {
         if self.memory.data.judge(own, confirm, math::sqrt(largest)) {
             self.task.settled = matches!(self.settings.details.scaling, Scaling::Fixed { .. });
         }
+        self.settle_suspicion();
         self.rescale();
         self.scale_guards();
         let learns = self.initial_done() && self.outlier_query().is_none();

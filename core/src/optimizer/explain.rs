@@ -33,7 +33,7 @@ impl Optimizer<'_> {
             let [optimum, particles] = sums[m].parts(beta, limited, noise, used);
             Score { optimum, particles, price: state.prices().price(m) }
         });
-        Some(Reasons { objective, guards, score, looked_at })
+        Some(Reasons { objective, guards, score, looked_at, changes: state.task.changes.count })
     }
 }
 

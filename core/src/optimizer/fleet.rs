@@ -141,14 +141,14 @@ impl<'a> State<'a> {
 
     /// Does some work as if there were no fleet.
     pub fn without_fleet<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
+        let scale = self.task.scale;
         self.task.scale = self.plain_scale();
         self.trust.aside = true;
-        self.memory.data.rescale(self.task.scale, sign);
+        self.restandardise();
         let result = work(self);
         self.trust.aside = false;
         self.task.scale = scale;
-        self.memory.data.rescale(scale, sign);
+        self.restandardise();
         result
     }
 

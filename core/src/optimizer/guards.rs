@@ -14,7 +14,7 @@ use crate::data::{Kpis, Scale};
 use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
-use crate::live::Guard;
+use crate::live::{Guard, Level};
 use crate::math::{self, LARGEST_VALUE};
 
 /// As many answers is the first guess of a KPI's deviation worth.
@@ -66,6 +66,7 @@ impl Guarding {
         let watched = &mut memory.guards[g];
         watched.used += 1;
         watched.misfit += memory.gp.misfit(t) / t as f32;
+        watched.drift.add(memory.gp.surprise(t));
         Some(Guarding { first: 0, factored: true, ..self })
     }
 
@@ -127,14 +128,17 @@ impl State<'_> {
 
     /// What the model sees of the KPI of guard `g`.
     fn rescale_guard(&mut self, g: usize) {
-        let (scale, sign) = (self.memory.guards[g].scale(), self.problem.guards[g].side.sign());
-        self.memory.data.rescale_kpi(g, self.task.remembered, scale, sign);
+        let (scale, guard) = (self.memory.guards[g].scale(), &self.problem.guards[g]);
+        let by_share = matches!(guard.floor.level, Level::Share(_));
+        self.memory.data.rescale_kpi(g, self.task.remembered, (scale, guard.side.sign(), by_share));
     }
 
     /// How the model sees it; `None` before anything was measured.
     fn guard_view(&self, g: usize) -> Option<ModelView<'static>> {
         let deviation = Some(self.memory.guards[g].deviation).filter(|deviation| *deviation > 0.0)?;
-        Some(ModelView::plain(self.problem.guards[g].noise, deviation, self.memory.maps))
+        let view = ModelView::plain(self.problem.guards[g].noise, deviation, self.memory.maps);
+        let blur = self.memory.guards[g].drift.blur / deviation;
+        Some(view.with_older(&self.memory.data, self.task.remembered, blur))
     }
 
     /// Mean and variance of the KPI of guard `g` at candidate `c`, standardised; `None` if no particle has an opinion.

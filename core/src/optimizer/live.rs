@@ -86,9 +86,9 @@ impl State<'_> {
         data.hidden() == 0 || data.kind(data.len() + data.hidden() - 1) == Kind::Past
     }
 
-    /// The first answer of the task that was not handed in.
+    /// The first answer of the task that was not handed in, or that of the point in use since the world changed.
     pub fn first_told(&self) -> Option<f32> {
-        self.memory.data.told(self.task.remembered + self.task.past).next()
+        self.base().map(|i| self.memory.data.y(i))
     }
 
     /// Whether an initial point can be paid; where they are free, always.
@@ -123,7 +123,7 @@ impl State<'_> {
             self.task.scale = Scale::around(v, level.at(v, sign), noise, sign);
             self.task.settled = true;
         }
-        self.memory.data.rescale(self.task.scale, sign);
+        self.restandardise();
     }
 
     /// Whether trials are judged: there is a point in use.
@@ -141,6 +141,7 @@ impl State<'_> {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         let trial = data.point(data.len() - 1);
         candidates.len = 0;
+        self.task.changes.drift.look();
         for point in [self.start.deployed.as_deref().unwrap_or_default(), trial] {
             candidates.push(|x| x.copy_from_slice(point));
         }
@@ -264,6 +265,7 @@ impl State<'_> {
             worst: worst.is_finite().then(|| natural(worst)),
             meanwhile: (time > 0.0).then(|| natural(sum / time)),
             expected: expected.filter(|_| self.has_told()).map(natural),
+            changes: self.task.changes.count,
         })
     }
 }

@@ -389,7 +389,10 @@ impl Buffers<'_> {
     /// Forgets what was thought of the candidates.
     pub fn clear_sums(&mut self) {
         self.candidates.clear_sums();
-        self.guards.iter_mut().for_each(|watched| (watched.used, watched.misfit) = (0, 0.0));
+        for watched in self.guards.iter_mut() {
+            (watched.used, watched.misfit) = (0, 0.0);
+            watched.drift.look();
+        }
     }
 }
 

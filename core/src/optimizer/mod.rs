@@ -42,6 +42,7 @@ mod memory;
 mod state;
 mod fleet;
 mod guards;
+mod change;
 mod budget;
 mod fill;
 mod search;
@@ -235,6 +236,7 @@ impl<'a> Optimizer<'a> {
                     if let Some([v, mean]) = search.means(state) {
                         state.judge(v, mean);
                     }
+                    state.note_surprise(search.used());
                     Next::Decide
                 }
                 Objective::InUse => {

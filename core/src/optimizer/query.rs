@@ -249,6 +249,8 @@ pub struct LiveStatus {
     pub meanwhile: Option<f32>,
     /// What the query that waits for its answer was expected to give, if it was searched for.
     pub expected: Option<f32>,
+    /// How often the world changed in the middle of the task.
+    pub changes: u32,
 }
 
 /// Why a query was asked, as the model saw it then: what there is to say of a setting that went on the air.
@@ -264,6 +266,8 @@ pub struct Reasons {
     pub score: Option<Score>,
     /// Candidates that the search looked at.
     pub looked_at: u32,
+    /// How often the world had changed in the middle of the task.
+    pub changes: u32,
 }
 
 /// What was expected of one number at the point of a query, at the target fidelity, in its own units.

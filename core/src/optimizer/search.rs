@@ -268,7 +268,11 @@ impl Search {
         let sound = if more {
             memory.gp.factor(&particle, &data, first, fallbacks).is_ok()
         } else {
-            memory.gp.condition(&data).is_finite()
+            let likelihood = memory.gp.condition(&data);
+            if self.objective == Objective::Trial {
+                task.changes.drift.add(memory.gp.surprise(data.fidelity.len()));
+            }
+            likelihood.is_finite()
         };
         if !sound {
             fallbacks.particles = fallbacks.particles.saturating_add(1);
@@ -383,11 +387,11 @@ impl Search {
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
         for c in first..end {
+            let bounded = self.bounded(state, c);
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
-                let (mean, variance, _) = self.bounded(state, c);
-                state.note_ruled_out(c, (mean, variance), c == 0 && self.refinement == 0);
+                state.note_ruled_out(c, (bounded.0, bounded.1), c == 0 && self.refinement == 0);
             }
-            let (bound, allowed) = self.look(state, c);
+            let (bound, allowed) = self.look(state, c, bounded);
             let mut best: Option<Choice> = None;
             for m in self.fidelities(state) {
                 let choice =
@@ -419,8 +423,12 @@ impl Search {
 
     /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it; where it does, or might after one
     /// more measurement, the candidate counts for what may still be hoped for. A recommendation needs no margin.
-    fn look(&mut self, state: &State<'_>, c: usize) -> (f32, bool) {
-        let (mean, variance, (bound, allowed)) = self.bounded(state, c);
+    fn look(
+        &mut self,
+        state: &State<'_>,
+        c: usize,
+        (mean, variance, (bound, allowed)): (f32, f32, (f32, bool)),
+    ) -> (f32, bool) {
         if allowed {
             self.best_mean = self.best_mean.max(mean);
         }
@@ -467,6 +475,11 @@ impl Search {
         state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, hope - self.best_mean)
     }
 
+    /// Particles that took part.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
     /// The means of the first candidates, the point in use and perhaps the last trial; `None` if no particle has an opinion.
     pub fn means<const N: usize>(&self, state: &State<'_>) -> Option<[f32; N]> {
         let (candidates, truth) = (&state.memory.candidates, state.problem.truth());
@@ -509,7 +522,7 @@ impl Search {
 /// which takes some noise for granted.
 fn known(state: &State<'_>, x: &[f32], m: usize, mean: f32, (variance, noise): (f32, f32)) -> Choice {
     let data = &state.memory.data;
-    let own = |i: &usize| *i >= state.task.remembered && data.is_believed(*i);
+    let own = |i: &usize| *i >= state.task.remembered.max(data.begins()) && data.is_believed(*i);
     let measured = if noise < NOISE_FLOOR { data.asked(x, m).find(own) } else { None };
     let (mean, variance) = measured.map_or((mean, variance), |i| (data.z()[i], variance.min(NOISE_FLOOR)));
     Choice { allowed: true, score: mean, x: x.iter().copied().collect(), fidelity: m, mean, variance }

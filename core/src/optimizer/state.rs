@@ -1,16 +1,18 @@
 //! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
 use super::candidates::last_to_front;
+use super::change::Changes;
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};
 use super::trust::Trust;
-use crate::data::{Kind, Kpis, Point, Record, Scale, Scaling};
+use crate::data::{Data, Kind, Kpis, Point, Record, Scale, Scaling};
 use crate::features::Maps;
 use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::column;
+use crate::live::Level;
 use crate::math::{self, LARGEST_VALUE};
 use crate::random::{Purpose, Random};
 use crate::settings::Settings;
@@ -65,6 +67,7 @@ pub(super) struct Task {
     pub recommendation: Option<Recommendation>,
     pub fallbacks: Fallbacks,
     pub trials: Trials,
+    pub changes: Changes,
 }
 
 /// The batch design of a task: its points, once it is made, and which of them is next.
@@ -100,6 +103,7 @@ impl Task {
             recommendation: None,
             fallbacks: Fallbacks::default(),
             trials: Trials::NONE,
+            changes: Changes::NONE,
         }
     }
 }
@@ -245,7 +249,7 @@ impl<'a> State<'a> {
     /// [`optimizer`](super).
     pub fn worth_asking(&self, x: &[f32], fidelity: usize, again: bool) -> bool {
         let data = &self.memory.data;
-        data.asked(x, fidelity).all(|i| again && !data.failed(i))
+        data.asked(x, fidelity).filter(|&i| i >= data.begins()).all(|i| again && !data.failed(i))
     }
 
     /// Renews the scale, if it is time to, and what the model sees of the observations.
@@ -255,7 +259,7 @@ impl<'a> State<'a> {
         if let Some(fleet) = self.fleet() {
             let &Header { mean, deviation, .. } = fleet.header();
             (self.task.scale, self.task.settled) = (Scale { mean, deviation, warp: 0.0 }, true);
-            self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+            self.restandardise();
             return self.memory.data.describe(&fleet);
         }
         if self.problem.is_guarded() {
@@ -277,7 +281,13 @@ impl<'a> State<'a> {
             self.task.settled = scale.deviation > Scale::least(data.told(own), noise);
             self.task.scale = if self.has_told() { scale } else { Scale::of(data.told(0), noise) };
         }
-        self.memory.data.rescale(self.task.scale, self.problem.goal.sign());
+        self.restandardise();
+    }
+
+    /// Renews what the model sees of the observations.
+    pub fn restandardise(&mut self) {
+        let by_share = self.problem.floor.is_some_and(|floor| matches!(floor.level, Level::Share(_)));
+        self.memory.data.rescale(self.task.scale, self.problem.goal.sign(), by_share);
     }
 
     /// The scale where bad answers lie far out. With one fidelity any answer shows it; with several, whose searches gather where
@@ -324,9 +334,15 @@ impl<'a> State<'a> {
             fidelities,
             from,
             remembers: remembered > 0,
+            older: (0, 0.0),
             maps: self.memory.maps,
             fleet: self.fleet(),
         }
+        .with_older(
+            &self.memory.data,
+            from,
+            self.task.changes.drift.blur / self.task.scale.deviation,
+        )
     }
 
     pub fn query(&self, unit: Point, fidelity: usize, kind: Kind) -> Query {
@@ -378,6 +394,8 @@ pub(super) struct ModelView<'a> {
     /// The first slot that counts: remembered values do not before the budget's share without them is spent.
     pub from: usize,
     remembers: bool,
+    /// How many of these are of a world that has changed since, and the variance that this adds to their noise.
+    older: (usize, f32),
     maps: Maps,
     pub fleet: Option<Fleet<'a>>,
 }
@@ -386,7 +404,20 @@ impl ModelView<'_> {
     /// Of a KPI with this noise and this deviation: of the task's own data alone, without a fleet.
     pub fn plain(variances: &[f32], deviation: f32, maps: Maps) -> ModelView<'static> {
         let noise = standardised(variances.iter().copied(), deviation);
-        ModelView { noise, fidelities: variances.len(), from: 0, remembers: false, maps, fleet: None }
+        ModelView {
+            noise,
+            fidelities: variances.len(),
+            from: 0,
+            remembers: false,
+            older: (0, 0.0),
+            maps,
+            fleet: None,
+        }
+    }
+
+    /// Of data of which those from slot `from` on are seen; `blur` is the standardised deviation that is added to older ones.
+    pub fn with_older(self, data: &Data<'_>, from: usize, blur: f32) -> Self {
+        ModelView { older: (data.begins().saturating_sub(from), (blur * blur).min(LARGEST_NOISE)), ..self }
     }
 
     pub fn particle<'p>(
@@ -395,7 +426,8 @@ impl ModelView<'_> {
         theta: &'p [f32],
         fallbacks: &mut Fallbacks,
     ) -> Particle<'p> {
-        let mut particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks);
+        let mut particle = Particle::with(self.maps, model, theta, &self.noise[..self.fidelities], fallbacks)
+            .with_older(self.older);
         if let Some(fleet) = &self.fleet {
             particle = particle.with_modes(fleet.header().spread);
         }

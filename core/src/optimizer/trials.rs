@@ -1,5 +1,6 @@
 //! What a task in service starts from, and what its trials come to.
 
+use super::change::Drift;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point, Scale};
@@ -115,12 +116,14 @@ pub(super) struct Watched {
     /// Particles that took part in the search so far, and the sum of their misfits.
     pub used: u32,
     pub misfit: f32,
+    /// How far its answers lay from what was foreseen.
+    pub drift: Drift,
 }
 
 impl Watched {
     pub fn new(margin: f32) -> Watched {
         let bound = Bound { margin, ..Bound::NONE };
-        Watched { bound, mean: 0.0, deviation: 0.0, used: 0, misfit: 0.0 }
+        Watched { bound, mean: 0.0, deviation: 0.0, used: 0, misfit: 0.0, drift: Drift::NONE }
     }
 
     pub fn scale(&self) -> Scale {
@@ -161,4 +164,11 @@ impl Trials {
         looked_at: 0,
         beta: None,
     };
+
+    /// Goes over to another scale, which is an affine one.
+    pub fn rescale(&mut self, by: impl Fn(f32) -> f32) {
+        if self.time > 0.0 {
+            (self.worst, self.sum) = (by(self.worst), self.time * by(self.sum / self.time));
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod block;
 mod budget;
 mod capacities;
+mod change;
 mod conditions;
 mod fleet;
 mod guards;

@@ -51,6 +51,8 @@ pub struct App<B: Board> {
     profile: Profile,
     /// Longest slice of work so far, in ticks of the board's clock.
     longest: u64,
+    /// How often the world has changed in the task.
+    changes: u32,
 }
 
 impl<B: Board> App<B> {
@@ -71,8 +73,16 @@ impl<B: Board> App<B> {
             fidelities: profile.room.fidelities as u8,
             tries: TRIES,
         });
-        let mut app =
-            App { serial, system, recorder, tuner, decoder: link::Decoder::new(), profile, longest: 0 };
+        let mut app = App {
+            serial,
+            system,
+            recorder,
+            tuner,
+            decoder: link::Decoder::new(),
+            profile,
+            longest: 0,
+            changes: 0,
+        };
         app.report_restart();
         app.lock();
         app.read_journal();
@@ -176,7 +186,7 @@ impl<B: Board> App<B> {
         let parts = self.recorder.parts(begin.problem, &mut numbers).and_then(Result::ok);
         let problem = self.recorder.problem(&begin, parts.as_ref());
         let Some(problem) = problem else { return self.give_up_task(damaged) };
-        self.recorder.health.below = 0;
+        (self.recorder.health.below, self.changes) = (0, 0);
         // A copy: the flash is written to while the task runs.
         let fleet = Vec::<u8, MAX_FLEET>::from_slice(self.recorder.stored().1).unwrap_or_default();
         // Not moved: it would lie on the stack twice.
@@ -273,7 +283,8 @@ impl<B: Board> App<B> {
         let total = if status.activity == Activity::Replaying { all } else { 0 };
         self.tuner.set_progress(done, total);
         if status.activity == Activity::Replaying {
-            self.recorder.health.below = status.live.map_or(0, |live| live.below);
+            (self.recorder.health.below, self.changes) =
+                status.live.map_or((0, 0), |live| (live.below, live.changes));
         }
     }
 
@@ -282,6 +293,11 @@ impl<B: Board> App<B> {
         let below = status.live.map_or(0, |live| live.below);
         let fell = below > self.recorder.health.below;
         self.recorder.health.below = below;
+        let changes = status.live.map_or(0, |live| live.changes);
+        if changes > self.changes {
+            warn!("the setting in use no longer gives what it gave: answers before count less");
+        }
+        self.changes = changes;
         if fell {
             warn!("a trial fell below the floor: {} of {} in this task", below, status.observations);
         }

@@ -148,9 +148,16 @@ fn watch(
     loop {
         out.flush()?;
         wait(every)?;
-        let (value, kpis) = match command.measure(&target, &ask, &go_on)? {
-            Measured::Value { value, kpis, .. } => (value, kpis),
-            Measured::Failed(why) => {
+        let read = match command.measure(&target, &ask, &go_on)? {
+            Measured::Value { value, kpis, .. } => match tuning.watch(value, &kpis) {
+                Err(Error::Usage(why)) => Err(why),
+                watched => Ok((value, watched?)),
+            },
+            Measured::Failed(why) => Err(why),
+        };
+        let (value, watched) = match read {
+            Ok(read) => read,
+            Err(why) => {
                 failed += 1;
                 if failed >= target.failures {
                     return Err(Error::failing(failed, &why));
@@ -160,7 +167,6 @@ fn watch(
             }
         };
         failed = 0;
-        let watched = tuning.watch(value, &kpis)?;
         let readings = counted(watched.readings as usize, "reading");
         match &watched.changed {
             _ if arguments.json => writeln!(out, "{}", Wire(&target).watched(&watched))?,
@@ -274,6 +280,8 @@ struct Bench<'a> {
     out: &'a mut dyn Write,
     bar: ProgressBar,
     failure: String,
+    /// How often the world has changed in the task.
+    changes: u32,
 }
 
 impl<'a> Bench<'a> {
@@ -289,7 +297,7 @@ impl<'a> Bench<'a> {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}") {
             bar.set_style(style);
         }
-        Self { target, command, json, verbose, out, bar, failure: String::new() }
+        Self { target, command, json, verbose, out, bar, failure: String::new(), changes: 0 }
     }
 
     fn line(&mut self, line: &str) -> Result<(), Error> {
@@ -340,6 +348,13 @@ impl Source for Bench<'_> {
         if self.json {
             let line = Wire(self.target).told(ask, told);
             return self.line(&line);
+        }
+        let changes = ask.because.as_ref().map_or(self.changes, |because| because.changes);
+        if changes > self.changes {
+            self.changes = changes;
+            self.line(
+                "The setting in use no longer gives what it gave: what was measured before counts less.",
+            )?;
         }
         let answer = match told.value {
             Some(value) => short_number(value.into()),

@@ -9,6 +9,7 @@ use super::state::Told;
 use crate::own::{Target, Why};
 use foretune_report::plot::short_number;
 use host_sim::problems::Guarded;
+use host_sim::words::counted;
 
 /// The objective's name among the KPIs, as a command prints it.
 const VALUE: &str = "value";
@@ -24,6 +25,13 @@ pub struct Because {
     pub score: Option<Worth>,
     /// Candidates that the search looked at.
     pub looked_at: u32,
+    /// How often the world had changed since the task began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub changes: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,7 +81,7 @@ impl Because {
             particles: score.particles,
             price: score.price,
         });
-        Self { expected, score, looked_at: reasons.looked_at }
+        Self { expected, score, looked_at: reasons.looked_at, changes: reasons.changes }
     }
 }
 
@@ -94,6 +102,12 @@ pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
         }
     }];
     let Some(because) = &told.because else { return lines };
+    if because.changes > 0 {
+        lines.push(format!(
+            "the world has changed since the task began: {}",
+            counted(because.changes as usize, "time")
+        ));
+    }
     let measured = target.guards.iter().map(|guard| guard.name.as_str()).zip(told.kpis.iter().copied());
     let measured: BTreeMap<&str, f64> =
         measured.chain(told.value.map(|value| (VALUE, f64::from(value)))).collect();

@@ -53,7 +53,8 @@ impl Tuning {
         let mut readings = vec![value as f32];
         readings.extend(self.target.told(kpis));
         let mut watches = self.watches(readings.len())?;
-        let reading = Watch::tell_all(&mut watches, &readings, 1.0)?;
+        let reading =
+            Watch::tell_all(&mut watches, &readings, 1.0).map_err(|why| Error::usage(why.to_string()))?;
         self.state.watch = watches.iter().map(|watch| to_hex(&watch.save())).collect();
         let most = watches
             .iter()
