@@ -21,9 +21,10 @@ const TABLE: &str = "firmware/instructions.md";
 const TOLERANCE: f64 = 0.05;
 
 /// Programs in `firmware/examples`, and their names in the table.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("count-compact", "compact"),
     ("count-fleet", "compact, fleet"),
+    ("count-guards", "compact, in service"),
     ("count-deep", "deep"),
     ("count-deep-model", "deep"),
     ("count-key", "key"),
@@ -105,7 +106,8 @@ block of 8, for all 4 fidelities. *step*: one step of learning of all 10 particl
 candidates and refinements (compact 80 + 3 · 20, deep 256 + 3 · 64). *snapshot*: what goes on to the next task, as bytes. Compact has 4
 dimensions, deep 6. *From C*: the compact profile through `capi/`, with the same work; steps and searches may take 1 % more
 at most. A snapshot is copied from C, and only counted from Rust. *Fleet*: the compact profile with a fleet of 32 centres and 4
-modes that holds; its step has the weighing of the prior with it.
+modes that holds; its step has the weighing of the prior with it. *In service*: the compact profile with a floor; *round*: from an
+answer to the next query, *guarded-round*: the same with two guards.
 
 *Key*: a frame of the serial line; the number is not of observations but of bytes of data in it. *frame*: written without a key,
 *seal*: written with one, *open*: one with a key checked, *session*: the first of a session, which takes two keys to derive.
