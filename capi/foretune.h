@@ -552,6 +552,8 @@ struct foretune_status {
   float meanwhile;
   // What the query that waits was expected to give.
   float expected;
+  // How often the world changed in the middle of the task.
+  uint32_t changes;
 };
 
 // How a guard is kept in a task, as the model sees it after each trial.
