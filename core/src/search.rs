@@ -77,7 +77,7 @@ pub(crate) fn around(
     x: &mut [f32],
 ) {
     let alone = (random.uniform() < 0.5).then(|| random.below(dimensions.len()));
-    let alone = alone.filter(|&only| !dimensions[only].is_condition());
+    let alone = alone.filter(|&only| dimensions.get(only).is_some_and(|only| !only.is_condition()));
     for (j, dimension) in dimensions.iter().enumerate() {
         let by = radius * random.normal();
         x[j] = match alone {

@@ -44,6 +44,12 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
     let table = folder.read("t.csv");
     assert_eq!(table.lines().next(), Some("task,why,x,load,fidelity,cost,value"));
     assert_eq!(table.lines().nth(2).and_then(|row| row.split(',').nth(3)), Some("74"), "{table}");
+    let at = |load: &str| folder.succeed(&format!("{TUNE} --at load={load}"));
+    assert!(
+        at("10").starts_with("Recommended: x = 0.") && at("90").contains(", load = 90 %\nExpected of it: ")
+    );
+    assert!(folder.fail(&format!("{TUNE} --at x=1"), 2).contains("--at: no condition is called `x`"));
+    assert_eq!(folder.read("log").lines().count(), 30, "nothing was measured for that");
     // The same state over `serve`: asked by whom is all the same.
     let lines = "{\"recommend_at\":{\"load\":10}}\n{\"recommend_at\":{\"load\":90}}\n{\"recommend_at\":{\"load\":101}}\n\
         {\"next_task\":{}}\n{\"ask_at\":{\"load\":25}}\n{\"ask_at\":{\"lod\":25}}\n{\"ask_at\":{}}\n\

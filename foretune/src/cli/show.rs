@@ -124,6 +124,21 @@ fn standing(target: &Target, state: &State, task: &TaskState, out: &mut dyn Writ
     Ok(())
 }
 
+/// The recommendation, and what is expected of it.
+pub(super) fn recommended(
+    target: &Target,
+    point: &[f64],
+    ended: &Ended,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    writeln!(out, "Recommended: {}", target.words(point))?;
+    if ended.unassured {
+        writeln!(out, "No setting keeps every guard as surely as asked for: this is the one in use.")?;
+    }
+    let [mean, deviation] = [ended.mean, ended.deviation].map(|number| short_number(number.into()));
+    writeln!(out, "Expected of it: {mean} ± {deviation}")
+}
+
 /// The recommendation, beside the point in use, and why the task ended.
 pub(super) fn summary(
     target: &Target,
@@ -132,16 +147,7 @@ pub(super) fn summary(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let Some(point) = &ended.point else { return Ok(()) };
-    writeln!(out, "Recommended: {}", target.words(point))?;
-    if ended.unassured {
-        writeln!(out, "No setting keeps every guard as surely as asked for: this is the one in use.")?;
-    }
-    writeln!(
-        out,
-        "Expected of it: {} ± {}",
-        short_number(ended.mean.into()),
-        short_number(ended.deviation.into())
-    )?;
+    recommended(target, point, ended, out)?;
     let used = task.begun.deployed.as_ref();
     // Under other conditions it is worth something else.
     let alike = |told: &Told| {

@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::{PresetName, setup};
-use super::show::{FileArguments, summary};
+use super::show::{FileArguments, recommended, summary};
 use super::{SettingArguments, shown, stop_flag};
 use crate::own::{self, Ask, Command, Measured, Target, Why};
 use crate::tune::{self, Answer, Ended, Reason, Source, Standing, Store, Told, Tuning, Wire};
@@ -46,6 +46,9 @@ pub(crate) struct TuneArguments {
     /// no longer gives what it gave, the next task begins. `run_length` in the problem says how rare false alarms are.
     #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds)]
     watch: Option<Duration>,
+    /// Measure nothing, but say what the task that has ended recommends under these conditions.
+    #[arg(long, value_name = "NAME=VALUE,…", conflicts_with = "watch")]
+    at: Option<String>,
     /// Say why each setting is measured.
     #[arg(long, short, conflicts_with = "json")]
     verbose: bool,
@@ -111,6 +114,13 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
     let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
+    if let Some(text) = &arguments.at {
+        let ended = tuning.recommend_at(&own::conditions(&target, text)?)?;
+        return match (&ended.point, arguments.json) {
+            (Some(point), false) => Ok(recommended(&target, point, &ended, out)?),
+            _ => Ok(writeln!(out, "{}", Wire(&target).recommendation(&ended))?),
+        };
+    }
     let goes_on = |error: &Error| {
         if matches!(error, Error::Interrupted) {
             say("the same command goes on from here");

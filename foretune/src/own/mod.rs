@@ -15,4 +15,4 @@ pub use command::{Command, Measured};
 pub use file::{read, read_text};
 pub(crate) use target::Identity;
 pub use target::{Ask, Why};
-pub use target::{Rung, Target, point};
+pub use target::{Rung, Target, conditions, point};

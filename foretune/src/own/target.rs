@@ -219,16 +219,27 @@ impl Target {
     }
 }
 
-/// A point of a target, given as `NAME=VALUE,…` behind `--deployed`.
-pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
+/// What is given as `NAME=VALUE,…` behind an option.
+fn pairs(option: &str, text: &str) -> Result<Vec<(String, f64)>, Error> {
     let value = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
         Some((name.trim().to_string(), value.trim().parse().ok()?))
     };
-    let values: Option<Vec<(String, f64)>> = text.split(',').map(value).collect();
-    let wrong = |why: String| Error::usage(format!("--deployed: {why}"));
-    let values = values.ok_or_else(|| wrong(format!("takes NAME=VALUE,NAME=VALUE,…, not `{text}`")))?;
-    target.choice(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|(_, why)| wrong(why))
+    let wrong = || Error::usage(format!("{option}: takes NAME=VALUE,NAME=VALUE,…, not `{text}`"));
+    text.split(',').map(value).collect::<Option<Vec<_>>>().ok_or_else(wrong)
+}
+
+/// A point of a target, behind `--deployed`.
+pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
+    let values = pairs("--deployed", text)?;
+    let point = target.choice(values.iter().map(|(name, value)| (name.as_str(), *value)));
+    point.map_err(|(_, why)| Error::usage(format!("--deployed: {why}")))
+}
+
+/// Conditions of a target, behind `--at`.
+pub fn conditions(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
+    let values = target.conditions_of(&pairs("--at", text)?.into_iter().collect());
+    values.map_err(|why| Error::usage(format!("--at: {why}")))
 }
 
 /// Everything of a target that what was learnt depends on, as the state keeps it.
