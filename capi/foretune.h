@@ -28,7 +28,7 @@
 
 /* What is added to it for g guards. */
 #define FORETUNE_GUARDS_SIZE(g, n, q) \
-    ((size_t)(g) * (6 * sizeof(void *) + 48 + 4 * (size_t)(n) \
+    ((size_t)(g) * (6 * sizeof(void *) + 96 + 4 * (size_t)(n) \
      + 8 * ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n))) + 4 * (size_t)(n))
 
 // What the memory must be aligned to: every tuner's, not only the compact one's.

@@ -47,7 +47,7 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
 #[doc(hidden)]
 pub const fn guards_bound(g: usize, n: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
-    g * (2 * ENTRY + 48 + 4 * n + 8 * q) + 4 * n
+    g * (2 * ENTRY + 96 + 4 * n + 8 * q) + 4 * n
 }
 
 const _: () = assert!(size_of::<Guard<'_>>() <= 2 * ENTRY);
