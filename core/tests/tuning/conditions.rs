@@ -111,8 +111,12 @@ fn the_floor_is_relative_to_the_point_in_use_under_the_same_condition() {
     assert!(guarded[0].0 <= FLOOR.risk && guarded[1].0 > 3.0 * guarded[0].0, "{words}");
 }
 
-/// A task of each kind: no bounds, a floor, a guard; levels alone to choose from.
-fn scenes() -> [(Problem<'static>, Settings); 4] {
+/// A task of each kind: no bounds, a floor, a guard; levels alone to choose from; a cheap way to measure beside the one that counts.
+fn scenes() -> [(Problem<'static>, Settings); 5] {
+    const BOTH: &[Fidelity] = &[
+        Fidelity { cost: 0.5, samples: 1, noise: 4.0 * NOISE },
+        Fidelity { cost: 2.0, samples: 4, noise: NOISE },
+    ];
     const LEVELS: &[Dimension<'static>] =
         &[Dimension::Grid { low: 0.0, high: 1.0, levels: 5 }, LOAD, Dimension::Levels(&[0.0, 0.4, 1.0])];
     let carries = SETTINGS.with_method(Method::MftMes);
@@ -121,6 +125,7 @@ fn scenes() -> [(Problem<'static>, Settings); 4] {
         (Problem { budget: 9.0, ..LIVE }, carries),
         (Problem { budget: 9.0, guards: &[GUARD], floor: None, ..LIVE }, carries),
         (Problem { budget: 12.0, dimensions: LEVELS, ..PROBLEM }, carries),
+        (Problem { budget: 12.0, fidelities: BOTH, ..LIVE }, carries),
     ]
 }
 
@@ -135,15 +140,25 @@ fn answer(tuner: &mut Optimizer<'_>, query: Query) {
     assert_eq!(tuner.conditions()[0], LOAD.value(LOAD.unit(load).unwrap()), "the last known is at hand");
 }
 
+/// Asks under another load than before, every third time without a word about it; every fourth query is taken back, and asked
+/// under yet another.
+fn ask(tuner: &mut Optimizer<'_>, round: usize) -> Option<Query> {
+    if round % 3 != 2 {
+        tuner.set_conditions(&[20.0 + (37 * round % 60) as f32]).unwrap();
+    }
+    let query = tuner.ask().query()?;
+    if round % 4 != 1 {
+        return Some(query);
+    }
+    tuner.withdraw();
+    assert_eq!(tuner.tell(query, 1.0).unwrap_err().error, Error::UnknownQuery);
+    tuner.ask_at(&[25.0 + (29 * round % 50) as f32]).unwrap().query()
+}
+
 /// To the end of the task; where a query is at hand, hands over the tuner before it is answered.
 fn finish(tuner: &mut Optimizer<'_>, mut each: impl FnMut(&mut Optimizer<'_>, usize)) -> Vec<Vec<u32>> {
     let mut seen = Vec::new();
-    loop {
-        // Every third query is asked without a word about the load.
-        if seen.len() % 3 != 2 && tuner.outstanding().is_none() {
-            tuner.set_conditions(&[20.0 + (37 * seen.len() % 60) as f32]).unwrap();
-        }
-        let Ask::Query(query) = tuner.ask() else { break };
+    while let Some(query) = ask(tuner, seen.len()) {
         each(tuner, seen.len());
         seen.push(bits(query.point()));
         answer(tuner, query);
@@ -169,11 +184,7 @@ fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
                 assert_eq!(bits(query.point()), seen[position], "task {task}, at {position}");
                 answer(&mut other, query);
                 let mut rest = Vec::new();
-                for round in position + 1.. {
-                    if round % 3 != 2 {
-                        other.set_conditions(&[20.0 + (37 * round % 60) as f32]).unwrap();
-                    }
-                    let Ask::Query(query) = other.ask() else { break };
+                while let Some(query) = ask(&mut other, position + 1 + rest.len()) {
                     rest.push(bits(query.point()));
                     answer(&mut other, query);
                 }
