@@ -105,6 +105,12 @@ impl Own {
             })
         });
         let noise = noise.collect::<std::result::Result<Vec<f64>, Error>>()?;
+        if let Some(guard) = target.guards.iter().find(|guard| guard.noise.is_empty()) {
+            let name = &guard.name;
+            return Err(Error::usage(format!(
+                "guard `{name}` has no noise (a variance): a device does not estimate it"
+            )));
+        }
         target.check_limits(target.deployed.as_ref())?;
         let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal)
             .asking(target.service(), target.deployed.is_some());

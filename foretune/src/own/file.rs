@@ -80,7 +80,7 @@ struct GuardTable {
     share: Option<Spanned<f64>>,
     drop: Option<Spanned<f64>>,
     risk: Option<Spanned<f64>>,
-    noise: Spanned<Noise>,
+    noise: Option<Spanned<Noise>>,
     scale: Option<Scale>,
 }
 
@@ -337,15 +337,18 @@ fn guard(
         }
     };
     let count = target.fidelities.len();
-    let noise = match noise.get_ref() {
-        Noise::All(variance) => vec![*variance; count],
-        Noise::Each(variances) if variances.len() == count => variances.clone(),
-        Noise::Each(_) => {
-            return fault(noise.span(), format!("noise takes a variance, or a list of {count}"));
+    let at = noise.as_ref().map_or(table.span(), Spanned::span);
+    let noise = match noise.as_ref().map(Spanned::get_ref) {
+        None if !target.conditions().is_empty() => {
+            return fault(at, format!("with a [[condition]] guard `{name}` needs its noise (a variance)"));
         }
+        None => Vec::new(),
+        Some(Noise::All(variance)) => vec![*variance; count],
+        Some(Noise::Each(variances)) if variances.len() == count => variances.clone(),
+        Some(Noise::Each(_)) => return fault(at, format!("noise takes a variance, or a list of {count}")),
     };
     if !noise.iter().all(|variance| (0.0..=1e30).contains(variance)) {
-        return fault(table.get_ref().noise.span(), "noise takes variances from 0 to 1e30");
+        return fault(at, "noise takes variances from 0 to 1e30");
     }
     let guard = Guarded {
         name,

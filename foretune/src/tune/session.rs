@@ -255,7 +255,12 @@ impl Tuning {
 
     fn space(&self, begun: &Begun, noise: &[f64], budget: f64) -> Space {
         let space = Space::of_goal(&self.target.spec(noise, budget), self.target.goal);
-        space.asking(self.target.service(), begun.deployed.is_some())
+        let mut service = self.target.service();
+        for guard in service.guards.iter_mut().filter(|guard| guard.noise.is_empty()) {
+            let known = |m| self.kpi_noise(&guard.name, m).unwrap_or(0.0) as f32;
+            guard.noise = (0..self.target.fidelities.len()).map(known).collect();
+        }
+        space.asking(service, begun.deployed.is_some())
     }
 
     /// Budget, settings, point in use, floor, tolerance and limits may change between tasks, not within one.

@@ -152,6 +152,9 @@ pub struct State {
     pub seed: u64,
     /// Noise variance of every fidelity, given or estimated; none before it is known.
     pub noise: Vec<Option<f64>>,
+    /// The same of what the model sees of guarded KPIs that were given without, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kpi_noise: BTreeMap<String, Vec<Option<f64>>>,
     /// All tasks; the last is the current one.
     pub tasks: Vec<TaskState>,
     /// What the current task starts from, as hexadecimal digits.
@@ -171,6 +174,7 @@ impl State {
             problem: Identity::of(target),
             seed,
             noise: target.fidelities.iter().map(|rung| rung.noise).collect(),
+            kpi_noise: BTreeMap::new(),
             tasks: Vec::new(),
             knowledge: String::new(),
             learnt: String::new(),

@@ -26,7 +26,7 @@ pub struct Guarded {
     /// Share of the time in which trials may break it.
     pub risk: f32,
     pub log: bool,
-    /// Variance of the noise of what the model sees, by fidelity.
+    /// Variance of the noise of what the model sees, by fidelity; empty where it is to be estimated.
     pub noise: Vec<f32>,
 }
 

@@ -17,16 +17,16 @@ impl Tuning {
     /// degrees of freedom the repeats leave, over that of a normal distribution.
     pub(super) fn widening(&self) -> f32 {
         let freedom = REPEATS as f32 - 1.0;
-        let estimated = self.target.fidelities.iter().any(|rung| rung.noise.is_none());
+        let estimated = self.target.fidelities.iter().any(|rung| rung.noise.is_none())
+            || self.target.guards.iter().any(|guard| guard.noise.is_empty());
         if estimated { (freedom / (freedom - 2.0)).sqrt() } else { 1.0 }
     }
 
     /// Refuses a task whose budget would be used up before the noise is known.
     pub(super) fn check_budget(&self) -> Result<(), Error> {
-        let unknown =
-            self.target.fidelities.iter().zip(&self.state.noise).filter(|(_, noise)| noise.is_none());
-        let (needed, budget) =
-            (REPEATS as f64 * unknown.map(|(rung, _)| rung.cost).sum::<f64>(), self.target.budget);
+        let rungs = self.target.fidelities.iter().enumerate();
+        let unknown: f64 = rungs.filter(|(m, _)| !self.is_noise_known(*m)).map(|(_, rung)| rung.cost).sum();
+        let (needed, budget) = (REPEATS as f64 * unknown, self.target.budget);
         if needed <= budget {
             return Ok(());
         }
@@ -38,6 +38,30 @@ impl Tuning {
         )))
     }
 
+    /// What is known of the noise of a guarded KPI that was given without.
+    pub(super) fn kpi_noise(&self, name: &str, fidelity: usize) -> Option<f64> {
+        self.state.kpi_noise.get(name)?.get(fidelity).copied()?
+    }
+
+    fn is_noise_known(&self, fidelity: usize) -> bool {
+        let mut unknown = self.target.guards.iter().filter(|guard| guard.noise.is_empty());
+        self.state.noise[fidelity].is_some()
+            && unknown.all(|guard| self.kpi_noise(&guard.name, fidelity).is_some())
+    }
+
+    /// Of what repeated measurements gave.
+    fn learn_noise(&mut self, fidelity: usize, told: &[Told]) {
+        let of = |value: &dyn Fn(&Told) -> f64| variance(&told.iter().map(value).collect::<Vec<f64>>());
+        let of_value = of(&|told| told.value.map_or(0.0, f64::from));
+        self.state.noise[fidelity].get_or_insert(of_value.min(LARGEST_NOISE));
+        for (g, guard) in self.target.guards.iter().enumerate().filter(|(_, guard)| guard.noise.is_empty()) {
+            let of_kpi = of(&|told| told.kpis.get(g).map_or(0.0, |kpi| guard.told(*kpi).into()));
+            let known = self.state.kpi_noise.entry(guard.name.clone()).or_default();
+            known.resize(self.target.fidelities.len(), None);
+            known[fidelity].get_or_insert(of_kpi.min(LARGEST_NOISE));
+        }
+    }
+
     pub(super) fn estimates(&self) -> impl Iterator<Item = &Told> {
         let answers = self.state.current().map_or(&[][..], |task| &task.answers);
         answers.iter().filter(|told| told.why == Why::Noise)
@@ -46,14 +70,11 @@ impl Tuning {
     /// Measures the deployed point where a noise is not known; why the task ends, if it does so meanwhile.
     pub(super) fn estimate_noise(&mut self, source: &mut dyn Source) -> Result<Option<Reason>, Error> {
         for fidelity in 0..self.target.fidelities.len() {
-            while self.state.noise[fidelity].is_none() {
-                let values: Vec<f64> = self
-                    .estimates()
-                    .filter(|told| told.fidelity == fidelity)
-                    .filter_map(|told| told.value.map(f64::from))
-                    .collect();
-                if values.len() == REPEATS {
-                    self.state.noise[fidelity] = Some(variance(&values).min(LARGEST_NOISE));
+            while !self.is_noise_known(fidelity) {
+                let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
+                let told: Vec<Told> = self.estimates().filter(is_repeat).cloned().collect();
+                if told.len() == REPEATS {
+                    self.learn_noise(fidelity, &told);
                     self.save()?;
                 } else if let Some(reason) = self.estimate_once(fidelity, source)? {
                     return Ok(Some(reason));
