@@ -111,5 +111,5 @@ fn a_condition_out_of_its_range_is_a_failure_that_names_it_and_studies_have_none
     let error = folder.fail(r#"tune p.toml --command "echo '{{\"value\": 1, \"load\": 200}}'" --state t"#, 1);
     assert!(error.contains("parameter `load` takes a number from 0 to 100, not 200"), "{error}");
     let error = folder.fail("run p.toml --command 'echo 1' --method random --tasks 1 --quiet", 2);
-    assert!(error.contains("neither guards nor conditions"), "{error}");
+    assert!(error.contains("has no conditions"), "{error}");
 }

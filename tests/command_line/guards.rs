@@ -147,6 +147,27 @@ fn a_guard_in_a_file_is_refused_with_its_line() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_study_of_a_command_keeps_its_guards_and_has_their_columns() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    folder.write("measure.sh", MEASURE);
+    let study = "--method never,unguarded,mft-mes --experiments 1 --tasks 2 --budget 16 --set candidates=64";
+    folder.succeed(&format!("run p.toml --command 'sh measure.sh {{x}}' {study} --quiet --out o"));
+    let text = folder.read("o/tasks.csv");
+    let names = text.lines().next().unwrap().split(',');
+    let at = |name: &str| names.clone().position(|column| column == name).unwrap_or_else(|| panic!("{name}"));
+    let of = |method: &str, name: &str| {
+        let rows = text.lines().filter(|line| line.starts_with(method));
+        rows.map(|line| line.split(',').nth(at(name)).unwrap().parse::<f64>().unwrap()).sum::<f64>() / 2.0
+    };
+    assert_eq!((of("never", "broken_edge"), of("never", "recommended_edge")), (0.0, 1.0), "{text}");
+    assert_eq!((of("mft-mes", "recommended_edge"), of("mft-mes", "recommended_power")), (1.0, 1.0), "{text}");
+    assert!(of("unguarded", "broken_time_edge") > of("mft-mes", "broken_time_edge"), "{text}");
+    assert!(of("mft-mes", "recommended") > of("never", "recommended"), "{text}");
+}
+
+#[test]
 fn a_study_has_columns_for_every_guard() {
     let folder = Folder::new();
     let guards = "--guard edge:share:0.9 --guard power:at-most:drop:3 --floor share:0.9";

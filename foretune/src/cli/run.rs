@@ -248,11 +248,17 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
     };
     let target = own::read(Path::new(&arguments.problem))?;
     target.check_limits(target.deployed.as_ref())?;
-    if !target.guards.is_empty() || !target.conditions().is_empty() {
+    if !target.conditions().is_empty() {
         return Err(Error::usage(
-            "a study of a command has neither guards nor conditions yet: leave [[guard]] and [[condition]] out, or use \
-             `foretune tune`",
+            "a study of a command has no conditions: leave [[condition]] out, or use `foretune tune`",
         ));
+    }
+    if let Some(guard) = target.guards.iter().find(|guard| guard.noise.is_empty()) {
+        let name = &guard.name;
+        return Err(Error::usage(format!(
+            "{}: guard `{name}` has no noise, which a study needs",
+            arguments.problem
+        )));
     }
     let noise = |rung: &own::Rung| {
         let unknown = || {

@@ -314,7 +314,7 @@ impl runner::Bench for Bench {
         self.target.failures
     }
 
-    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error> {
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<runner::Measured, Error> {
         let sign = match self.target.goal {
             Goal::Maximise => 1.0,
             Goal::Minimise => -1.0,
@@ -323,7 +323,7 @@ impl runner::Bench for Bench {
         let command = self.command.for_experiment(seed, experiment);
         let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search, because: None };
         Ok(match command.measure(&self.target, &ask, go_on)? {
-            Measured::Value { value, .. } => Ok(sign * value),
+            Measured::Value { value, kpis, .. } => Ok((sign * value, kpis)),
             Measured::Failed(why) => Err(why),
         })
     }

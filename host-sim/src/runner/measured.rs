@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use serde_json::Value;
 
 use super::plan::Plan;
-use super::pool::Pool;
+use super::pool::{Pool, bounds};
 use super::session::kind;
 use super::tuner::{Next, Tuner};
 use crate::error::Error;
@@ -27,12 +27,14 @@ pub trait Bench: Debug + Send + Sync {
     /// Failures in a row after which no more is tried.
     fn failures(&self) -> usize;
 
-    /// A measurement, or why it failed.
+    /// A measurement with the KPIs that are guarded, or why it failed.
     ///
     /// # Errors
     /// Why no measurement is possible; [`Error::Interrupted`] if `go_on` says no meanwhile.
-    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Result<f64, String>, Error>;
+    fn measure(&self, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<Measured, Error>;
 }
+
+pub type Measured = Result<(f64, Vec<f64>), String>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
@@ -48,11 +50,16 @@ pub struct Trial<'a> {
 }
 
 /// A measurement that has to succeed, in a few attempts.
-fn judge(bench: &dyn Bench, what: &str, trial: &Trial<'_>, go_on: &dyn Fn() -> bool) -> Result<f64, Error> {
+fn judge(
+    bench: &dyn Bench,
+    what: &str,
+    trial: &Trial<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(f64, Vec<f64>), Error> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
         match bench.measure(trial, go_on)? {
-            Ok(value) => return Ok(value),
+            Ok(measured) => return Ok(measured),
             Err(why) => last = why,
         }
     }
@@ -77,10 +84,12 @@ pub(super) fn task(
         let trial = Trial { seed, experiment, task, point: &space.natural(&unit), fidelity: truth };
         judge(bench, "point in use", &trial, &go_on)
     };
-    let deployed = tuner.deployed().map(in_use).transpose()?;
+    let guards = &space.service().guards;
+    let (deployed, kpis) = tuner.deployed().map(in_use).transpose()?.unzip();
+    let bounds = bounds(guards, kpis.unwrap_or_default());
     let floor = space.service().floor.zip(deployed);
     let floor = floor.map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
-    let mut rows = writer.begin_task(Terms { deployed, floor, ..Terms::default() })?;
+    let mut rows = writer.begin_task(Terms { deployed, floor, bounds, ..Terms::default() })?;
     let (mut spent, mut failed) = (0.0, 0);
     loop {
         let proposal = match tuner.next(&go_on) {
@@ -92,8 +101,8 @@ pub(super) fn task(
         let cost = if space.is_free(proposal.kind) { 0.0 } else { spec.fidelities[fidelity].cost };
         spent += cost;
         let trial = Trial { seed, experiment, task, point: &point, fidelity };
-        let value = match bench.measure(&trial, &go_on)? {
-            Ok(value) => value,
+        let (value, kpis) = match bench.measure(&trial, &go_on)? {
+            Ok(measured) => measured,
             Err(why) => {
                 tuner.fail()?;
                 failed += 1;
@@ -105,7 +114,8 @@ pub(super) fn task(
         };
         failed = 0;
         let y = value as f32;
-        tuner.tell(y)?;
+        let told: Vec<f32> = guards.iter().zip(&kpis).map(|(guard, kpi)| guard.told(*kpi)).collect();
+        tuner.answer_all(Some(y), if tuner.knows_guards() { &told } else { &[] }, None)?;
         pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
         rows.push(Row {
             kind: kind(proposal.kind),
@@ -115,16 +125,16 @@ pub(super) fn task(
             x: point,
             y: Some(shortest(y)),
             truth: (fidelity == truth).then_some(value),
-            kpis: Vec::new(),
+            kpis,
         })?;
     }
     let nothing = || Error::Device("every measurement of a task failed".into());
     let point = space.natural(&tuner.advice().ok_or_else(nothing)?.unit);
     let trial = Trial { seed, experiment, task, point: &point, fidelity: truth };
-    let value = judge(bench, "recommended point", &trial, &go_on)?;
+    let (value, kpis) = judge(bench, "recommended point", &trial, &go_on)?;
     let kind = results::Kind::Recommend;
     let fidelity = truth as u32 + 1;
-    let (x, truth, kpis) = (point, Some(value), Vec::new());
+    let (x, truth) = (point, Some(value));
     rows.push(Row { kind, fidelity, cost: 0.0, time: None, x, y: None, truth, kpis })?;
     rows.close()?;
     Ok(())

@@ -14,7 +14,7 @@ mod session;
 mod space;
 mod tuner;
 
-pub use measured::{Bench, Trial};
+pub use measured::{Bench, Measured, Trial};
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run};
 pub use session::{Answered, Ended, play};

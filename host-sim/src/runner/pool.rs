@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::session::{Noise, guarded, play};
 use super::tuner::Tuner;
 use crate::error::Error;
-use crate::problems::{Guarded, Task};
+use crate::problems::Guarded;
 use crate::results::{Bound, Resumed, Shard, Study, Terms, Timing, UnitId, UnitWriter};
 
 /// How a study is run; nothing of this changes its results.
@@ -159,9 +159,8 @@ fn run_unit(plan: &Plan, study: &Study, unit: UnitId, pool: &Pool<'_>) -> Result
     writer.finish()
 }
 
-/// The true bounds of the guards where this point is in use.
-fn bounds(guards: &[Guarded], task: &dyn Task, truth: usize, x: &[f64]) -> Vec<Bound> {
-    let kpis = guarded(guards, task, truth, x);
+/// The bounds of the guards where what is in use has these KPIs.
+pub(super) fn bounds(guards: &[Guarded], kpis: Vec<f64>) -> Vec<Bound> {
     let bound =
         |(guard, kpi): (&Guarded, f64)| Bound { at_most: guard.side == Side::AtMost, at: guard.bound(kpi) };
     guards.iter().zip(kpis).map(bound).collect()
@@ -184,7 +183,8 @@ fn task(
     let (truth, guards) = (spec.fidelities.len() - 1, &benchmark.space().service().guards);
     let in_use = tuner.deployed().map(|unit| benchmark.space().natural(&unit));
     let deployed = in_use.as_ref().map(|x| task.value(truth, x));
-    let bounds: Vec<Bound> = in_use.iter().flat_map(|x| bounds(guards, &*task, truth, x)).collect();
+    let bounds: Vec<Bound> =
+        in_use.iter().flat_map(|x| bounds(guards, guarded(guards, &*task, truth, x))).collect();
     let optimum = plan.optimum((unit.experiment, number), &*task, in_use.as_deref(), &bounds);
     let asked = benchmark.space().service().floor;
     let floor = asked.zip(deployed).map(|(floor, value)| f64::from(floor.level.at(value as f32, 1.0)));
