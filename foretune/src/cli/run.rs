@@ -253,23 +253,7 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
             "a study of a command has no conditions: leave [[condition]] out, or use `foretune tune`",
         ));
     }
-    if let Some(guard) = target.guards.iter().find(|guard| guard.noise.is_empty()) {
-        let name = &guard.name;
-        return Err(Error::usage(format!(
-            "{}: guard `{name}` has no noise, which a study needs",
-            arguments.problem
-        )));
-    }
-    let noise = |rung: &own::Rung| {
-        let unknown = || {
-            Error::usage(format!(
-                "{}: fidelity `{}` has no noise, which a study needs",
-                arguments.problem, rung.name
-            ))
-        };
-        rung.noise.ok_or_else(unknown)
-    };
-    let noise: Vec<f64> = target.fidelities.iter().map(noise).collect::<Result<_, _>>()?;
+    let noise = target.given_noise("a study")?;
     let command = own::Command::new(command, &target, arguments.timeout)?;
     Ok(Bench { target, command }.benchmark(&noise))
 }

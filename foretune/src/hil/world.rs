@@ -96,21 +96,7 @@ pub struct Own {
 
 impl Own {
     pub fn new(target: Target, command: Command, seed: u64) -> std::result::Result<Self, Error> {
-        let noise = target.fidelities.iter().map(|rung| {
-            rung.noise.ok_or_else(|| {
-                Error::usage(format!(
-                    "fidelity `{}` has no noise (a variance): a device does not estimate it",
-                    rung.name
-                ))
-            })
-        });
-        let noise = noise.collect::<std::result::Result<Vec<f64>, Error>>()?;
-        if let Some(guard) = target.guards.iter().find(|guard| guard.noise.is_empty()) {
-            let name = &guard.name;
-            return Err(Error::usage(format!(
-                "guard `{name}` has no noise (a variance): a device does not estimate it"
-            )));
-        }
+        let noise = target.given_noise("a device")?;
         target.check_limits(target.deployed.as_ref())?;
         let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal)
             .asking(target.service(), target.deployed.is_some());

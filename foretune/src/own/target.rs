@@ -93,6 +93,18 @@ impl Target {
         if given.is_empty() { Ok(Vec::new()) } else { known.iter().map(value).collect() }
     }
 
+    /// The noise of every fidelity, for somebody who does not estimate it, nor a guard's.
+    pub fn given_noise(&self, who: &str) -> Result<Vec<f64>, Error> {
+        let unknown = |what: &str, name: &str| {
+            Error::usage(format!("{what} `{name}` has no noise (a variance): {who} does not estimate it"))
+        };
+        if let Some(guard) = self.guards.iter().find(|guard| guard.noise.is_empty()) {
+            return Err(unknown("guard", &guard.name));
+        }
+        let noise = |rung: &Rung| rung.noise.ok_or_else(|| unknown("fidelity", &rung.name));
+        self.fidelities.iter().map(noise).collect()
+    }
+
     /// As the simulator describes problems, with this noise of every fidelity and this budget.
     pub fn spec(&self, noise: &[f64], budget: f64) -> ProblemSpec {
         let fidelity = |(rung, noise): (&Rung, &f64)| FidelitySpec {
