@@ -751,7 +751,7 @@ foretune_error foretune_tell_at(struct foretune *tuner,
                                 const float *conditions,
                                 size_t condition_count);
 
-// The same with all that an answer may have: foretune_answer_all.
+// The same with all that an answer may have: foretune_answer_all. No conditions: those that it was asked under.
 foretune_error foretune_answer_at(struct foretune *tuner,
                                   const struct foretune_query *query,
                                   const float *value,

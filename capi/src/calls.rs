@@ -286,10 +286,10 @@ pub unsafe extern "C" fn foretune_answer_all(
     cost: *const f32,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, None) }
+    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, (null(), 0)) }
 }
 
-/// An answer; `None`: measured under the conditions it was asked under.
+/// An answer with all that it may have.
 ///
 /// # Safety
 /// The caller's promise.
@@ -299,7 +299,7 @@ pub(crate) unsafe fn answer(
     value: *const f32,
     (kpis, kpi_count): (*const f32, usize),
     cost: *const f32,
-    conditions: Option<(*const f32, usize)>,
+    conditions: (*const f32, usize),
 ) -> foretune_error {
     let optional = |pointer: *const f32| match pointer.is_null() {
         true => Ok(None),
@@ -312,12 +312,9 @@ pub(crate) unsafe fn answer(
         let (query, kpis) = unsafe { (input(query)?, array(kpis, kpi_count)?) };
         let asked = tuner.outstanding().filter(|asked| convert::is_same(asked, query));
         let asked = asked.ok_or(FORETUNE_UNKNOWN_QUERY)?;
-        let told = match conditions {
-            // SAFETY: the caller's promise.
-            Some((at, count)) => tuner.answer_at(asked, value, kpis, cost, unsafe { array(at, count) }?),
-            None => tuner.answer_all(asked, value, kpis, cost),
-        };
-        told.map_err(|refused| refused.error.into())
+        // SAFETY: the caller's promise.
+        let conditions = unsafe { array(conditions.0, conditions.1) }?;
+        tuner.answer_at(asked, value, kpis, cost, conditions).map_err(|refused| refused.error.into())
     };
     // SAFETY: the caller's promise.
     unsafe { with(tuner, answer) }

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn foretune_tell_at(
     unsafe { foretune_answer_at(tuner, query, &value, null(), 0, null(), conditions, condition_count) }
 }
 
-/// The same with all that an answer may have: foretune_answer_all.
+/// The same with all that an answer may have: foretune_answer_all. No conditions: those that it was asked under.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "C has no slices")]
 pub unsafe extern "C" fn foretune_answer_at(
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn foretune_answer_at(
     condition_count: usize,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
-    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, Some((conditions, condition_count))) }
+    unsafe { answer(tuner, query, value, (kpis, kpi_count), cost, (conditions, condition_count)) }
 }
 
 /// Writes what would be recommended under other conditions, once the task has ended or while a query waits for its answer; about

@@ -83,7 +83,7 @@ fn conditions_do_what_they_do_from_rust() {
     let mut c = Tuner::start(&problem, &settings(), 7).unwrap();
     let at = |load: &f32| (load as *const f32, 1);
     for round in 0.. {
-        let (load, other) = (-5.0 + (4 * round % 15) as f32, -4.5 + (4 * round % 15) as f32);
+        let (load, other) = (-5.0 + (4 * round % 15) as f32, [-4.5 + (4 * round % 15) as f32, 0.0]);
         let (mut progress, mut query) = (FORETUNE_WORKING, support::no_query());
         // SAFETY: pointers are good, here and below.
         let asked = unsafe { foretune_ask_at(c.pointer, at(&load).0, 1, &mut progress, &mut query) };
@@ -91,16 +91,16 @@ fn conditions_do_what_they_do_from_rust() {
         let Ask::Query(expected) = rust.ask_at(&[load]).unwrap() else { break };
         assert_eq!((progress, &query.point[..2], query.point[1]), (FORETUNE_QUERY, expected.point(), load));
         // SAFETY: as above.
-        let refused = unsafe { foretune_set_conditions(c.pointer, at(&other).0, 1) };
+        let refused = unsafe { foretune_set_conditions(c.pointer, other.as_ptr(), 1) };
         assert_eq!(refused, FORETUNE_CONDITIONS, "another waits for its answer");
         let (y, kpis) = (objective(&query.point, query.fidelity, 0), kpis(&query.point));
         // SAFETY: as above.
         let answered = |count: usize| unsafe {
             let (value, cost) = (&y as *const f32, null());
-            foretune_answer_at(c.pointer, &query, value, kpis.as_ptr(), 2, cost, at(&other).0, count)
+            foretune_answer_at(c.pointer, &query, value, kpis.as_ptr(), 2, cost, other.as_ptr(), count)
         };
-        assert_eq!((answered(0), answered(1)), (FORETUNE_CONDITIONS, FORETUNE_OK));
-        rust.answer_at(expected, Some(y), &kpis, None, &[other]).unwrap();
+        assert_eq!((answered(2), answered(1)), (FORETUNE_CONDITIONS, FORETUNE_OK));
+        rust.answer_at(expected, Some(y), &kpis, None, &other[..1]).unwrap();
     }
     let mut bytes = Vec::new();
     rust.snapshot(|piece| bytes.extend_from_slice(piece)).unwrap();

@@ -342,14 +342,14 @@ impl<'a> Data<'a> {
     /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
     pub fn rescale(&mut self, scale: Scale, sign: f32, by_share: bool) {
         let z = mem::take(&mut self.z);
-        self.standardise(0, z, (scale, sign, by_share), |i| self.answers[i].y);
+        self.standardise(0, z, (scale, sign, by_share), &|i| self.answers[i].y);
         self.z = z;
     }
 
     /// The same of the KPI of guard `g`, from slot `from` on: values remembered of earlier tasks have none.
     pub fn rescale_kpi(&mut self, g: usize, from: usize, by: (Scale, f32, bool)) {
         let z = mem::take(&mut self.kpi_z);
-        self.standardise(from, z, by, |i| self.kpis[(g, i)]);
+        self.standardise(from, z, by, &|i| self.kpis[(g, i)]);
         self.kpi_z = z;
     }
 
@@ -374,7 +374,7 @@ impl<'a> Data<'a> {
     }
 
     /// A number of observation `i`, moved as that of the point in use has moved since: by as much, or by its share.
-    fn as_now(&self, i: usize, by_share: bool, value: &impl Fn(usize) -> f32) -> f32 {
+    fn as_now(&self, i: usize, by_share: bool, value: &dyn Fn(usize) -> f32) -> f32 {
         let y = value(i);
         let then = self.worlds.iter().rev().find(|world| usize::from(world.first) <= i);
         let Some((then, now)) = then.map(|world| usize::from(world.base)).zip(self.base()) else { return y };
@@ -396,12 +396,13 @@ impl<'a> Data<'a> {
         from: usize,
         z: &mut [f32],
         (scale, sign, by_share): (Scale, f32, bool),
-        value: impl Fn(usize) -> f32,
+        // Once for all numbers: a copy for each takes half a kilobyte on a device.
+        value: &dyn Fn(usize) -> f32,
     ) {
         let mut worst = f32::INFINITY;
         for i in (from..self.len).filter(|&i| self.is_believed(i)) {
             z[i] = sign
-                * scale.apply(self.as_now(i, by_share, &value)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+                * scale.apply(self.as_now(i, by_share, value)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
             worst = worst.min(z[i]);
         }
         // Before anything was told, one standard deviation below the mean.

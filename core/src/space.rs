@@ -386,6 +386,8 @@ impl<'a> Problem<'a> {
     }
 
     /// How many of the dimensions are conditions.
+    // On a device, copies of this and of what follows would take a kilobyte.
+    #[inline(never)]
     pub const fn conditions(&self) -> usize {
         let (mut count, mut index) = (0, 0);
         while index < self.dimensions.len() {
@@ -396,6 +398,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Copies the coordinates of conditions from one point of the unit cube into another.
+    #[inline(never)]
     pub(crate) fn put_conditions(&self, from: &[f32], x: &mut [f32]) {
         for ((x, from), dimension) in x.iter_mut().zip(from).zip(self.dimensions) {
             *x = if dimension.is_condition() { *from } else { *x };
@@ -411,6 +414,7 @@ impl<'a> Problem<'a> {
     }
 
     /// How far apart the conditions of two points of the unit cube are.
+    #[inline(never)]
     pub(crate) fn between_conditions(&self, a: &[f32], b: &[f32]) -> f32 {
         let each =
             self.dimensions.iter().zip(a.iter().zip(b)).filter(|(dimension, _)| dimension.is_condition());

@@ -1,6 +1,6 @@
 //! Between the optimizer's words and the link's: how a task starts, what is asked, why it ended.
 
-use foretune_core::{Dimension, Error, Fleet, LARGEST_VALUE, Optimizer, Problem, Query, Refused, Stop};
+use foretune_core::{Dimension, Error, Fleet, LARGEST_VALUE, Optimizer, Problem, Query, Stop};
 use foretune_link::{Begin, Coordinate, MAX_GUARDS, Point, Proposal, Reason, Recommendation};
 use heapless::Vec;
 
@@ -36,39 +36,22 @@ pub fn is_plausible(optimizer: &Optimizer<'_>, value: f32, kpis: &[f32]) -> bool
     optimizer.plausible().contains(&value) && kpis.iter().all(|kpi| kpi.abs() <= LARGEST_VALUE)
 }
 
-/// What the numbers of a report say: the KPIs, and under which conditions it was measured, within their ranges; none where it
-/// does not say.
-pub fn told<'n>(problem: &Problem<'_>, numbers: &'n [f32]) -> (&'n [f32], Vec<f32, MAX_GUARDS>) {
-    let (kpis, rest) = numbers.split_at_checked(problem.guards.len()).unwrap_or((numbers, &[]));
-    let conditions = problem.dimensions.iter().filter(|dimension| dimension.is_condition()).zip(rest);
-    (kpis, conditions.map(|(dimension, x)| x.max(dimension.value(0.0)).min(dimension.value(1.0))).collect())
-}
-
-/// The point of a query in the unit cube, under the conditions that it was measured under.
-pub fn measured(problem: &Problem<'_>, query: &Query, conditions: &[f32]) -> foretune_core::Point {
-    let mut told = conditions.iter();
-    let each = problem.dimensions.iter().zip(query.unit());
-    each.map(|(dimension, asked)| match dimension.is_condition() {
-        true => told.next().and_then(|x| dimension.unit(*x)).unwrap_or(*asked),
-        false => *asked,
-    })
-    .collect()
-}
-
-/// Answers a query with the numbers of a report.
-#[allow(clippy::result_large_err, reason = "as the core")]
-pub fn answer(
-    optimizer: &mut Optimizer<'_>,
-    query: Query,
-    value: Option<f32>,
+/// Where a query was measured that a report with these numbers answers, in the unit cube, and under which conditions, moved into
+/// their ranges; none where it does not say. They stand behind the KPIs.
+pub fn measured(
+    problem: &Problem<'_>,
+    query: &Query,
     numbers: &[f32],
-    cost: Option<f32>,
-) -> Result<(), Refused> {
-    let (kpis, conditions) = told(optimizer.problem(), numbers);
-    match conditions.is_empty() {
-        true => optimizer.answer_all(query, value, kpis, cost),
-        false => optimizer.answer_at(query, value, kpis, cost, &conditions),
+) -> (foretune_core::Point, Vec<f32, MAX_GUARDS>) {
+    let (mut unit, mut conditions) = (foretune_core::Point::new(), Vec::new());
+    let mut told = numbers.iter().skip(problem.guards.len());
+    for (dimension, asked) in problem.dimensions.iter().zip(query.unit()) {
+        let x = if dimension.is_condition() { told.next() } else { None };
+        let x = x.map(|x| x.max(dimension.value(0.0)).min(dimension.value(1.0)));
+        let _ = unit.push(x.and_then(|x| dimension.unit(x)).unwrap_or(*asked));
+        x.into_iter().for_each(|x| _ = conditions.push(x));
     }
+    (unit, conditions)
 }
 
 /// The optimizer's reason as the link says it.

@@ -8,7 +8,7 @@ use foretune_core::snapshot::knowledge_and_fleet;
 use foretune_core::{Block, Error, Problem, Progress};
 use foretune_link::{Begin, Kpis, Query, Recommendation, Ticket};
 
-use crate::drive::{self, is_plausible, proposal, recommendation, take_over};
+use crate::drive::{is_plausible, measured, proposal, recommendation, take_over};
 use crate::profile::Profile;
 
 /// What is seen of a task on the line.
@@ -71,7 +71,9 @@ pub fn run(
                         core.fail(query)?
                     }
                     Answer::Value(value, kpis, cost) => {
-                        drive::answer(&mut core, query, Some(value), &kpis, cost)?
+                        let (_, conditions) = measured(&problem, &query, &kpis);
+                        let kpis = kpis.get(..problem.guards.len()).unwrap_or_default();
+                        core.answer_at(query, Some(value), kpis, cost, &conditions)?
                     }
                     Answer::GivenUp => core.fail(query)?,
                     Answer::Stop => core.stop(),

@@ -81,24 +81,6 @@ impl Optimizer<'_> {
         self.answer_at(query, Some(y), &[], None, conditions)
     }
 
-    /// The same with all that an answer may have: see [`answer_all`](Self::answer_all).
-    ///
-    /// # Errors
-    /// As there, and [`Error::Condition`].
-    pub fn answer_at(
-        &mut self,
-        query: Query,
-        y: Option<f32>,
-        kpis: &[f32],
-        cost: Option<f32>,
-        conditions: &[f32],
-    ) -> Result<(), Refused> {
-        match self.state.condition_units(conditions) {
-            Ok(units) => self.take_answer(query, y, kpis, cost, &units),
-            Err(error) => Err(Refused { query, error }),
-        }
-    }
-
     /// What would be recommended under other conditions: once the task has ended, or while a query waits for its answer. About as
     /// much work as the recommendation itself; nothing else changes.
     ///
@@ -121,9 +103,8 @@ impl Optimizer<'_> {
             core::array::from_fn(|g| state.memory.guards.get(g).copied());
         state.task.trials.bounds_here = false;
         if state.needs_bounds() {
-            let search = run(Objective::InUse, state);
-            let v = search.means(state).map(|[v]| v);
-            state.renew_bounds(v);
+            let means = run(Objective::InUse, state).trial_means(state);
+            state.renew_bounds(means);
         }
         run(Objective::Mean, state);
         let found = recommended(state);
@@ -148,7 +129,7 @@ impl State<'_> {
     }
 
     /// Values of all conditions in the unit cube, at their places in a point.
-    fn condition_units(&self, values: &[f32]) -> Result<Point, Error> {
+    pub(super) fn condition_units(&self, values: &[f32]) -> Result<Point, Error> {
         if values.len() != self.problem.conditions() {
             return Err(Error::Condition("there must be one value for each condition of the problem"));
         }

@@ -117,19 +117,19 @@ impl State<'_> {
         self.memory.clear_sums();
     }
 
-    /// How far away in conditions the nearer half of this task's observations is; infinite where there are no conditions.
+    /// How far away in conditions this task's observations are on average; infinite where there are no conditions.
     fn near(&self) -> f32 {
         if self.problem.conditions() == 0 {
             return f32::INFINITY;
         }
         let (data, own) = (&self.memory.data, self.task.remembered..self.memory.data.len());
         let gap = |i: usize| self.problem.between_conditions(data.point(i), &self.conditions);
-        let nearer = |i: usize| own.clone().filter(|&j| gap(j) < gap(i)).count();
-        own.clone().filter(|&i| 2 * nearer(i) < own.len()).fold(0.0, |most, i| gap(i).max(most))
+        // Somewhat more, lest rounding leaves none.
+        1.001 * own.clone().map(gap).sum::<f32>() / own.len().max(1) as f32
     }
 
     /// The observations of this task with the largest values, best first, limits and guards kept to; where there are conditions,
-    /// of the half nearer to those at hand.
+    /// of those nearer to the ones at hand than the average.
     pub fn best_observed(&self) -> [Option<usize>; TOP] {
         let (data, z, near) = (&self.memory.data, self.memory.data.z(), self.near());
         let close = |i: &usize| self.problem.between_conditions(data.point(*i), &self.conditions) <= near;

@@ -50,7 +50,7 @@ impl Optimizer<'_> {
         if state.task.begun || !state.takes_past() {
             return Err(Error::OutOfTurn);
         }
-        let unit = unit_of(&state.problem, point).filter(|_| fidelity < state.problem.fidelities.len());
+        let unit = unit_of(&state.problem, point, true).filter(|_| fidelity < state.problem.fidelities.len());
         let unit =
             unit.ok_or(Error::Live("a past measurement must be of this problem's points and fidelities"))?;
         let (taken, capacity) = (data.len() + data.hidden(), data.capacity());
@@ -136,8 +136,9 @@ impl State<'_> {
         self.judges() && self.round() > 0
     }
 
-    /// What is looked at after a trial: the point in use, then the trial's, both under the trial's conditions.
-    pub fn judged_candidates(&mut self) {
+    /// What is looked at after a trial, or for the bounds `here`: the point in use, then the trial's, both under the trial's
+    /// conditions or under those at hand.
+    pub fn judged_candidates(&mut self, here: bool) {
         let (candidates, data) = (&mut self.memory.candidates, &self.memory.data);
         let trial = data.point(data.len() - 1);
         candidates.len = 0;
@@ -145,15 +146,7 @@ impl State<'_> {
         for point in [self.start.deployed.as_deref().unwrap_or_default(), trial] {
             candidates.push(|x| x.copy_from_slice(point));
         }
-        candidates.settle(&self.problem, None, trial);
-    }
-
-    /// What is looked at where the conditions at hand are not those of the last trial: the point in use.
-    pub fn candidate_in_use(&mut self) {
-        let candidates = &mut self.memory.candidates;
-        candidates.len = 0;
-        candidates.push(|x| x.copy_from_slice(self.start.deployed.as_deref().unwrap_or_default()));
-        candidates.settle(&self.problem, None, &self.conditions);
+        candidates.settle(&self.problem, None, if here { &self.conditions } else { trial });
     }
 
     /// Whether the bounds must be renewed before a search: floor and guards are relative to what the point in use gives under the
@@ -162,12 +155,12 @@ impl State<'_> {
         self.problem.conditions() > 0 && self.problem.is_guarded() && !self.task.trials.bounds_here
     }
 
-    /// Renews the bounds by what the point in use gives, the only point looked at. Guards, whose bounds may be as narrow as the
+    /// Renews the bounds by what the point in use gives. Guards, whose bounds may be as narrow as the
     /// noise, by one standard deviation more: without that a bound that moves with the conditions is broken twice as often as
     /// its risk allows.
-    pub fn renew_bounds(&mut self, v: Option<f32>) {
+    pub fn renew_bounds(&mut self, means: Option<[f32; 2]>) {
         self.task.trials.bounds_here = true;
-        if let Some((v, floor)) = v.zip(self.problem.floor) {
+        if let Some(([v, _], floor)) = means.zip(self.problem.floor) {
             self.task.trials.floor.at = self.floor_at(&floor, v);
         }
         for g in 0..self.problem.guards.len() {

@@ -233,15 +233,14 @@ impl<'a> Optimizer<'a> {
             Phase::Searching(search) => search.advance(state).then(|| match search.objective {
                 Objective::Mean => Next::End,
                 Objective::Trial => {
-                    if let Some([v, mean]) = search.means(state) {
+                    if let Some([v, mean]) = search.trial_means(state) {
                         state.judge(v, mean);
                     }
                     state.note_surprise(search.used());
                     Next::Decide
                 }
                 Objective::InUse => {
-                    let v = search.means(state).map(|[v]| v);
-                    state.renew_bounds(v);
+                    state.renew_bounds(search.trial_means(state));
                     if state.task.stop.is_some() { Next::Search(Objective::Mean) } else { Next::Decide }
                 }
                 _ if search.pays_no_more(state) => Next::Finish(Stop::Tolerance),
@@ -345,12 +344,14 @@ impl<'a> Optimizer<'a> {
         kpis: &[f32],
         cost: Option<f32>,
     ) -> Result<(), Refused> {
-        let asked = query.unit.clone();
-        self.take_answer(query, y, kpis, cost, &asked)
+        self.answer_at(query, y, kpis, cost, &[])
     }
 
-    /// The same, measured under the conditions of a point of the unit cube.
-    fn take_answer(
+    /// The same under these conditions, in natural units; none: under those that it was asked under.
+    ///
+    /// # Errors
+    /// As [`answer_all`](Self::answer_all), and [`Error::Condition`] unless there is none, or a value for each within its range.
+    pub fn answer_at(
         &mut self,
         query: Query,
         y: Option<f32>,
@@ -364,12 +365,18 @@ impl<'a> Optimizer<'a> {
             acceptable.and_then(|()| if y.is_some() { self.state.kpis(kpis) } else { Ok(Kpis::new()) });
         let pushed = kpis.and_then(|kpis| {
             let mut record = query.record(y, kpis, cost);
-            self.state.problem.put_conditions(conditions, &mut record.unit);
-            self.state.memory.data.push(&record)
+            // At hand are those that it was asked under.
+            let units = match conditions {
+                [] => self.state.conditions.clone(),
+                given => self.state.condition_units(given)?,
+            };
+            self.state.problem.put_conditions(&units, &mut record.unit);
+            self.state.memory.data.push(&record)?;
+            self.state.conditions = units;
+            Ok(())
         });
         match pushed {
             Ok(()) => {
-                self.state.problem.put_conditions(conditions, &mut self.state.conditions);
                 let next = self.state.observed();
                 self.enter(next);
                 Ok(())

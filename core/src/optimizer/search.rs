@@ -125,12 +125,8 @@ impl Search {
             _ => usize::MAX,
         };
         let whole = match objective {
-            Objective::Trial => {
-                state.judged_candidates();
-                true
-            }
-            Objective::InUse => {
-                state.candidate_in_use();
+            Objective::Trial | Objective::InUse => {
+                state.judged_candidates(objective == Objective::InUse);
                 true
             }
             Objective::Mean if state.observed_candidates(least) || least == 0 => true,
@@ -480,11 +476,10 @@ impl Search {
         self.used
     }
 
-    /// The means of the first candidates, the point in use and perhaps the last trial; `None` if no particle has an opinion.
-    pub fn means<const N: usize>(&self, state: &State<'_>) -> Option<[f32; N]> {
+    /// The means of the point in use and of the last trial; `None` if no particle has an opinion.
+    pub fn trial_means(&self, state: &State<'_>) -> Option<[f32; 2]> {
         let (candidates, truth) = (&state.memory.candidates, state.problem.truth());
-        let mean = |c| candidates.sums[candidates.at(c) + truth].mixture.mean;
-        (self.used > 0).then(|| core::array::from_fn(mean))
+        (self.used > 0).then(|| [0, 1].map(|c| candidates.sums[candidates.at(c) + truth].mixture.mean))
     }
 
     /// Candidate `c` at fidelity `m`, if it may be asked.

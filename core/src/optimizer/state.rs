@@ -149,6 +149,7 @@ impl<'a> State<'a> {
     }
 
     /// A choice under the conditions at hand.
+    #[inline(never)]
     pub fn here(&self, mut x: Point) -> Point {
         self.problem.put_conditions(&self.conditions, &mut x);
         x

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::live::{FIRST_MARGIN, Floor, controlled, margin_at};
 use crate::math;
 use crate::settings::Method;
-use crate::space::Problem;
+use crate::space::{Dimension, Problem};
 
 /// `√(2π)`.
 const SQRT_TAU: f32 = 2.506_628_3;
@@ -40,18 +40,20 @@ impl Start {
     }
 }
 
-/// A point in natural units in the unit cube, if it lies within the ranges.
-pub(super) fn unit_of(problem: &Problem<'_>, point: &[f32]) -> Option<Point> {
-    let values = problem.dimensions.iter().zip(point).map(|(dimension, value)| dimension.unit(*value));
+/// A point in natural units in the unit cube, if it lies within the ranges; conditions are looked at, or 0.
+pub(super) fn unit_of(problem: &Problem<'_>, point: &[f32], conditions: bool) -> Option<Point> {
+    let unit = |(dimension, value): (&Dimension<'_>, &f32)| match dimension.is_condition() {
+        true if !conditions => Some(0.0),
+        _ => dimension.unit(*value),
+    };
+    let values = problem.dimensions.iter().zip(point).map(unit);
     values.collect::<Option<Point>>().filter(|_| point.len() == problem.dimensions.len())
 }
 
 /// A point in natural units in the unit cube, if it may be used; whatever it says of conditions.
 pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
     let outside = Error::Live("the point in use must lie within the ranges of the dimensions");
-    let each = problem.dimensions.iter().zip(point);
-    let chosen: Point = each.map(|(d, value)| if d.is_condition() { d.value(0.0) } else { *value }).collect();
-    let unit = unit_of(problem, &chosen).filter(|_| point.len() == chosen.len()).ok_or(outside)?;
+    let unit = unit_of(problem, point, false).ok_or(outside)?;
     if problem.admits(&unit) {
         Ok(unit)
     } else {

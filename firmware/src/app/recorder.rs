@@ -290,8 +290,9 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
             return Err(Refusal::WrongKpis { wanted: wanted as u8 });
         }
         let query = open.as_ref().ok_or(Refusal::Storage)?;
-        let (guarded, conditions) = drive::told(&problem, kpis);
-        let asked = Asked::new(query, &drive::measured(&problem, query, &conditions), guarded);
+        let (unit, conditions) = drive::measured(&problem, query, kpis);
+        let kpis = kpis.get(..wanted).unwrap_or_default();
+        let asked = Asked::new(query, &unit, kpis);
         let value = measured.filter(|value| is_plausible(optimizer, *value, kpis));
         if let (Some(measured), None) = (measured, value) {
             warn!("implausible value {}", measured);
@@ -299,7 +300,8 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
         let cost = cost.filter(|_| value.is_some());
         let entry = value.map_or(Entry::GivenUp(asked), |value| Entry::Observed(asked, value, cost));
         self.recorder.append(&entry).map_err(flash_failed)?;
-        if open.take().is_none_or(|query| drive::answer(optimizer, query, value, kpis, cost).is_err()) {
+        if open.take().is_none_or(|query| optimizer.answer_at(query, value, kpis, cost, &conditions).is_err())
+        {
             error!("an answer was refused that the journal holds");
         }
         Ok(())

@@ -329,9 +329,9 @@ impl Tuning {
 
     /// Conditions as the optimizer is given them.
     fn core_conditions(&self, space: &Space, conditions: &[f64]) -> Vec<f32> {
-        let mut point = vec![0.0; self.target.chosen()];
-        point.extend(conditions);
-        space.core_point(&point).split_off(point.len() - conditions.len())
+        let point = [&vec![0.0; self.target.chosen()], conditions].concat();
+        let given = point.len() - conditions.len()..point.len();
+        space.core_point(&point)[given].to_vec()
     }
 
     /// Works with an optimizer as it is when the current task begins.
@@ -487,11 +487,7 @@ impl Tuning {
         conditions: &[f64],
     ) -> Result<(), foretune_core::Error> {
         let query = tuner.outstanding().ok_or(foretune_core::Error::OutOfTurn)?;
-        let taken = match conditions {
-            [] => tuner.answer_all(query, value, kpis, cost),
-            some => tuner.answer_at(query, value, kpis, cost, &self.core_conditions(space, some)),
-        };
-        Ok(taken?)
+        Ok(tuner.answer_at(query, value, kpis, cost, &self.core_conditions(space, conditions))?)
     }
 
     /// Asks until the optimizer takes an answer, or there is none.
