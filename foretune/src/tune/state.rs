@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::{fmt, io};
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -223,7 +224,14 @@ impl Store {
         let lock = path.with_file_name(name);
         let opened = File::options().create(true).truncate(false).write(true).open(&lock);
         let file = opened.map_err(|error| unwritable(&lock, &error))?;
-        match file.try_lock() {
+        // Of one that was killed, a measurement that was just being started holds the lock for a moment longer.
+        let patience = Instant::now() + Duration::from_secs(1);
+        let mut locked = file.try_lock();
+        while matches!(locked, Err(TryLockError::WouldBlock)) && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(20));
+            locked = file.try_lock();
+        }
+        match locked {
             Ok(()) => Ok(Self::File { path: path.to_owned(), _lock: file }),
             Err(TryLockError::WouldBlock) => Err(Error::usage(format!(
                 "{} is in use by another foretune: wait for it, or give this one another --state",
