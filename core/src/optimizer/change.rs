@@ -96,9 +96,10 @@ impl Drift {
     }
 
     /// Since when, if there is reason for suspicion.
-    fn suspects(&self, limit: f32) -> Option<usize> {
-        let suspicious = self.sides.iter().filter(|side| side.sum > limit);
-        suspicious.map(|side| side.since as usize).min()
+    fn suspects(&self, limit: f32) -> Option<u32> {
+        let [above, below] = &self.sides;
+        let side = if above.sum > below.sum { above } else { below };
+        (side.sum > limit).then_some(side.since)
     }
 
     /// What the answers of the larger sum were off by, root mean square, once those before are moved by `moved`; in deviations of
@@ -129,32 +130,29 @@ pub(super) struct Changes {
     /// The objective's.
     pub drift: Drift,
     limit: f32,
+    /// Since which slot the world may be another, if there is reason for suspicion.
+    suspected: Option<u32>,
 }
 
 impl Changes {
-    pub const NONE: Changes = Changes { count: 0, drift: Drift::NONE, limit: SUSPICIOUS };
+    pub const NONE: Changes = Changes { count: 0, drift: Drift::NONE, limit: SUSPICIOUS, suspected: None };
 }
 
 impl State<'_> {
-    /// After a trial was looked at by so many particles.
+    /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway: there
+    /// is no suspicion.
     pub fn note_surprise(&mut self, used: usize) {
-        let last = self.memory.data.len() - 1;
-        if self.memory.data.is_believed(last) && used > 0 && self.round() > 1 {
-            self.task.changes.drift.note(used, last);
-            for watched in self.memory.guards.iter_mut().filter(|watched| watched.used > 0) {
-                watched.drift.note(watched.used as usize, last);
-            }
+        let (last, first) = (self.memory.data.len() - 1, self.round() == 1);
+        if !self.memory.data.is_believed(last) || used == 0 || first || self.problem.conditions() > 0 {
+            return;
         }
-    }
-
-    /// Since which slot the world may be another, if there is reason for suspicion. Under other conditions the point in use gives
-    /// something else anyway.
-    fn suspicion(&self) -> Option<usize> {
-        if self.problem.conditions() > 0 {
-            return None;
+        let changes = &mut self.task.changes;
+        changes.drift.note(used, last);
+        changes.suspected = changes.drift.suspects(changes.limit);
+        for watched in self.memory.guards.iter_mut().filter(|watched| watched.used > 0) {
+            watched.drift.note(watched.used as usize, last);
+            changes.suspected = changes.suspected.or(watched.drift.suspects(changes.limit));
         }
-        let drifts = self.memory.guards.iter().map(|watched| &watched.drift);
-        drifts.chain([&self.task.changes.drift]).filter_map(|d| d.suspects(self.task.changes.limit)).min()
     }
 
     /// On suspicion: the point in use once more, if that can be paid.
@@ -163,7 +161,7 @@ impl State<'_> {
         let wanted = self.problem.is_guarded()
             && self.prices().can_pay(truth)
             && self.base().is_some()
-            && self.suspicion().is_some();
+            && self.task.changes.suspected.is_some();
         wanted.then(|| self.query(deployed.clone(), truth, Kind::Search))
     }
 
@@ -175,14 +173,15 @@ impl State<'_> {
 
     /// After an answer: if it is that of the point in use on suspicion, whether the world has changed.
     pub fn settle_suspicion(&mut self) {
-        let (Some(since), Some(base)) = (self.suspicion(), self.base()) else { return };
+        let (Some(since), Some(base)) = (self.task.changes.suspected, self.base()) else { return };
         let (data, last) = (&self.memory.data, self.memory.data.len() - 1);
         let is_asked = usize::from(data.fidelity()[last]) == self.problem.truth()
             && self.start.deployed.as_deref() == Some(data.point(last));
         if !is_asked {
             return;
         }
-        if self.has_changed(base, last) && self.memory.data.change(since, base) {
+        self.task.changes.suspected = None;
+        if self.has_changed(base, last) && self.memory.data.change(since as usize, base) {
             self.change(base, last);
         } else {
             self.task.changes.limit *= HARDER;
@@ -194,22 +193,13 @@ impl State<'_> {
     /// Whether two measurements of the point in use differ, in the objective or in a KPI.
     fn has_changed(&self, before: usize, now: usize) -> bool {
         let (data, truth) = (&self.memory.data, self.problem.truth());
-        let differ = |values: [f32; 2], level: Level, noise: f32, sign: f32| {
-            let (by, allowed) = (values[1] - values[0], values[0] - level.at(values[0], sign));
-            let least = (DIFFERENT * math::sqrt(noise)).max(WORTH_IT * libm::fabsf(allowed));
-            libm::fabsf(by) > least.max(1e-3 * libm::fabsf(values[0]))
-        };
         let level = self.problem.floor.map_or(Level::Share(0.9), |Floor { level, .. }| level);
         let noise = self.problem.fidelities[truth].noise;
-        let values = [before, now].map(|i| data.record(i).y.unwrap_or(0.0));
-        let objective = || differ(values, level, noise, self.problem.goal.sign());
-        let mut guards = self.problem.guards.iter().enumerate();
-        data.is_believed(now)
-            && (objective()
-                || guards.any(|(g, guard)| {
-                    let values = [before, now].map(|i| data.kpis(i)[g]);
-                    differ(values, guard.floor.level, guard.noise[truth], guard.side.sign())
-                }))
+        let mut changed = differ([before, now].map(|i| data.y(i)), level, noise);
+        for (g, guard) in self.problem.guards.iter().enumerate() {
+            changed |= differ([before, now].map(|i| data.kpis(i)[g]), guard.floor.level, guard.noise[truth]);
+        }
+        changed && data.is_believed(now)
     }
 
     /// The world has changed; the slots are those of what the point in use gave before and gives now.
@@ -230,6 +220,15 @@ impl State<'_> {
         self.rescale();
         self.task.trials.rescale(|z| sign * self.task.scale.apply(scale.undo(sign * z)));
     }
+}
+
+/// Whether two measurements differ by more than noise of this variance explains, and by more than a floor of this level would
+/// ignore.
+#[inline(never)]
+fn differ(values: [f32; 2], level: Level, noise: f32) -> bool {
+    let (by, allowed) = (values[1] - values[0], values[0] - level.at(values[0], 1.0));
+    let least = (DIFFERENT * math::sqrt(noise)).max(WORTH_IT * libm::fabsf(allowed));
+    libm::fabsf(by) > least.max(1e-3 * libm::fabsf(values[0]))
 }
 
 #[cfg(test)]

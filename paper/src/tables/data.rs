@@ -47,16 +47,30 @@ fn in_service(manifest: &Manifest) -> bool {
     manifest.options.contains_key("deployed")
 }
 
-fn measures(manifest: &Manifest) -> &'static [&'static str] {
-    if in_service(manifest) {
+/// What is told of every guard, before its name.
+const OF_GUARDS: [&str; 3] = ["broken_time_", "recommended_", "meanwhile_"];
+
+fn measures(manifest: &Manifest) -> Vec<String> {
+    let plain: &[&str] = if in_service(manifest) {
         &[RECOMMENDED, MEANWHILE, BELOW, BELOW_TIME, WORST, SPENT]
     } else {
         &[BEST, RECOMMENDED]
-    }
+    };
+    let guards = manifest.guards();
+    let of_guards = OF_GUARDS.iter().flat_map(|of| guards.iter().map(move |name| format!("{of}{name}")));
+    plain.iter().map(|name| (*name).to_string()).chain(of_guards).collect()
 }
 
-fn measured(row: &TaskSummary, measure: &str, metric: Metric) -> Option<f64> {
+fn measured(row: &TaskSummary, manifest: &Manifest, measure: &str) -> Option<f64> {
+    let metric = metric(manifest);
     let value = |value| metric.measure(value, row.optimum);
+    for (name, guard) in manifest.guards().iter().zip(&row.guards) {
+        let of = |i: usize| measure.strip_prefix(OF_GUARDS[i]) == Some(*name);
+        let found = [guard.broken_time, guard.recommended, guard.meanwhile];
+        if let Some(i) = (0..found.len()).find(|i| of(*i)) {
+            return Some(found[i]);
+        }
+    }
     match measure {
         BEST => Some(value(row.best)),
         RECOMMENDED => Some(value(row.recommended)),
@@ -186,9 +200,9 @@ impl Results {
         for measure in measures(&manifest) {
             for row in rows {
                 let key = manifest.variants[row.variant].key.clone();
-                let series = self.series.entry((study.clone(), key, (*measure).into())).or_default();
+                let series = self.series.entry((study.clone(), key, measure.clone())).or_default();
                 series.resize_with(series.len().max(row.experiment as usize), Vec::new);
-                let value = measured(row, measure, metric(&manifest)).unwrap_or(f64::NAN);
+                let value = measured(row, &manifest, &measure).unwrap_or(f64::NAN);
                 series[row.experiment as usize - 1].push(value);
             }
         }
@@ -213,7 +227,7 @@ impl Results {
         for (name, manifest) in ours() {
             for variant in manifest.variants.iter().map(|variant| &variant.key) {
                 for measure in measures(manifest) {
-                    let series = self.series.get(&(name.clone(), variant.clone(), (*measure).into()));
+                    let series = self.series.get(&(name.clone(), variant.clone(), measure.clone()));
                     for (i, values) in series.into_iter().flatten().enumerate() {
                         let values: String = values.iter().map(|&v| format!(",{}", rounded(v))).collect();
                         let study = &name[of.len() + 1..];

@@ -3,10 +3,11 @@
 use std::ops::RangeInclusive;
 
 use super::data::{
-    BELOW, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference, fixed, mean,
-    short,
+    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference,
+    fixed, mean, short,
 };
 use super::{Error, Made};
+use foretune_report::stats::Estimate;
 
 pub(super) const OURS: &str = "mft-mes";
 const ALONE: &str = "mf-mes-ten";
@@ -251,7 +252,7 @@ const ROWS: [Row; 15] = [
 
 pub(super) fn service(results: &Results) -> Made {
     let mut table = Table::new(
-        " | experiments | recommended | in task 1 | value in service | trials below | worst trial | spent"
+        " | experiments | recommended | in task 1 | value in service | time below (trials) | worst trial | spent"
             .split(" | "),
     );
     for (title, run, base) in ROWS {
@@ -267,9 +268,79 @@ pub(super) fn service(results: &Results) -> Made {
             marked(RECOMMENDED, mean(value(RECOMMENDED, 1..=10)?))?,
             fixed(value(RECOMMENDED, 1..=1)?.mean, 3),
             marked(MEANWHILE, fixed(served.mean, 3))?,
-            format!("{} %", fixed(100.0 * value(BELOW, 1..=10)?.mean, 1)),
+            format!("{} ({})", percent(value(BELOW_TIME, 1..=10)?), percent(value(BELOW, 1..=10)?)),
             fixed(value(WORST, 1..=10)?.mean, 3),
             fixed(value(SPENT, 1..=10)?.mean, 0),
+        ]);
+    }
+    Ok(table)
+}
+
+fn percent(share: Estimate) -> String {
+    format!("{} %", fixed(100.0 * share.mean, 1))
+}
+
+/// Title and variant of a study with guards.
+type Guarded = (&'static str, &'static str);
+
+const RADIO: [Guarded; 6] = [
+    ("**MFT-MES**", OURS),
+    ("hill climbing", "hill-climbing"),
+    ("SafeOpt", "safe-opt"),
+    ("expected improvement × probability", "constrained-ei"),
+    ("MFT-MES without guards", "unguarded"),
+    ("never tuned", "never"),
+];
+
+const PID: [Guarded; 7] = [
+    RADIO[0],
+    RADIO[1],
+    RADIO[2],
+    RADIO[3],
+    ("relay, Ziegler–Nichols", "relay-zn"),
+    ("relay, Tyreus–Luyben", "relay-tl"),
+    RADIO[5],
+];
+
+pub(super) fn guards(results: &Results) -> Made {
+    guarded(results, "guards/radio", &RADIO, ["edge", "power"], 10)
+}
+
+pub(super) fn guards_pid(results: &Results) -> Made {
+    guarded(results, "guards/pid", &PID, ["overshoot", "effort"], 5)
+}
+
+/// Every method of a study with its two guards: how long they were broken, and in how many recommendations.
+fn guarded(results: &Results, study: &str, rows: &[Guarded], names: [&str; 2], tasks: u32) -> Made {
+    let [one, other] = names;
+    let titles = format!(
+        " | recommended | value in service | {one} broken, of the time | in task 1 | {other} broken | recommendations that break \
+         {one} | {other} | {one} in service"
+    );
+    let mut table = Table::new(titles.split(" | "));
+    for (title, variant) in rows {
+        let run = (study, *variant);
+        let value = |measure: &str| results.value(run, measure, 1..=tasks);
+        let marked = |measure: &str, text| match *variant {
+            OURS => Ok::<_, Error>(text),
+            _ => Ok(against(text, results.lead((study, OURS), run, measure, 1..=tasks)?)),
+        };
+        let broken =
+            |name: &str, tasks| results.value(run, &format!("broken_time_{name}"), tasks).map(percent);
+        let wrong = |name: &str| {
+            let kept = value(&format!("recommended_{name}"))?;
+            Ok::<_, Error>(format!("{} %", fixed(100.0 * (1.0 - kept.mean), 1)))
+        };
+        table.push([
+            (*title).to_string(),
+            marked(RECOMMENDED, mean(value(RECOMMENDED)?))?,
+            marked(MEANWHILE, mean(value(MEANWHILE)?))?,
+            broken(one, 1..=tasks)?,
+            broken(one, 1..=1)?,
+            broken(other, 1..=tasks)?,
+            wrong(one)?,
+            wrong(other)?,
+            mean(value(&format!("meanwhile_{one}"))?),
         ]);
     }
     Ok(table)

@@ -77,6 +77,8 @@ pub const TABLES: &[(&str, Make)] = &[
     ("changed-task", default::changed_task),
     ("parts", default::parts),
     ("service", default::service),
+    ("guards", default::guards),
+    ("guards-pid", default::guards_pid),
     ("deep", deep::deep),
     ("deep-parts", deep::parts),
     ("interpretations", deep::interpretations),
