@@ -1,17 +1,16 @@
 //! A world that changes in the middle of a task.
 //!
 //! **Suspicion.** After each trial every particle says by how many deviations its answer lay from what was foreseen: the last of
-//! `L⁻¹z`. Their mean is added to one sum and subtracted from another (CUSUM; [`Drift`]), the objective's and every KPI's. Where a
+//! `L⁻¹z`. Their mean is added to one sum and subtracted from another (CUSUM; [`Drift`](super::drift::Drift)), the objective's and every KPI's. Where a
 //! sum has grown too large, the next query is the point in use, at the target fidelity: a setting that is known to be safe, and
 //! known.
 //!
 //! **Judgement.** If it gives what it gave, the model was wrong, and it takes more to suspect again. If not, the world has changed
 //! since the sum began to grow. What is older counts less from then on: it is moved by as much as the point in use has moved (by
-//! the same share, where floor or bound are shares), and gets as much more noise as the new answers were off all the same. Floor and bounds are those of the point in use now, and margins are at least those of a beginner.
+//! the same share, where floor or bound are shares), and gets as much more noise as the new answers were off all the same. Floor
+//! and bounds are those of the point in use now, and margins are at least those of a beginner.
 //!
 //! All of it follows from the answers, so that a replay finds the same.
-
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::query::Query;
 use super::state::State;
@@ -19,124 +18,10 @@ use crate::data::Kind;
 use crate::live::{FIRST_MARGIN, Floor, Level};
 use crate::math;
 
-/// Deviations per answer that a model may be wrong by without suspicion, and the most that one answer counts.
-const ALLOWED: f32 = 0.75;
-const MOST: f32 = 6.0;
-/// A sum above this is suspicious; a suspicion that was wrong makes it so many times larger.
-const SUSPICIOUS: f32 = 5.0;
-const HARDER: f32 = 1.5;
 /// The point in use has changed if two measurements of it differ by more than so many deviations of the noise, and by more than
 /// this share of what a floor allows.
 const DIFFERENT: f32 = 4.0;
 const WORTH_IT: f32 = 0.25;
-/// What is older is taken to be wrong by at least this share of what the point in use has moved, and by so many times more after
-/// every suspicion that is not another change.
-const WRONG: f32 = 0.25;
-const BLURRIER: f32 = 3.0;
-
-/// How far answers of one number lay from what was foreseen, and what that came to.
-#[derive(Clone, Copy, Debug, Default, FromBytes, Immutable, IntoBytes, KnownLayout)]
-#[repr(C)]
-pub(super) struct Drift {
-    /// Of the last answer, summed over particles: in deviations of what was foreseen, and in those of the scale.
-    surprise: [f32; 2],
-    /// Above what was foreseen, and below.
-    sides: [Side; 2],
-    /// Deviation of the noise that answers from before the last change have on top, in the number's units.
-    pub blur: f32,
-}
-
-/// A sum that grows as long as answers are surprising on one side.
-#[derive(Clone, Copy, Debug, Default, FromBytes, Immutable, IntoBytes, KnownLayout)]
-#[repr(C)]
-struct Side {
-    sum: f32,
-    /// The slot of the last answer that outweighed all before it; the answers since then, the sum of their errors and of the squares, in deviations of
-    /// the scale.
-    since: u32,
-    count: u32,
-    errors: f32,
-    squares: f32,
-}
-
-impl Drift {
-    pub const NONE: Drift = {
-        let side = Side { sum: 0.0, since: 0, count: 0, errors: 0.0, squares: 0.0 };
-        Drift { surprise: [0.0; 2], sides: [side; 2], blur: 0.0 }
-    };
-
-    /// Before particles look at an answer.
-    pub fn look(&mut self) {
-        self.surprise = [0.0; 2];
-    }
-
-    /// How one more particle sees it.
-    pub fn add(&mut self, surprise: [f32; 2]) {
-        self.surprise.iter_mut().zip(surprise).for_each(|(sum, one)| *sum += one);
-    }
-
-    /// So many particles have looked at the answer in slot `i`.
-    fn note(&mut self, particles: usize, i: usize) {
-        let [by, error] = self.surprise.map(|sum| sum / particles as f32);
-        for (side, by) in self.sides.iter_mut().zip([by, -by]) {
-            let more = math::clamp(by, -MOST, MOST) - ALLOWED;
-            let sum = (side.sum + more).max(0.0);
-            // Rather late than early: an old answer that counts as a new one does more harm than the reverse.
-            if more > side.sum {
-                *side = Side { since: i as u32, ..Side::default() };
-            }
-            *side = Side {
-                sum,
-                since: side.since,
-                count: side.count + 1,
-                errors: side.errors + error,
-                squares: side.squares + error * error,
-            };
-        }
-    }
-
-    /// Since when, if there is reason for suspicion.
-    fn suspects(&self, limit: f32) -> Option<u32> {
-        let [above, below] = &self.sides;
-        let side = if above.sum > below.sum { above } else { below };
-        (side.sum > limit).then_some(side.since)
-    }
-
-    /// What the answers of the larger sum were off by, root mean square, once those before are moved by `moved`; in deviations of
-    /// the scale.
-    fn unexplained(&self, moved: f32) -> f32 {
-        let [above, below] = &self.sides;
-        let Side { count, errors, squares, .. } = if above.sum > below.sum { above } else { below };
-        let square = (squares - 2.0 * moved * errors) / (*count).max(1) as f32 + moved * moved;
-        math::sqrt(square.max(0.0))
-    }
-
-    /// Begins anew after a change by `moved`, in units in which the scale has this deviation.
-    fn changed(&mut self, moved: f32, deviation: f32) {
-        let blur = self.unexplained(moved / deviation) * libm::fabsf(deviation);
-        *self = Drift { blur: blur.max(WRONG * libm::fabsf(moved)), ..Drift::NONE };
-    }
-
-    /// Begins anew after a suspicion that was wrong.
-    fn refuted(&mut self) {
-        *self = Drift { blur: BLURRIER * self.blur, ..Drift::NONE };
-    }
-}
-
-/// Changes of the world in a task.
-#[derive(Clone, Copy)]
-pub(super) struct Changes {
-    pub count: u32,
-    /// The objective's.
-    pub drift: Drift,
-    limit: f32,
-    /// Since which slot the world may be another, if there is reason for suspicion.
-    suspected: Option<u32>,
-}
-
-impl Changes {
-    pub const NONE: Changes = Changes { count: 0, drift: Drift::NONE, limit: SUSPICIOUS, suspected: None };
-}
 
 impl State<'_> {
     /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway: there
@@ -184,8 +69,7 @@ impl State<'_> {
         if self.has_changed(base, last) && self.memory.data.change(since as usize, base) {
             self.change(base, last);
         } else {
-            self.task.changes.limit *= HARDER;
-            self.task.changes.drift.refuted();
+            self.task.changes.refuted();
             self.memory.guards.iter_mut().for_each(|watched| watched.drift.refuted());
         }
     }
@@ -229,27 +113,4 @@ fn differ(values: [f32; 2], level: Level, noise: f32) -> bool {
     let (by, allowed) = (values[1] - values[0], values[0] - level.at(values[0], 1.0));
     let least = (DIFFERENT * math::sqrt(noise)).max(WORTH_IT * libm::fabsf(allowed));
     libm::fabsf(by) > least.max(1e-3 * libm::fabsf(values[0]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_errors_raise_no_suspicion_and_steady_ones_do_since_they_began() {
-        let mut drift = Drift::NONE;
-        let mut tell = |by: f32, i| {
-            drift.look();
-            drift.add([by, 0.5 * by]);
-            drift.note(1, i);
-            (drift.suspects(SUSPICIOUS), drift.unexplained(-1.0))
-        };
-        for i in 0..40 {
-            assert_eq!(tell(if i % 2 == 0 { 1.5 } else { -1.5 }, i).0, None);
-        }
-        assert_eq!([40, 41].map(|i| tell(-2.5, i).0), [None; 2]);
-        assert_eq!(tell(-2.5, 42), (Some(40), 0.25), "each was off by 0.25 more than the one");
-        assert_eq!(tell(f32::MAX, 43).0, Some(43), "one that nothing explains");
-        assert_eq!(tell(-6.0, 44).0, Some(44));
-    }
 }

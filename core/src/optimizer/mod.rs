@@ -36,6 +36,7 @@
 // In the order in which to read them, as the crate's.
 mod trust;
 mod query;
+mod drift;
 mod trials;
 mod candidates;
 mod memory;

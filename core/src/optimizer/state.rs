@@ -1,7 +1,7 @@
 //! What an optimizer knows: problem, settings, memory, and where the current task stands.
 
 use super::candidates::last_to_front;
-use super::change::Changes;
+use super::drift::Changes;
 use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};

@@ -1,6 +1,6 @@
 //! What a task in service starts from, and what its trials come to.
 
-use super::change::Drift;
+use super::drift::Drift;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point, Scale};
