@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::data::{
-    BELOW, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference, fixed, mean,
-    short,
+    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference,
+    fixed, mean, short,
 };
 use super::{Error, Made};
 use foretune_report::stats::Estimate;
@@ -252,7 +252,7 @@ const ROWS: [Row; 15] = [
 
 pub(super) fn service(results: &Results) -> Made {
     let mut table = Table::new(
-        " | experiments | recommended | in task 1 | value in service | trials below | worst trial | spent"
+        " | experiments | recommended | in task 1 | value in service | time below (trials) | worst trial | spent"
             .split(" | "),
     );
     for (title, run, base) in ROWS {
@@ -268,7 +268,7 @@ pub(super) fn service(results: &Results) -> Made {
             marked(RECOMMENDED, mean(value(RECOMMENDED, 1..=10)?))?,
             fixed(value(RECOMMENDED, 1..=1)?.mean, 3),
             marked(MEANWHILE, fixed(served.mean, 3))?,
-            percent(value(BELOW, 1..=10)?),
+            format!("{} ({})", percent(value(BELOW_TIME, 1..=10)?), percent(value(BELOW, 1..=10)?)),
             fixed(value(WORST, 1..=10)?.mean, 3),
             fixed(value(SPENT, 1..=10)?.mean, 0),
         ]);
