@@ -68,7 +68,7 @@ struct FloorTable {
     value: Option<Spanned<f64>>,
     drop: Option<Spanned<f64>>,
     share: Option<Spanned<f64>>,
-    risk: Spanned<f64>,
+    risk: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -355,11 +355,16 @@ fn guard(
         index,
         side,
         level,
-        risk: risk.as_ref().map_or(Ok(0.05), |risk| number(risk, "risk", 0.001, 0.5))? as f32,
+        risk: risk_of(risk.as_ref())?,
         log: matches!(scale, Some(Scale::Log)),
         noise: noise.iter().map(|variance| *variance as f32).collect(),
     };
     guard.fault().map_or(Ok(guard), |what| fault(table.span(), what))
+}
+
+/// One in twenty, unless said.
+fn risk_of(risk: Option<&Spanned<f64>>) -> Result<f32, Fault> {
+    Ok(risk.map_or(Ok(0.05), |risk| number(risk, "risk", 0.001, 0.5))? as f32)
 }
 
 fn floor(table: &Spanned<FloorTable>, target: &Target) -> Result<Floor, Fault> {
@@ -368,12 +373,12 @@ fn floor(table: &Spanned<FloorTable>, target: &Target) -> Result<Floor, Fault> {
         (Some(value), None, None) => Level::Value(number(value, "value", -1e30, 1e30)? as f32),
         (None, Some(drop), None) => Level::Drop(number(drop, "drop", 1e-30, 1e30)? as f32),
         (None, None, Some(share)) => Level::Share(number(share, "share", 0.0, 0.999_999)? as f32),
-        _ => return fault(table.span(), "[floor] takes one of value, drop and share, and a risk"),
+        _ => return fault(table.span(), "[floor] takes one of value, drop and share"),
     };
     if target.deployed.is_none() {
         return fault(table.span(), "[floor] needs a [deployed] point: tuning begins there");
     }
-    Ok(Floor { level, risk: number(risk, "risk", 0.001, 0.5)? as f32 })
+    Ok(Floor { level, risk: risk_of(risk.as_ref())? })
 }
 
 fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
@@ -436,6 +441,9 @@ mod tests {
         assert_eq!(target.fidelities[0].samples, Some(10));
         assert_eq!(target.fidelities[1].noise, None);
         assert_eq!(target.floor, Some(Floor { level: Level::Share(0.9), risk: 0.05 }));
+        let unsaid =
+            parse("radio", &FILE.replace("risk = 0.05", ""), Path::new("")).map_err(|fault| fault.what);
+        assert_eq!(unsaid.unwrap().floor, target.floor);
         assert_eq!(target.limits[0].coefficients, [1.0, 2.0]);
         assert_eq!(target.service().limits, [(vec![1.0, 2.0], 20.0)]);
     }
