@@ -1,9 +1,9 @@
 //! A world that changes in the middle of a task.
 //!
 //! **Suspicion.** After each trial every particle says by how many deviations its answer lay from what was foreseen: the last of
-//! `L⁻¹z`. Their mean is added to one sum and subtracted from another (CUSUM; [`Drift`](super::drift::Drift)), the objective's and every KPI's. Where a
-//! sum has grown too large, the next query is the point in use, at the target fidelity: a setting that is known to be safe, and
-//! known.
+//! `L⁻¹z`. Their mean is added to one sum and subtracted from another (CUSUM, [`Drift`](super::drift::Drift)); the objective and
+//! every KPI have their own. Where a sum is too large, the next query is the point in use, at the target fidelity: it is safe, and
+//! what it gave is known.
 //!
 //! **Judgement.** If it gives what it gave, the model was wrong, and it takes more to suspect again. If not, the world has changed
 //! since the sum began to grow. What is older counts less from then on: it is moved by as much as the point in use has moved (by

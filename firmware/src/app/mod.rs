@@ -288,7 +288,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// Whether the last trial fell below the floor, which is logged.
+    /// Whether the last trial fell below the floor. That is logged, and a change of the world, too.
     fn count_below(&mut self, status: &foretune_core::Status) -> bool {
         let below = status.live.map_or(0, |live| live.below);
         let fell = below > self.recorder.health.below;
