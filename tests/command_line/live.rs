@@ -215,6 +215,26 @@ fn a_change_is_noticed_and_the_next_task_begins_by_itself() {
     assert_eq!(state.matches("\"begun\"").count(), 2, "no third task: {state}");
 }
 
+/// From the 22nd measurement on everything gives a fifth less.
+#[test]
+#[cfg(unix)]
+fn a_change_in_the_middle_of_a_task_is_said_and_the_recommendation_suits_it() {
+    const FIFTH_LESS: &str = r#"echo >> calls; n=$(wc -l < calls)
+awk -v x="$1" -v n="$n" 'BEGIN { print (n >= 22 ? 0.8 : 1) * (10 - 12 * (x - 0.8) ^ 2) + (n * 37 % 101) / 1000 }'"#;
+    let folder = Folder::new();
+    let problem = WATCHED.replace("budget = 12", "budget = 40") + "[floor]\nshare = 0.9\n";
+    assert!(problem.contains("budget = 40"));
+    folder.write("p.toml", &problem);
+    folder.write("measure.sh", FIFTH_LESS);
+    let said = folder.succeed("tune p.toml --command 'sh measure.sh {x}' -v");
+    let line = "The setting in use no longer gives what it gave: what was measured before counts less.";
+    let (before, after) = said.split_once(line).unwrap_or_else(|| panic!("{said}"));
+    assert!((22..27).contains(&before.matches("  →  ").count()), "{said}");
+    assert!(after.contains("the world has changed since the task began: 1 time"), "{said}");
+    let expected = after.split("Expected of it: ").nth(1).and_then(|text| text.split(' ').next()).unwrap();
+    assert!((expected.parse::<f64>().unwrap() - 8.05).abs() < 0.3, "{said}");
+}
+
 #[test]
 fn readings_over_serve_say_steady_until_something_changes() {
     let folder = Folder::new();
