@@ -8,10 +8,25 @@ pub use fit::{Fitted, Plan, fit};
 pub use likelihood::Shape;
 pub use typical::typical;
 
-use foretune_core::Goal;
+use std::path::Path;
+
 use foretune_core::snapshot::ProblemSums;
+use foretune_core::{Fleet, Goal};
+use host_sim::error::Error;
 use host_sim::problems::ProblemSpec;
 use host_sim::runner::Space;
+
+/// The bytes of a fleet's file.
+///
+/// # Errors
+/// [`Error::Usage`] naming the file and what is wrong.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    let wrong = |why| Error::usage(format!("{}: fleet file refused: {why}", path.display()));
+    Fleet::read(&bytes).map_err(wrong)?;
+    Ok(bytes)
+}
 
 /// All sites, and the problem that they have in common.
 #[derive(Clone, Debug)]

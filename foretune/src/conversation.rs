@@ -12,9 +12,8 @@ use std::time::Duration;
 pub use host_sim::error::Error;
 
 use crate::cli::{KeepArguments, SettingArguments};
-use crate::own;
-pub use crate::tune::Known;
-use crate::tune::{self, Store};
+pub use foretune_tuning::Known;
+use foretune_tuning::{self as tuning, Store};
 
 /// How tuning starts and where it is kept.
 #[derive(Debug, Default)]
@@ -51,7 +50,7 @@ impl Conversation {
     /// # Errors
     /// What `foretune serve` would end with.
     pub fn open(place: &Path, text: &str, start: Start) -> Result<Self, Error> {
-        let target = own::read_text(place, text)?;
+        let target = tuning::read_text(place, text)?;
         let Start { file, state, seed, deployed, settings: set, knowledge, past } = start;
         let settings = SettingArguments { settings: None, set };
         let keep = KeepArguments { state: file.clone(), deployed, past: None, seed, settings };
@@ -60,7 +59,7 @@ impl Conversation {
             Some(path) => Store::open(path)?,
             None => Store::Memory(memory.clone()),
         };
-        let past = tune::past::of_known(&target, &past)?;
+        let past = tuning::past::of_known(&target, &past)?;
         let mut tuning = keep.open_in(target, Some(store))?;
         if !knowledge.is_empty() {
             tuning.start_from(&knowledge)?;
@@ -72,7 +71,7 @@ impl Conversation {
         let (mut output, replies) = mpsc::channel();
         let serve = move || {
             let mut input = BufReader::new(Requests { from: input, rest: VecDeque::new() });
-            tune::serve(&mut tuning, &mut input, &mut Replies { to: &mut output, line: Vec::new() })
+            tuning::serve(&mut tuning, &mut input, &mut Replies { to: &mut output, line: Vec::new() })
         };
         let thread = thread::Builder::new().name("foretune".into()).spawn(serve)?;
         let state = file.ok_or(memory);

@@ -9,6 +9,4 @@ pub mod conversation;
 mod demo;
 mod fleet;
 mod hil;
-mod own;
 pub mod processor;
-mod tune;

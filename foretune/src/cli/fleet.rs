@@ -13,8 +13,8 @@ use host_sim::results::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
-use crate::fleet::{gather, page, read};
-use foretune_fleet::{Fitted, Plan, Shape, fit, typical};
+use crate::fleet::{gather, page};
+use foretune_fleet::{Fitted, Plan, Shape, fit, read, typical};
 
 /// Learn what many sites have in common, so that a new one starts where they are.
 #[derive(Debug, Args)]

@@ -9,9 +9,9 @@ use clap::Args;
 
 use super::arguments::{PresetName, setup, shell_word, shown};
 use super::{ExecutionArguments, ServiceArguments, SettingArguments, SizeArguments, Table, stop_flag};
-use crate::own::{self, Bench};
 use foretune_report::plot::{fixed_number, short_number};
 use foretune_report::{Metric, Point, Samples, stats};
+use foretune_tuning::{self as tuning, Bench};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::Problem;
@@ -176,7 +176,7 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     let assignments = assignments(arguments)?;
     let mut variants = variants(arguments, &benchmark, &assignments)?;
     if let Some(path) = &arguments.fleet {
-        let fleet: Arc<[u8]> = crate::fleet::read(path)?.into();
+        let fleet: Arc<[u8]> = foretune_fleet::read(path)?.into();
         variants = variants.into_iter().map(|variant| variant.with_fleet(fleet.clone())).collect();
     }
     if benchmark.bench().is_some() && arguments.unlike_task.is_some() {
@@ -246,7 +246,7 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
         })?;
         return Ok(Benchmark::new(problem));
     };
-    let target = own::read(Path::new(&arguments.problem))?;
+    let target = tuning::read(Path::new(&arguments.problem))?;
     target.check_limits(target.deployed.as_ref())?;
     if !target.conditions().is_empty() {
         return Err(Error::usage(
@@ -254,7 +254,7 @@ fn benchmark(arguments: &RunArguments) -> Result<Benchmark, Error> {
         ));
     }
     let noise = target.given_noise("a study")?;
-    let command = own::Command::new(command, &target, arguments.timeout)?;
+    let command = tuning::Command::new(command, &target, arguments.timeout)?;
     Ok(Bench { target, command }.benchmark(&noise))
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::tune::KeepArguments;
-use crate::{own, tune};
+use foretune_tuning as tuning;
 use host_sim::error::Error;
 
 /// Ask and tell for any language: one JSON object a line on standard input and output.
@@ -22,7 +22,7 @@ pub(crate) struct ServeArguments {
 }
 
 pub(super) fn run(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Error> {
-    let target = own::read(&arguments.problem)?;
+    let target = tuning::read(&arguments.problem)?;
     let mut tuning = arguments.keep.open(target, arguments.keep.state.as_deref())?;
-    tune::serve(&mut tuning, &mut io::stdin().lock(), out)
+    tuning::serve(&mut tuning, &mut io::stdin().lock(), out)
 }

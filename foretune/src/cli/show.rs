@@ -7,11 +7,10 @@ use clap::Args;
 use foretune_core::Goal;
 
 use super::shown;
-use crate::own::Target;
-use crate::tune::state::{State, TaskState, peek};
-use crate::tune::{self, Ended, Told, past, reasons};
 use foretune_report::plot::short_number;
 use foretune_report::table::Table;
+use foretune_tuning::state::{State, TaskState, peek};
+use foretune_tuning::{self as tuning, Ended, Target, Told, past, reasons};
 use host_sim::error::Error;
 use host_sim::results::check_writable;
 use host_sim::words::counted;
@@ -46,7 +45,7 @@ impl FileArguments {
 
     pub fn write(&self, target: &Target, state: &State) -> Result<(), Error> {
         if let Some(path) = &self.report {
-            std::fs::write(path, tune::page(target, state)).map_err(Error::io("write", path))?;
+            std::fs::write(path, tuning::page(target, state)).map_err(Error::io("write", path))?;
         }
         let Some(path) = &self.csv else { return Ok(()) };
         std::fs::write(path, past::table(target, state)).map_err(Error::io("write", path))

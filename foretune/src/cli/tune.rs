@@ -12,9 +12,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::arguments::{PresetName, setup};
 use super::show::{FileArguments, recommended, summary};
 use super::{SettingArguments, shown, stop_flag};
-use crate::own::{self, Ask, Command, Measured, Target, Why};
-use crate::tune::{self, Answer, Ended, Reason, Source, Standing, Store, Told, Tuning, Wire};
 use foretune_report::plot::short_number;
+use foretune_tuning::{
+    self as tuning, Answer, Ask, Command, Ended, Measured, Reason, Source, Standing, Store, Target, Told,
+    Tuning, Why, Wire,
+};
 use host_sim::error::Error;
 use host_sim::settings::Setup;
 use host_sim::words::{counted, say, spell};
@@ -85,8 +87,8 @@ impl KeepArguments {
 
     pub fn open_in(&self, target: Target, store: Option<Store>) -> Result<Tuning, Error> {
         let setup = self.setup(&target)?;
-        let deployed = self.deployed.as_deref().map(|text| own::point(&target, text)).transpose()?;
-        let past = self.past.as_deref().map(|path| tune::past::read(path, &target)).transpose()?;
+        let deployed = self.deployed.as_deref().map(|text| tuning::point(&target, text)).transpose()?;
+        let past = self.past.as_deref().map(|path| tuning::past::read(path, &target)).transpose()?;
         let mut tuning = Tuning::open(target, setup, (self.seed, deployed), store)?;
         if let Some(past) = past.filter(|past| !past.is_empty()) {
             tuning.take_past(past)?;
@@ -108,14 +110,14 @@ Examples:
   foretune tune problem.toml --command 'python3 simulate.py' --timeout 60 --report page.html";
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
-    let target = own::read(&arguments.problem)?;
+    let target = tuning::read(&arguments.problem)?;
     arguments.files.check()?;
     let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
     let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
     if let Some(text) = &arguments.at {
-        let ended = tuning.recommend_at(&own::conditions(&target, text)?)?;
+        let ended = tuning.recommend_at(&tuning::conditions(&target, text)?)?;
         return match (&ended.point, arguments.json) {
             (Some(point), false) => Ok(recommended(&target, point, &ended, out)?),
             _ => Ok(writeln!(out, "{}", Wire(&target).recommendation(&ended))?),
@@ -394,7 +396,7 @@ impl Source for Bench<'_> {
             best.unwrap_or_default(),
         );
         self.line(&line)?;
-        let why = if self.verbose { tune::reasons(self.target, told) } else { Vec::new() };
+        let why = if self.verbose { tuning::reasons(self.target, told) } else { Vec::new() };
         why.iter().try_for_each(|line| self.line(&format!("        {line}")))
     }
 

@@ -10,8 +10,7 @@ use host_sim::results::{Kind, Manifest, Study};
 use host_sim::runner::Space;
 
 use crate::hil::answers::DeviceTasks;
-use crate::own::{self, Target};
-use crate::tune::state;
+use foretune_tuning::{self as tuning, Target, state};
 
 /// Options of a study that are none of its problem's.
 const OF_STUDIES: [&str; 8] =
@@ -23,7 +22,7 @@ const OF_STUDIES: [&str; 8] =
 /// # Errors
 /// [`Error::Usage`] naming what cannot be read, or differs in its problem.
 pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Error> {
-    let target = problem.map(own::read).transpose()?;
+    let target = problem.map(tuning::read).transpose()?;
     let mut all: Option<Gathered> = None;
     for place in places {
         let some = match DeviceTasks::read(place) {

@@ -25,8 +25,8 @@ use foretune_firmware::reference::{Answer, Outline, Trace};
 use foretune_link::seal::Key;
 use foretune_link::{Begin, Knowledge, Phase, Query, Request};
 
-use crate::own::{self, Command};
 use dialogue::{Device, Dialogue};
+use foretune_tuning::{self as tuning, Command};
 use host_sim::error::Error;
 use host_sim::results::check_writable;
 use host_sim::words::counted;
@@ -187,9 +187,9 @@ fn world(arguments: &HilArguments) -> Result<World, Error> {
     let (Some(problem), Some(command)) = (&arguments.problem, &arguments.command) else {
         return Ok(World::Radio(Box::new(Radio::new(arguments.seed, arguments.flaky))));
     };
-    let mut target = own::read(problem)?;
+    let mut target = tuning::read(problem)?;
     if let Some(text) = &arguments.deployed {
-        target.deployed = Some(own::point(&target, text)?);
+        target.deployed = Some(tuning::point(&target, text)?);
     }
     let command = Command::new(command, &target, arguments.limit)?;
     Ok(World::Own(Box::new(Own::new(target, command, arguments.seed)?)))
@@ -246,7 +246,7 @@ fn prepare(
     let mut knowledge = wanted(profile, arguments, plan, device.tries)?;
     if let Some(file) = &arguments.fleet {
         let known = knowledge.map_or_else(|| read_knowledge(dialogue, &now), Ok)?;
-        knowledge = Some([knowledge_and_fleet(&known).0, &crate::fleet::read(file)?].concat());
+        knowledge = Some([knowledge_and_fleet(&known).0, &foretune_fleet::read(file)?].concat());
     }
     if let Some(bytes) = knowledge {
         let stored = dialogue.upload(&bytes, &now)?;

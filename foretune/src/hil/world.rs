@@ -5,7 +5,7 @@ use foretune_link::problem::Bytes;
 use foretune_link::{Coordinate, Kpis, Outcome, Point, Query};
 
 use super::radio::Radio;
-use crate::own::{Ask, Command, Measured, Target, Why};
+use foretune_tuning::{Ask, Command, Measured, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
 use host_sim::runner::Space;
@@ -168,12 +168,12 @@ fn describe(target: &Target, space: &Space) -> std::result::Result<Vec<u8>, Erro
 mod tests {
     use super::*;
     use crate::hil::profile::Profile;
-    use crate::own::{self, fixture::FILE};
     use foretune_core::{Floor, Level, Limit};
     use foretune_firmware::drive::coordinates;
     use foretune_firmware::reference::Answer;
     use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
+    use foretune_tuning::{self as tuning, fixture::FILE};
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -185,7 +185,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.toml");
         fs::write(&path, text).unwrap();
-        let target = own::read(&path)?;
+        let target = tuning::read(&path)?;
         let command = Command::new(command, &target, None)?;
         Own::new(target, command, 1)
     }

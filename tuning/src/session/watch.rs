@@ -2,9 +2,9 @@
 
 use foretune_core::{Change, Reading, Watch};
 
-use super::super::state::{from_hex, to_hex};
 use super::Tuning;
-use crate::own::{Ask, Why};
+use crate::state::{from_hex, to_hex};
+use crate::{Ask, Why};
 use host_sim::error::Error;
 
 /// How a reading was taken.

@@ -5,7 +5,7 @@ use host_sim::error::Error;
 use host_sim::words::number;
 
 use super::{Answer, Reason, Source, Told, Tuning};
-use crate::own::Why;
+use crate::Why;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
 const REPEATS: usize = 5;

@@ -3,7 +3,7 @@
 use foretune_core::Goal;
 
 use super::state::{State, TaskState, Told};
-use crate::own::{Target, Why};
+use crate::{Target, Why};
 use foretune_report::html::{chart, document, table, text};
 use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme, short_number};
 

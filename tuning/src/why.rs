@@ -6,7 +6,7 @@ use foretune_core::{Belief, Goal, Reasons, Side};
 use serde::{Deserialize, Serialize};
 
 use super::state::Told;
-use crate::own::{Target, Why};
+use crate::{Target, Why};
 use foretune_report::plot::short_number;
 use host_sim::problems::Guarded;
 use host_sim::words::counted;

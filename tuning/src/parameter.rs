@@ -194,8 +194,8 @@ fn distinct(levels: DimensionSpec, at: Range<usize>) -> Result<DimensionSpec, Fa
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::read_text;
     use super::*;
+    use crate::file::read_text;
     use std::path::Path;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tune::Because;
+use crate::Because;
 use foretune_core::{Floor, Goal};
 use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, Notation, ProblemSpec, Service};

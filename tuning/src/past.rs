@@ -7,7 +7,7 @@ use foretune_core::LARGEST_VALUE;
 use serde::Deserialize;
 
 use super::state::{Past, State};
-use crate::own::Target;
+use crate::Target;
 use host_sim::error::Error;
 use host_sim::words::{counted, number, say, shortest};
 
@@ -168,7 +168,7 @@ fn split(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::fixture::target;
+    use crate::fixture::target;
 
     #[test]
     fn columns_in_any_order_quoted_or_not_are_read_and_rows_without_a_value_counted() {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::own::fixture::target;
+use crate::fixture::target;
 use foretune_core::{Floor, Level};
 use host_sim::problems::{DimensionSpec, Notation};
 use host_sim::settings::Preset;
@@ -394,7 +394,7 @@ fn the_point_in_use_stays_within_a_task_and_one_that_breaks_a_limit_begins_none(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
     let mut target = target();
-    target.limits = vec![crate::own::target::Limit { coefficients: vec![1.0, 2.0], at_most: 20.0 }];
+    target.limits = vec![crate::Limit { coefficients: vec![1.0, 2.0], at_most: 20.0 }];
     let given = |point: &[f64]| {
         let store = Store::open(&path).unwrap();
         Tuning::open(target.clone(), setup(&target), (None, Some(point.to_vec())), Some(store))

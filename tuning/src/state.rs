@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::why::Because;
-use crate::own::{Identity, Target, Why};
+use crate::target::{Identity, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
 use host_sim::results::{seal, sealed, unseal, unsealed};
@@ -331,7 +331,7 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::fixture::target;
+    use crate::fixture::target;
 
     fn state() -> State {
         let told = Told {

@@ -188,7 +188,8 @@ fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
 /// The bytes of a fleet's file, if it is of this problem.
 fn fleet(name: &Spanned<PathBuf>, folder: &Path, target: &Target) -> Result<Vec<u8>, Fault> {
     let wrong = |why: String| Fault { at: name.span(), what: format!("fleet: {why}") };
-    let bytes = crate::fleet::read(&folder.join(name.get_ref())).map_err(|error| wrong(error.to_string()))?;
+    let bytes =
+        foretune_fleet::read(&folder.join(name.get_ref())).map_err(|error| wrong(error.to_string()))?;
     let noise = vec![0.0; target.fidelities.len()];
     let space = Space::of_goal(&target.spec(&noise, target.budget), target.goal);
     let parts = space.parts();
@@ -420,8 +421,8 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::FILE;
     use super::*;
+    use crate::fixture::FILE;
     use host_sim::problems::DimensionSpec;
 
     fn refusal(text: &str) -> String {

@@ -5,7 +5,7 @@ use foretune_core::Goal;
 use super::{Rung, Target};
 use host_sim::problems::DimensionSpec;
 
-pub(crate) fn target() -> Target {
+pub fn target() -> Target {
     let rung = |name: &str, cost, noise, samples| Rung {
         name: name.into(),
         cost,
@@ -33,7 +33,7 @@ pub(crate) fn target() -> Target {
 }
 
 /// The noise of its last fidelity is not known.
-pub(crate) const FILE: &str = "\
+pub const FILE: &str = "\
 goal = \"maximise\"
 budget = 100
 [[parameter]]

@@ -6,7 +6,7 @@ use super::past;
 use super::session::{Answer, Source, Standing, Tuning};
 use super::state::{Past, Told};
 use super::wire::{NextTask, Request, Wire};
-use crate::own::{Ask, Target};
+use crate::{Ask, Target};
 use host_sim::error::Error;
 use host_sim::words::number;
 

@@ -331,9 +331,9 @@ impl runner::Bench for Bench {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Why;
-    use super::super::fixture::target;
     use super::*;
+    use crate::Why;
+    use crate::fixture::target;
 
     fn ask() -> Ask {
         Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search, because: None }

@@ -8,7 +8,7 @@ use super::past::Known;
 use super::session::{Standing, Watched};
 use super::state::{Ended, Reason, Told};
 use super::why::Because;
-use crate::own::{Ask, Rung, Target};
+use crate::{Ask, Rung, Target};
 use host_sim::problems::DimensionSpec;
 
 /// Version of the protocol, in the first line.
@@ -227,7 +227,7 @@ impl Wire<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::{Why, fixture::target};
+    use crate::{Why, fixture::target};
 
     #[test]
     fn objects_are_those_of_the_documentation() {

@@ -15,7 +15,7 @@ use foretune_core::{Fleet, Goal, Kind, Optimizer, Settings, Stop};
 
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use super::why::Because;
-use crate::own::{Ask, Target, Why};
+use crate::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::results::crc32;
