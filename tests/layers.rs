@@ -8,12 +8,13 @@ use std::{env, fs};
 use serde_json::Value;
 
 /// Every package of the workspace with all that it may use of it, tests apart: only what stands above it.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("foretune-core", &[]),
     ("foretune-link", &["foretune-core"]),
     ("foretune-c", &["foretune-core"]),
     ("foretune-firmware", &["foretune-core", "foretune-link"]),
-    ("host-sim", &["foretune-core"]),
+    ("foretune-problems", &["foretune-core"]),
+    ("host-sim", &["foretune-core", "foretune-problems"]),
     ("foretune-report", &["host-sim"]),
     ("foretune-fleet", &["foretune-core", "host-sim"]),
     ("foretune-tuning", &["foretune-core", "foretune-fleet", "foretune-report", "host-sim"]),

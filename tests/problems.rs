@@ -170,7 +170,7 @@ fn scales_are_those_of_uniform_points() {
 #[test]
 fn values_agree_with_another_implementation() {
     let cases: serde_json::Value =
-        serde_json::from_str(include_str!("../host-sim/golden/problems.json")).unwrap();
+        serde_json::from_str(include_str!("../problems/golden/problems.json")).unwrap();
     let numbers = |value: &serde_json::Value| -> Vec<f64> {
         value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
     };

@@ -6,9 +6,10 @@
 
 pub mod error;
 pub mod method;
-pub mod problems;
 pub mod results;
 pub mod runner;
 pub mod settings;
 pub mod shapes;
-pub mod words;
+
+pub use foretune_problems as problems;
+pub use foretune_problems::words;

@@ -2,7 +2,7 @@
 """The benchmark problems once more, from their description alone, in plain Python.
 
 Writes problems.json beside itself: values of some tasks of every problem at some points, which the tests of
-`host-sim/src/problems` compare with. Needs nothing but the standard library; takes about a minute.
+`problems/src` compare with. Needs nothing but the standard library; takes about a minute.
 """
 
 import cmath

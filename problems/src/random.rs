@@ -50,7 +50,6 @@ pub enum Purpose {
     /// PID loops: the plant of an experiment, and of a task.
     Pid = 20,
     /// Tests that need random queries.
-    #[cfg(any(test, feature = "fixture"))]
     Queries = 100,
 }
 
