@@ -168,6 +168,16 @@ pub struct Record {
 /// Observations beyond this many deviations from the mean are refused.
 pub(crate) const LARGEST_DEVIATION: f32 = 1e6;
 
+/// How the model sees a number: by this scale, larger is better; and how it follows the point in use when the world changes: by its
+/// share, or by as much. By so much the point in use had moved when the task began.
+#[derive(Clone, Copy)]
+pub(crate) struct Standard {
+    pub scale: Scale,
+    pub sign: f32,
+    pub by_share: bool,
+    pub moved: f32,
+}
+
 /// What was told of a query, and how that came about: in words, where any bits are a value.
 #[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C)]
@@ -176,8 +186,9 @@ struct Answer {
     /// Below 0 if it was the fidelity's.
     cost: f32,
     /// Number of a [`Kind`].
-    kind: u16,
-    /// Whether there is none, and whether it is an outlier.
+    kind: u8,
+    /// Whether it goes on to the next task, whether there is none, and whether it is an outlier.
+    kept: u8,
     failed: u8,
     outlier: u8,
 }
@@ -185,7 +196,7 @@ struct Answer {
 impl Answer {
     fn new(record: &Record, y: f32) -> Answer {
         let (cost, failed) = (record.cost.unwrap_or(-1.0), u8::from(record.y.is_none()));
-        Answer { y, cost, kind: record.kind as u16, failed, outlier: 0 }
+        Answer { y, cost, kind: record.kind as u8, kept: 0, failed, outlier: 0 }
     }
 
     fn kind(&self) -> Kind {
@@ -306,16 +317,47 @@ impl<'a> Data<'a> {
             return Err(Error::NotFinite);
         }
         let (slot, capacity) = (self.stored, self.capacity());
-        let full = Error::Capacity { what: "observations", needed: capacity + 1, available: capacity };
-        let answer = self.answers.get_mut(slot).ok_or(full)?;
-        *answer = Answer::new(record, y);
+        if slot == capacity {
+            return Err(Error::Capacity { what: "observations", needed: capacity + 1, available: capacity });
+        }
+        self.put(slot, record);
         self.stored += 1;
+        Ok(())
+    }
+
+    fn put(&mut self, slot: usize, record: &Record) {
+        self.answers[slot] = Answer::new(record, record.y.unwrap_or(0.0));
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
         if !self.kpi_z.is_empty() {
             column_mut(&mut self.kpis, slot).iter_mut().zip(&record.kpis).for_each(|(to, kpi)| *to = *kpi);
         }
-        Ok(())
+    }
+
+    /// Says whether observation `i` goes on to the next task.
+    pub fn keep(&mut self, i: usize, kept: bool) {
+        self.answers[i].kept = u8::from(kept);
+    }
+
+    pub fn is_kept(&self, i: usize) -> bool {
+        self.answers[i].kept > 0
+    }
+
+    /// Observation `i` as the next task sees it.
+    pub fn past_record(&self, i: usize) -> Record {
+        Record { kind: Kind::Past, cost: None, ..self.record(i) }
+    }
+
+    /// Moves those that go on to the last slots, where they stay until these are needed; the first of them.
+    pub fn set_aside(&mut self) -> usize {
+        let mut to = self.capacity();
+        for i in (0..self.stored).rev() {
+            if self.is_kept(i) {
+                to -= 1;
+                self.put(to, &self.past_record(i));
+            }
+        }
+        to
     }
 
     /// Observation `i`, whether it counts already or is hidden.
@@ -340,14 +382,14 @@ impl<'a> Data<'a> {
     /// Renews the standardised observations: `z = sign · (y − mean) / deviation`, within ±10⁶.
     ///
     /// An answer farther out is refused; a value remembered of an earlier task may be, and its square must stay finite.
-    pub fn rescale(&mut self, scale: Scale, sign: f32, by_share: bool) {
+    pub fn rescale(&mut self, by: Standard) {
         let z = mem::take(&mut self.z);
-        self.standardise(0, z, (scale, sign, by_share), &|i| self.answers[i].y);
+        self.standardise(0, z, by, &|i| self.answers[i].y);
         self.z = z;
     }
 
     /// The same of the KPI of guard `g`, from slot `from` on: values remembered of earlier tasks have none.
-    pub fn rescale_kpi(&mut self, g: usize, from: usize, by: (Scale, f32, bool)) {
+    pub fn rescale_kpi(&mut self, g: usize, from: usize, by: Standard) {
         let z = mem::take(&mut self.kpi_z);
         self.standardise(from, z, by, &|i| self.kpis[(g, i)]);
         self.kpi_z = z;
@@ -363,6 +405,13 @@ impl<'a> Data<'a> {
         self.worlds.push(World { first, base: (self.len - 1) as u16 }).is_ok()
     }
 
+    /// The world has changed before slot `base`, which has what the point in use gives now; nothing says what it gave before.
+    pub fn change_before(&mut self, base: usize) {
+        let base = base as u16;
+        self.worlds.clear();
+        self.worlds.extend([World { first: 0, base }, World { first: base, base }]);
+    }
+
     /// The slot of what the point in use gave after the last change; `None` if there was none.
     pub fn base(&self) -> Option<usize> {
         self.worlds.last().map(|world| usize::from(world.base))
@@ -374,15 +423,16 @@ impl<'a> Data<'a> {
     }
 
     /// A number of observation `i`, moved as that of the point in use has moved since: by as much, or by its share.
-    fn as_now(&self, i: usize, by_share: bool, value: &dyn Fn(usize) -> f32) -> f32 {
+    fn as_now(&self, i: usize, by: &Standard, value: &dyn Fn(usize) -> f32) -> f32 {
         let y = value(i);
-        let then = self.worlds.iter().rev().find(|world| usize::from(world.first) <= i);
-        let Some((then, now)) = then.map(|world| usize::from(world.base)).zip(self.base()) else { return y };
-        let share = value(now) / value(then);
-        match by_share && share > 0.0 && share.is_finite() {
-            _ if then == now => y,
+        let then = self.worlds.iter().rposition(|world| usize::from(world.first) <= i);
+        let Some((then, now)) = then.zip(self.base().map(value)) else { return y };
+        let moved = if then == 0 { by.moved } else { 0.0 };
+        let then = value(usize::from(self.worlds[then].base)) - moved;
+        let share = now / then;
+        match by.by_share && share > 0.0 && share.is_finite() {
             true => math::clamp(share * y, -LARGEST_VALUE, LARGEST_VALUE),
-            false => y + (value(now) - value(then)),
+            false => y + (now - then),
         }
     }
 
@@ -395,14 +445,14 @@ impl<'a> Data<'a> {
         &self,
         from: usize,
         z: &mut [f32],
-        (scale, sign, by_share): (Scale, f32, bool),
+        by: Standard,
         // Once for all numbers: a copy for each takes half a kilobyte on a device.
         value: &dyn Fn(usize) -> f32,
     ) {
         let mut worst = f32::INFINITY;
         for i in (from..self.len).filter(|&i| self.is_believed(i)) {
-            z[i] = sign
-                * scale.apply(self.as_now(i, by_share, value)).clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
+            let scaled = by.scale.apply(self.as_now(i, &by, value));
+            z[i] = by.sign * scaled.clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION);
             worst = worst.min(z[i]);
         }
         // Before anything was told, one standard deviation below the mean.
@@ -570,6 +620,8 @@ impl<'a> Data<'a> {
 mod tests {
     use super::*;
 
+    const PLAIN: Standard = Standard { scale: Scale::IDENTITY, sign: 1.0, by_share: false, moved: 0.0 };
+
     fn record(x: f32, fidelity: usize, y: Option<f32>) -> Record {
         Record {
             unit: Point::from_slice(&[x]).unwrap(),
@@ -631,13 +683,13 @@ mod tests {
         let mut words = [0; Data::words(1, 4, 0, 0)];
         let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0, 0);
         data.push(&record(0.1, 0, None)).unwrap();
-        data.rescale(Scale::IDENTITY, 1.0, false);
+        data.rescale(PLAIN);
         assert_eq!(data.z(), [-1.0]);
         data.push(&record(0.2, 0, Some(5.0))).unwrap();
         data.push(&record(0.3, 0, Some(3.0))).unwrap();
-        data.rescale(Scale::IDENTITY, 1.0, false);
+        data.rescale(PLAIN);
         assert_eq!(data.z(), [3.0, 5.0, 3.0]);
-        data.rescale(Scale::IDENTITY, -1.0, false);
+        data.rescale(Standard { sign: -1.0, ..PLAIN });
         assert_eq!(data.z(), [-5.0, -5.0, -3.0]);
         assert!(data.told(0).eq([5.0, 3.0]));
         assert_eq!(data.record(0).y, None);

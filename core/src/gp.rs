@@ -526,6 +526,35 @@ impl Workspace<'_> {
     }
 }
 
+/// What of `K̃` is left unexplained by some of the observations, in place of the factor.
+impl Workspace<'_> {
+    /// Puts `K̃` in the factor's place, after all blocks; what a fleet adds is left out.
+    pub(crate) fn unfactor(&mut self, particle: &Particle<'_>, data: &Observations<'_>) {
+        for (i, &m) in data.fidelity.iter().enumerate() {
+            for j in 0..i {
+                self.matrix[(j, i)] = self.matrix[(i, j)];
+            }
+            self.matrix[(i, i)] = particle.hyper.signal + particle.noise[usize::from(m)];
+        }
+    }
+
+    /// Variance of observation `i`, given some others.
+    pub(crate) fn variance_of(&self, i: usize) -> f32 {
+        self.matrix[(i, i)]
+    }
+
+    /// And given observation `i` of `t` too.
+    pub(crate) fn given(&mut self, i: usize, t: usize) {
+        let own = &mut self.alpha[..t];
+        own.copy_from_slice(&column(&self.matrix.as_view(), i)[..t]);
+        for j in 0..t {
+            let share = own[j] / own[i];
+            let rest = column_mut(&mut self.matrix, j).iter_mut().zip(&*own);
+            rest.for_each(|(rest, own)| *rest -= share * own);
+        }
+    }
+}
+
 const LN_2_PI: f32 = 1.837_877_1;
 
 /// `½(αⱼαᵢ − K̃⁻¹ⱼᵢ) kⱼᵢ`.

@@ -186,6 +186,9 @@ macro_rules! public_settings {
             carry_particles: bool, "true or false", true;
             /// How many of the last tasks' recommendations are carried on, 0 to 8; the paper has 0.
             carried: usize, "0 to 8", carried <= MAX_CARRIED;
+            /// How many of a task's answers the next one begins with, those that tell most: for a device that is on for years, so
+            /// that what it learnt does not go when its slots are full. 0: none, as in the paper.
+            kept: usize, "at most 32767", kept <= 32_767;
             /// Share of the budget spent before carried points and values play a part. Without it, the first task's
             /// second-best optimum would be found again in all later ones.
             memory_after: f32, "0 to 1", memory_after >= 0.0 && memory_after <= 1.0;
@@ -268,6 +271,7 @@ impl Settings {
         beta: 0.6,
         carry_particles: true,
         carried: 0,
+        kept: 0,
         memory_after: 0.0,
         initial: 10,
         candidates: 512,
@@ -306,6 +310,7 @@ impl Settings {
         beta: 1.0,
         carry_particles: true,
         carried: 4,
+        kept: 0,
         memory_after: 0.4,
         initial: 10,
         candidates: 128,

@@ -10,6 +10,11 @@
 //! the same share, where floor or bound are shares), and gets as much more noise as the new answers were off all the same. Floor
 //! and bounds are those of the point in use now, and margins are at least those of a beginner.
 //!
+//! **Between tasks.** Where a task begins with answers of the one before ([`kept`](crate::Settings::kept)), the first answer is that
+//! of the point in use, and the model says what it foresaw. If that is not what came, the world has changed since: what was kept is
+//! moved in the same way. Where only later answers show it, and the point in use gives what it gave first, what was kept is to blame,
+//! and gets more noise.
+//!
 //! All of it follows from the answers, so that a replay finds the same.
 
 use super::query::Query;
@@ -25,11 +30,17 @@ const WORTH_IT: f32 = 0.25;
 
 impl State<'_> {
     /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway: there
-    /// is no suspicion.
-    pub fn note_surprise(&mut self, used: usize) {
+    /// is no suspicion. Whether the world has changed before it, so that all looks different.
+    pub fn note_surprise(&mut self, used: usize) -> bool {
         let (last, first) = (self.memory.data.len() - 1, self.round() == 1);
-        if !self.memory.data.is_believed(last) || used == 0 || first || self.problem.conditions() > 0 {
-            return;
+        if !self.memory.data.is_believed(last) || used == 0 {
+            return false;
+        }
+        if self.blames_kept() && self.base() == Some(last) {
+            return self.compare_with_kept(used, last);
+        }
+        if first || self.problem.conditions() > 0 {
+            return false;
         }
         let changes = &mut self.task.changes;
         changes.drift.note(used, last);
@@ -38,6 +49,39 @@ impl State<'_> {
             watched.drift.note(watched.used as usize, last);
             changes.suspected = changes.suspected.or(watched.drift.suspects(changes.limit));
         }
+        false
+    }
+
+    /// Whether there are answers of earlier tasks, and nothing was found wrong with them yet.
+    fn blames_kept(&self) -> bool {
+        self.settings.kept > 0 && self.task.past > 0 && self.memory.data.base().is_none()
+    }
+
+    /// Whether the first answer, that of the point in use, says that the world has changed since answers were kept.
+    fn compare_with_kept(&mut self, used: usize, last: usize) -> bool {
+        let (data, deviation) = (&self.memory.data, self.problem.goal.sign() * self.task.scale.deviation);
+        let variance = self.task.changes.drift.compare((used, last), deviation);
+        let (y, moved) = (data.y(last), self.task.changes.drift.moved);
+        let mut changed = differ([y - moved, y], self.level(), variance);
+        for (guard, (g, watched)) in self.problem.guards.iter().zip(self.memory.guards.iter_mut().enumerate())
+        {
+            let (kpi, deviation) = (data.kpis(last)[g], guard.side.sign() * watched.deviation);
+            let variance = watched.drift.compare((watched.used.max(1) as usize, last), deviation);
+            changed |= differ([kpi - watched.drift.moved, kpi], guard.floor.level, variance);
+        }
+        if changed {
+            self.memory.data.change_before(last);
+            self.change(None, last);
+        } else {
+            self.task.changes.drift.moved = 0.0;
+            self.memory.guards.iter_mut().for_each(|watched| watched.drift.moved = 0.0);
+        }
+        changed
+    }
+
+    /// The objective's floor; without one a tenth less.
+    fn level(&self) -> Level {
+        self.problem.floor.map_or(Level::Share(0.9), |Floor { level, .. }| level)
     }
 
     /// On suspicion: the point in use once more, if that can be paid.
@@ -67,7 +111,10 @@ impl State<'_> {
         }
         self.task.changes.suspected = None;
         if self.has_changed(base, last) && self.memory.data.change(since as usize, base) {
-            self.change(base, last);
+            self.change(Some(base), last);
+        } else if self.blames_kept() {
+            self.memory.data.change_before(base);
+            self.change(None, base);
         } else {
             self.task.changes.refuted();
             self.memory.guards.iter_mut().for_each(|watched| watched.drift.refuted());
@@ -77,26 +124,26 @@ impl State<'_> {
     /// Whether two measurements of the point in use differ, in the objective or in a KPI.
     fn has_changed(&self, before: usize, now: usize) -> bool {
         let (data, truth) = (&self.memory.data, self.problem.truth());
-        let level = self.problem.floor.map_or(Level::Share(0.9), |Floor { level, .. }| level);
         let noise = self.problem.fidelities[truth].noise;
-        let mut changed = differ([before, now].map(|i| data.y(i)), level, noise);
+        let mut changed = differ([before, now].map(|i| data.y(i)), self.level(), noise);
         for (g, guard) in self.problem.guards.iter().enumerate() {
             changed |= differ([before, now].map(|i| data.kpis(i)[g]), guard.floor.level, guard.noise[truth]);
         }
         changed && data.is_believed(now)
     }
 
-    /// The world has changed; the slots are those of what the point in use gave before and gives now.
-    fn change(&mut self, before: usize, now: usize) {
+    /// The world has changed; the slots are those of what the point in use gave before, if that was in this task, and gives now.
+    fn change(&mut self, before: Option<usize>, now: usize) {
         let (data, sign, scale) = (&self.memory.data, self.problem.goal.sign(), self.task.scale);
+        let drift = &mut self.task.changes.drift;
+        drift.changed(before.map_or(drift.moved, |i| data.y(now) - data.y(i)), sign * scale.deviation);
         self.task.changes.count += 1;
-        self.task.changes.drift.changed(data.y(now) - data.y(before), sign * scale.deviation);
         let margin = &mut self.task.trials.floor.margin;
         *margin = margin.max(FIRST_MARGIN);
         for (g, watched) in self.memory.guards.iter_mut().enumerate() {
-            let (sign, [before, now]) =
-                (self.problem.guards[g].side.sign(), [before, now].map(|i| data.kpis(i)[g]));
-            watched.drift.changed(now - before, sign * watched.deviation);
+            let (sign, now) = (self.problem.guards[g].side.sign(), data.kpis(now)[g]);
+            let moved = before.map_or(watched.drift.moved, |i| now - data.kpis(i)[g]);
+            watched.drift.changed(moved, sign * watched.deviation);
             watched.mean = now;
             watched.bound.margin = watched.bound.margin.max(FIRST_MARGIN);
         }

@@ -29,6 +29,7 @@ pub(super) enum Next {
     Judge,
     Search(Objective),
     Finish(Stop),
+    Keep,
     End,
 }
 

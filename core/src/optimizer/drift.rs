@@ -23,6 +23,8 @@ pub(super) struct Drift {
     surprise: [f32; 2],
     /// Above what was foreseen, and below.
     sides: [Side; 2],
+    /// By how much the point in use had moved when the task began, in the number's units.
+    pub moved: f32,
     /// Deviation of the noise that answers from before the last change have on top, in the number's units.
     pub blur: f32,
 }
@@ -43,7 +45,7 @@ struct Side {
 impl Drift {
     pub const NONE: Drift = {
         let side = Side { sum: 0.0, since: 0, count: 0, errors: 0.0, squares: 0.0 };
-        Drift { surprise: [0.0; 2], sides: [side; 2], blur: 0.0 }
+        Drift { surprise: [0.0; 2], sides: [side; 2], moved: 0.0, blur: 0.0 }
     };
 
     /// Before particles look at an answer.
@@ -56,9 +58,15 @@ impl Drift {
         self.surprise.iter_mut().zip(surprise).for_each(|(sum, one)| *sum += one);
     }
 
+    /// By how much the answer lay above what was foreseen, as so many particles see it: in deviations of that, and in those of the
+    /// scale.
+    pub fn mean(&self, particles: usize) -> [f32; 2] {
+        self.surprise.map(|sum| sum / particles as f32)
+    }
+
     /// So many particles have looked at the answer in slot `i`.
     pub fn note(&mut self, particles: usize, i: usize) {
-        let [by, error] = self.surprise.map(|sum| sum / particles as f32);
+        let [by, error] = self.mean(particles);
         for (side, by) in self.sides.iter_mut().zip([by, -by]) {
             let more = math::clamp(by, -MOST, MOST) - ALLOWED;
             let sum = (side.sum + more).max(0.0);
@@ -74,6 +82,16 @@ impl Drift {
                 squares: side.squares + error * error,
             };
         }
+    }
+
+    /// Notes by how much the answer in slot `i`, the first of the task, lay above what was foreseen, in units in which the scale has
+    /// this deviation; the variance of that.
+    pub fn compare(&mut self, (particles, i): (usize, usize), deviation: f32) -> f32 {
+        let [by, error] = self.mean(particles);
+        self.note(particles, i);
+        self.moved = error * deviation;
+        let foreseen = self.moved / by;
+        foreseen * foreseen
     }
 
     /// Since when, if there is reason for suspicion.
@@ -95,12 +113,12 @@ impl Drift {
     /// Begins anew after a change by `moved`, in units in which the scale has this deviation.
     pub fn changed(&mut self, moved: f32, deviation: f32) {
         let blur = self.unexplained(moved / deviation) * libm::fabsf(deviation);
-        *self = Drift { blur: blur.max(WRONG * libm::fabsf(moved)), ..Drift::NONE };
+        *self = Drift { blur: blur.max(WRONG * libm::fabsf(moved)), moved: self.moved, ..Drift::NONE };
     }
 
     /// Begins anew after a suspicion that was wrong.
     pub fn refuted(&mut self) {
-        *self = Drift { blur: BLURRIER * self.blur, ..Drift::NONE };
+        *self = Drift { blur: BLURRIER * self.blur, moved: self.moved, ..Drift::NONE };
     }
 }
 

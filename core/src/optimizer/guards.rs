@@ -10,7 +10,7 @@ use super::query::GuardStatus;
 use super::state::{ModelView, State};
 use super::trials::Watched;
 use crate::acquisition::Mixture;
-use crate::data::{Kpis, Scale};
+use crate::data::{Kpis, Scale, Standard};
 use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
@@ -128,9 +128,11 @@ impl State<'_> {
 
     /// What the model sees of the KPI of guard `g`.
     fn rescale_guard(&mut self, g: usize) {
-        let (scale, guard) = (self.memory.guards[g].scale(), &self.problem.guards[g]);
+        let (watched, guard) = (&self.memory.guards[g], &self.problem.guards[g]);
+        let (scale, sign, moved) = (watched.scale(), guard.side.sign(), watched.drift.moved);
         let by_share = matches!(guard.floor.level, Level::Share(_));
-        self.memory.data.rescale_kpi(g, self.task.remembered, (scale, guard.side.sign(), by_share));
+        let by = Standard { scale, sign, by_share, moved };
+        self.memory.data.rescale_kpi(g, self.task.remembered, by);
     }
 
     /// How the model sees it; `None` before anything was measured.

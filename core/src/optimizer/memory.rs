@@ -109,7 +109,11 @@ impl Capacities {
             ("dimensions", needed.dimensions, self.dimensions),
             ("fidelities", fidelities, self.fidelities),
             ("fidelities", fidelities + usize::from(remembers > 0), MAX_FIDELITIES),
-            ("observations", settings.initial.saturating_add(1 + remembers), self.observations),
+            (
+                "observations",
+                settings.initial.saturating_add(1 + remembers + settings.kept),
+                self.observations,
+            ),
             ("observations", self.observations, usize::from(u16::MAX)),
             ("particles", needed.particles, self.particles),
             ("features", needed.features(), self.features()),

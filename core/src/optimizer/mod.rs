@@ -48,6 +48,7 @@ mod budget;
 mod fill;
 mod search;
 mod learning;
+mod keeping;
 mod decide;
 #[cfg(feature = "paper")]
 mod design;
@@ -77,6 +78,7 @@ use decide::Next;
 #[cfg(feature = "paper")]
 use design::Design;
 use fleet::Check;
+use keeping::Keeping;
 use learning::Learning;
 use memory::Buffers;
 use search::{Objective, Search};
@@ -134,6 +136,7 @@ enum Phase {
     Checking(Check),
     Learning(Learning),
     Searching(Search),
+    Keeping(Keeping),
     /// A query was handed out.
     Waiting,
     Done,
@@ -232,13 +235,14 @@ impl<'a> Optimizer<'a> {
                 None => Next::Judge,
             }),
             Phase::Searching(search) => search.advance(state).then(|| match search.objective {
+                Objective::Mean if state.settings.kept > 0 => Next::Keep,
                 Objective::Mean => Next::End,
                 Objective::Trial => {
-                    if let Some([v, mean]) = search.trial_means(state) {
+                    let changed = state.note_surprise(search.used());
+                    if let Some([v, mean]) = search.trial_means(state).filter(|_| !changed) {
                         state.judge(v, mean);
                     }
-                    state.note_surprise(search.used());
-                    Next::Decide
+                    if changed { Next::Judge } else { Next::Decide }
                 }
                 Objective::InUse => {
                     state.renew_bounds(search.trial_means(state));
@@ -255,6 +259,7 @@ impl<'a> Optimizer<'a> {
                     None => Next::Finish(Stop::Exhausted),
                 },
             }),
+            Phase::Keeping(keeping) => keeping.advance(state).then_some(Next::End),
             Phase::Waiting => return Progress::Waiting,
             Phase::Done => return Progress::Done(state.task.stop.unwrap_or(Stop::Requested)),
         };
@@ -291,6 +296,7 @@ impl<'a> Optimizer<'a> {
                     searching(Objective::Mean, state)
                 }
             }
+            Next::Keep => Phase::Keeping(Keeping::new(state)),
             Next::End => {
                 self.recommend();
                 Phase::Done
@@ -468,7 +474,7 @@ impl<'a> Optimizer<'a> {
         Ok(())
     }
 
-    /// Forgets the current task's observations and starts it anew; with particles kept in the memory.
+    /// Forgets the current task's observations, but those that it began with, and starts it anew; with particles kept in the memory.
     ///
     /// # Errors
     /// [`Error::OutOfTurn`] if the task has ended, or if the particles that it started from lie elsewhere: load them
@@ -481,6 +487,10 @@ impl<'a> Optimizer<'a> {
             && let Some(centres) = &self.state.memory.centres
         {
             self.state.memory.particles.copy_from(centres);
+        }
+        let data = &mut self.state.memory.data;
+        for i in 0..data.len() + data.hidden() {
+            data.keep(i, self.state.settings.kept > 0 && data.kind(i) == Kind::Past);
         }
         self.begin(self.state.task.number);
         Ok(())

@@ -1,5 +1,7 @@
 //! Saving and restoring: the bytes of [`crate::snapshot`], and answers one by one.
 
+use core::ops::Range;
+
 use super::trials::Start;
 use super::{Optimizer, check_cost};
 use crate::checksum::checksum;
@@ -62,13 +64,21 @@ impl Optimizer<'_> {
             fleet_refuted: state.trust.before || !mid_task && state.trust.now,
             guards: state.problem.guards.len(),
             conditions: state.problem.conditions(),
-            records: if mid_task { self.records().count() } else { 0 },
+            records: self.stored_records().count(),
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
             model: model_checksum(&state.model),
             settings: self.settings_checksum(),
             problem: ProblemSums::of(&state.problem),
         }
+    }
+
+    /// The answers so far; of a task that has ended those that the next one begins with.
+    fn stored_records(&self) -> impl Iterator<Item = Record> {
+        let (data, ended) = (&self.state.memory.data, self.is_done());
+        let stored = self.state.task.remembered..data.len() + data.hidden();
+        let stored = stored.filter(move |&i| !ended || data.is_kept(i));
+        stored.map(move |i| if ended { data.past_record(i) } else { data.record(i) })
     }
 
     fn write(&self, header: &Header, sink: impl FnMut(&[u8])) {
@@ -92,7 +102,7 @@ impl Optimizer<'_> {
         for (_, at_hand) in dimensions.filter(|(dimension, _)| dimension.is_condition()) {
             writer.floats(&[*at_hand]);
         }
-        for record in self.records().take(header.records) {
+        for record in self.stored_records() {
             writer.record(&record, header.guards);
         }
         writer.finish();
@@ -116,23 +126,34 @@ impl Optimizer<'_> {
     /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::verify(bytes)?;
-        self.check(&header, bytes)?;
+        let records = self.wanted(&header);
+        self.check(&header, records.clone(), bytes)?;
         header.problem.agrees(&ProblemSums::of(&self.state.problem))?;
-        self.take_over(&header, bytes)
+        self.take_over(&header, records, bytes)
     }
 
     /// The same, on purpose, for knowledge of a problem with other ranges, levels, costs, noise, or with the opposite
-    /// goal; dimensions and number of fidelities must agree. Carried points are moved to the nearest levels.
+    /// goal; dimensions and number of fidelities must agree. Carried points are moved to the nearest levels; answers that were kept
+    /// stay out.
     ///
     /// # Errors
     /// As [`load`](Self::load).
     pub fn load_from_another_problem(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let header = Header::verify(bytes)?;
-        self.check(&header, bytes)?;
-        self.take_over(&header, bytes)
+        let records = if header.mid_task { self.wanted(&header) } else { 0..0 };
+        self.check(&header, records.clone(), bytes)?;
+        self.take_over(&header, records, bytes)
     }
 
-    fn take_over(&mut self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
+    /// Which of the answers in saved bytes are taken over: of those that were kept the newest, as many as the settings want.
+    fn wanted(&self, header: &Header) -> Range<usize> {
+        let same = header.guards == self.state.problem.guards.len();
+        let most = if same { self.state.settings.kept } else { 0 };
+        if header.mid_task { 0..header.records } else { header.records.saturating_sub(most)..header.records }
+    }
+
+    fn take_over(&mut self, header: &Header, records: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
+        self.state.memory.data.clear();
         let particles = particles_of(bytes, header)?;
         let columns = self.state.memory.particles.column_iter_mut();
         for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
@@ -149,7 +170,7 @@ impl Optimizer<'_> {
         }
         self.begin(header.task);
         self.state.task.stopping = header.stopping;
-        for i in 0..header.records {
+        for i in records {
             self.recall(read_record(bytes, header, i)?)?;
         }
         self.load_conditions(&bytes[header.conditions_at()..header.records_at()]);
@@ -198,7 +219,7 @@ impl Optimizer<'_> {
     }
 
     /// Everything that could be wrong with a snapshot whose checksum is right.
-    fn check(&self, header: &Header, bytes: &[u8]) -> Result<(), Error> {
+    fn check(&self, header: &Header, records: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
         let state = &self.state;
         fits(header, bytes, &state.model, &state.settings, &state.problem)?;
         if header.particles > state.memory.particles.ncols() {
@@ -212,18 +233,19 @@ impl Optimizer<'_> {
         if header.mid_task && (header.in_use != state.judges() || impossible || guards) {
             return Err(SnapshotError::Contents.into());
         }
-        let mut asked = false;
-        for i in 0..header.records {
+        let (mut asked, wanted) = (false, records.len());
+        for i in records {
             let record = read_record(bytes, header, i)?;
             self.check_record(&record)?;
-            if asked && record.kind == Kind::Past {
+            let past = record.kind == Kind::Past;
+            if if header.mid_task { asked && past } else { !past } {
                 return Err(SnapshotError::Contents.into());
             }
-            asked |= record.kind != Kind::Past;
+            asked |= !past;
         }
         let slots = state.memory.data.capacity() - header.carried.min(state.settings.remembers());
-        if header.records > slots {
-            return Err(Error::Capacity { what: "observations", needed: header.records, available: slots });
+        if wanted > slots {
+            return Err(Error::Capacity { what: "observations", needed: wanted, available: slots });
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};
 use super::trust::Trust;
-use crate::data::{Data, Kind, Kpis, Point, Record, Scale, Scaling};
+use crate::data::{Data, Kind, Kpis, Point, Record, Scale, Scaling, Standard};
 use crate::features::Maps;
 use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
@@ -113,8 +113,9 @@ const HEAVY: f32 = 2.0;
 const PLAINLY_HEAVY: f32 = 10.0;
 
 impl<'a> State<'a> {
-    /// Sets up task `number`; the particles in the memory are the last task's.
+    /// Sets up task `number`; the particles in the memory are the last task's, as are the answers that go on.
     pub fn begin(&mut self, number: u32) {
+        let kept = self.memory.data.set_aside();
         self.memory.data.clear();
         if let Some(centres) = self.memory.centres.as_mut().filter(|_| number > 1) {
             centres.copy_from(&self.memory.particles);
@@ -129,6 +130,10 @@ impl<'a> State<'a> {
             self.carry_typical();
         } else {
             self.remember();
+        }
+        for i in kept..self.memory.data.capacity() {
+            let record = self.memory.data.record(i);
+            let _ = self.memory.data.push_hidden(&record);
         }
     }
 
@@ -199,7 +204,9 @@ impl<'a> State<'a> {
             return self.round() > 0;
         }
         let data = &self.memory.data;
-        let initial = (self.task.remembered..data.len()).filter(|&i| data.kind(i) == Kind::Initial);
+        // Answers that were kept do as well.
+        let starts = |kind| kind == Kind::Initial || kind == Kind::Past && self.settings.kept > 0;
+        let initial = (self.task.remembered..data.len()).filter(|&i| starts(data.kind(i)));
         let half = || {
             self.charges_start() && self.start.deployed.is_none() && self.spent() >= 0.5 * self.problem.budget
         };
@@ -267,7 +274,7 @@ impl<'a> State<'a> {
             return self.rescale_around(self.problem.floor);
         }
         let data = &self.memory.data;
-        let last_is_initial = data.kind(data.len() - 1) == Kind::Initial;
+        let last_is_initial = matches!(data.kind(data.len() - 1), Kind::Initial | Kind::Past);
         let renew = match self.settings.details.scaling {
             Scaling::Fixed { .. } => false,
             Scaling::Initial | Scaling::Robust => last_is_initial || !self.task.settled,
@@ -288,7 +295,8 @@ impl<'a> State<'a> {
     /// Renews what the model sees of the observations.
     pub fn restandardise(&mut self) {
         let by_share = self.problem.floor.is_some_and(|floor| matches!(floor.level, Level::Share(_)));
-        self.memory.data.rescale(self.task.scale, self.problem.goal.sign(), by_share);
+        let (scale, sign, moved) = (self.task.scale, self.problem.goal.sign(), self.task.changes.drift.moved);
+        self.memory.data.rescale(Standard { scale, sign, by_share, moved });
     }
 
     /// The scale where bad answers lie far out. With one fidelity any answer shows it; with several, whose searches gather where

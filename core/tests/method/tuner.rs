@@ -37,6 +37,7 @@ pub const SETTINGS: Settings = Settings {
     beta: 0.6,
     carry_particles: true,
     carried: 0,
+    kept: 0,
     memory_after: 0.0,
     initial: 4,
     candidates: LEVELS as usize * LEVELS as usize,

@@ -8,6 +8,7 @@ mod change;
 mod conditions;
 mod fleet;
 mod guards;
+mod kept;
 mod live;
 mod outliers;
 mod profiles;

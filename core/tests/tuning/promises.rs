@@ -128,6 +128,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let learning = (scaling, step, bandwidth, 0u32..=2, 0u32..=3, prop::sample::select(vec![0.0, 0.2, 1.0]));
     let looking_back = (
         0usize..=3,
+        prop::sample::select(vec![0, 1, 6]),
         prop::bool::ANY,
         prop::sample::select(vec![0.0, 0.01, 1.0]),
         prop::sample::select(vec![0.0, 0.4, 1.0]),
@@ -143,7 +144,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         let (prior, method, deep, particles, beta, correlated, max_values) = model;
         let (scaling, step, bandwidth, steps_per_round, steps_per_task, kde_mix) = learning;
         let (
-            (carried, remeasure, memory_deviation, memory_after),
+            (carried, kept, remeasure, memory_deviation, memory_after),
             initial,
             candidates,
             refinements,
@@ -155,6 +156,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             particles,
             beta,
             carried,
+            kept,
             memory_after,
             carry_particles,
             initial: if matches!(scaling, Scaling::Initial | Scaling::Robust) {
@@ -275,7 +277,8 @@ impl Scene {
     }
 
     fn is_charged(&self, kind: Kind) -> bool {
-        self.in_use != InUse::Nothing || !self.settings.details.free_start || kind != Kind::Initial
+        let start = self.in_use != InUse::Nothing || !self.settings.details.free_start;
+        kind != Kind::Past && (start || kind != Kind::Initial)
     }
 
     /// What a query costs is there when it is asked. A measurement that then costs more is charged all the same.
@@ -372,7 +375,7 @@ impl Scene {
     fn check_end(&self, tuner: &Optimizer<'_>, stop: Stop) {
         self.check_particles(tuner);
         let status = tuner.status();
-        let measured = status.observations > status.failures;
+        let measured = status.observations + status.past > status.failures;
         assert_eq!(tuner.recommendation().is_some(), measured, "{stop:?}");
         assert!(measured || status.best.is_none(), "nothing is expected where nothing was measured");
         if let Some(best) = tuner.recommendation() {

@@ -44,6 +44,7 @@ pub const SETTINGS: Settings = Settings {
     beta: 1.2,
     carry_particles: true,
     carried: 2,
+    kept: 0,
     memory_after: 0.0,
     initial: 4,
     candidates: 32,
