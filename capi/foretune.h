@@ -42,7 +42,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 2944
+#define FORETUNE_HEAD 2960
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16
@@ -466,6 +466,8 @@ struct foretune_settings {
   uint32_t carry_particles;
   // How many of the last tasks' recommendations are carried on, 0 to 8.
   uint32_t carried;
+  // How many of a task's answers the next one begins with, those that tell most; each takes a slot. 0: none.
+  uint32_t kept;
   // Share of the budget that is spent before carried points and values play a part, 0 to 1.
   float memory_after;
   // Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.

@@ -216,6 +216,8 @@ pub struct foretune_settings {
     pub carry_particles: u32,
     /// How many of the last tasks' recommendations are carried on, 0 to 8.
     pub carried: u32,
+    /// How many of a task's answers the next one begins with, those that tell most; each takes a slot. 0: none.
+    pub kept: u32,
     /// Share of the budget that is spent before carried points and values play a part, 0 to 1.
     pub memory_after: f32,
     /// Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.

@@ -429,6 +429,7 @@ fn some_settings(u: &mut Bytes<'_>) -> foretune_settings {
             7 => settings.memory_after = u.float(&[0.0, 0.4]),
             8 => settings.confirm = u.float(&[0.0, 30.0]),
             9 => settings.steps_per_task = u.word(),
+            10 => settings.kept = u.below(20),
             _ => settings.particles = 1 + u.below(16),
         }
     }

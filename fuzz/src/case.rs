@@ -154,6 +154,7 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     ])?;
     // No bytes of their own: what was found before stays what it was.
     settings.details.free_start = settings.details.remeasure;
+    settings.kept = if settings.details.limited { settings.carried } else { 0 };
     if settings.details.limited && settings.details.scaling == Scaling::Initial {
         settings.details.scaling = Scaling::Robust;
     }
