@@ -170,8 +170,16 @@ mod tests {
         for profile in [COMPACT, DEEP] {
             let (d, v) = (profile.problem.dimensions.len(), profile.settings.particles);
             let parameters = profile.settings.model(d).parameters();
-            let longest =
-                foretune_core::snapshot::HEADER + v * parameters * 4 + foretune_core::MAX_CARRIED * d * 4 + 4;
+            // With a fleet's file behind it, and answers that are kept in half of the slots.
+            let (numbers, kept) = (d + profile.room.guards, 32);
+            let longest = foretune_core::snapshot::HEADER
+                + 4 * (v * parameters
+                    + foretune_core::MAX_CARRIED * (d + 1)
+                    + numbers
+                    + 1
+                    + kept * (numbers + 3))
+                + 4
+                + crate::app::MAX_FLEET;
             assert!(longest as u32 + crate::storage::PAYLOAD_OFFSET <= profile.layout.slots[0].length);
         }
     }

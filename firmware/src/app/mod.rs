@@ -22,8 +22,8 @@ use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::storage::{self, Store};
 use entry::Entry;
-pub(crate) use recorder::WATCHES;
-use recorder::{MAX_FLEET, Recorder, Recording, Task};
+pub(crate) use recorder::{MAX_FLEET, WATCHES};
+use recorder::{Recorder, Recording, Task};
 
 /// Tries after which a query is given up.
 pub const TRIES: u8 = 3;

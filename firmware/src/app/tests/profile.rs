@@ -82,7 +82,12 @@ profile!(
     profile::Profile {
         name: "small",
         settings: SMALL,
-        live: Settings { details: Details { information: Information::Paper, ..SMALL.details }, ..SMALL },
+        // Those that keep answers are in service.
+        live: Settings {
+            kept: 6,
+            details: Details { information: Information::Paper, ..SMALL.details },
+            ..SMALL
+        },
         layout: Layout::consecutive(0, 1024, 6 * 1024),
         ..COMPACT
     }
@@ -90,6 +95,7 @@ profile!(
 
 const NETWORK: Settings = Settings {
     map: Map::Deep { width: 4 },
+    kept: 4,
     details: Details {
         scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
         step: Step::Plain { rate: 1e-3 },
