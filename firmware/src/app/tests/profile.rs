@@ -95,7 +95,7 @@ profile!(
 
 const NETWORK: Settings = Settings {
     map: Map::Deep { width: 4 },
-    kept: 4,
+    kept: 2,
     details: Details {
         scaling: Scaling::Fixed { mean: 18.6, deviation: 11.0 },
         step: Step::Plain { rate: 1e-3 },
