@@ -360,6 +360,12 @@ impl<'a> Data<'a> {
         to
     }
 
+    /// Forgets the observations from slot `len` on.
+    #[cfg(feature = "parallel")]
+    pub fn truncate(&mut self, len: usize) {
+        (self.stored, self.len, self.described) = (len, len, self.described.min(len));
+    }
+
     /// Observation `i`, whether it counts already or is hidden.
     pub fn record(&self, i: usize) -> Record {
         let (answer, unit) = (self.answers[i], self.slot(i).iter().copied().collect());

@@ -45,6 +45,7 @@
 //!
 //! - `defmt` (off by default): `defmt::Format` for every public type.
 //! - `paper` (off by default): the methods that only the paper compares, with their batch design.
+//! - `parallel` (off by default): several measurements at once, `ask_beside` and `observe`.
 //! - `internals` (off by default): the parts, as the module `internals`, for those who check them. No promise holds for it.
 //!
 //! Needs Rust 1.89.

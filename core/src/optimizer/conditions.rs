@@ -16,6 +16,7 @@ use super::state::State;
 use super::{Next, Optimizer, Phase, recommended};
 use crate::data::{Kind, Point};
 use crate::error::Error;
+use crate::live::MAX_GUARDS;
 
 #[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
 impl Optimizer<'_> {
@@ -96,32 +97,41 @@ impl Optimizer<'_> {
         if let Some(own) = own.filter(|own| self.state.problem.between_conditions(&own.unit, &units) == 0.0) {
             return Ok(own);
         }
-        let state = &mut self.state;
-        let conditions = mem::replace(&mut state.conditions, units);
-        let (fallbacks, trials) = (state.task.fallbacks, state.task.trials);
-        let guards: [_; crate::live::MAX_GUARDS] =
-            core::array::from_fn(|g| state.memory.guards.get(g).copied());
-        state.task.trials.bounds_here = false;
-        if state.needs_bounds() {
-            let means = run(Objective::InUse, state).trial_means(state);
-            state.renew_bounds(means);
-        }
-        run(Objective::Mean, state);
-        let found = recommended(state);
-        (state.conditions, state.task.fallbacks, state.task.trials) = (conditions, fallbacks, trials);
-        state.memory.guards.iter_mut().zip(guards.into_iter().flatten()).for_each(|(to, own)| *to = own);
+        let conditions = mem::replace(&mut self.state.conditions, units);
+        let found = self.state.aside(|state| {
+            state.task.trials.bounds_here = false;
+            if state.needs_bounds() {
+                let means = run(Objective::InUse, state).trial_means(state);
+                state.renew_bounds(means);
+            }
+            run(Objective::Mean, state);
+            recommended(state)
+        });
+        self.state.conditions = conditions;
         found.ok_or(Error::OutOfTurn)
     }
 }
 
 /// A whole search.
-fn run(objective: Objective, state: &mut State<'_>) -> Search {
+pub(super) fn run(objective: Objective, state: &mut State<'_>) -> Search {
     let mut search = Search::new(objective, state);
     while !search.advance(state) {}
     search
 }
 
 impl State<'_> {
+    /// Looks at something of which nothing is to stay but what it returns, and the candidates.
+    pub(super) fn aside<R>(&mut self, look: impl FnOnce(&mut Self) -> R) -> R {
+        let (fallbacks, trials, changes) = (self.task.fallbacks, self.task.trials, self.task.changes);
+        let next_carried = self.task.next_carried;
+        let guards: [_; MAX_GUARDS] = core::array::from_fn(|g| self.memory.guards.get(g).copied());
+        let found = look(self);
+        (self.task.fallbacks, self.task.trials, self.task.changes) = (fallbacks, trials, changes);
+        self.task.next_carried = next_carried;
+        self.memory.guards.iter_mut().zip(guards.into_iter().flatten()).for_each(|(to, own)| *to = own);
+        found
+    }
+
     /// The conditions of a point of the unit cube, in natural units.
     fn conditions_of(&self, unit: &[f32]) -> impl Iterator<Item = f32> {
         let each = self.problem.dimensions.iter().zip(unit).filter(|(dimension, _)| dimension.is_condition());

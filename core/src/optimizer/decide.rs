@@ -3,7 +3,7 @@
 
 use super::guards::kept;
 use super::query::{Query, Stop};
-use super::search::Objective;
+use super::search::{Objective, Search};
 use super::state::State;
 use crate::data::{Kind, Point, Scaling};
 use crate::math;
@@ -81,6 +81,20 @@ impl State<'_> {
             Method::MftMes => Objective::Combined { beta: settings.beta },
             _ => Objective::Combined { beta: 0.0 },
         })
+    }
+
+    /// What follows a search for the next query.
+    pub fn found(&mut self, search: &Search) -> Next {
+        if search.pays_no_more(self) {
+            return Next::Finish(Stop::Tolerance);
+        }
+        let Some(best) = self.memory.candidates.best.first().cloned() else {
+            return Next::Finish(Stop::Exhausted);
+        };
+        self.task.trials.expected = Some(best.mean);
+        self.task.trials.best = search.best_mean();
+        self.task.trials.beta = search.beta();
+        Next::Hand(self.query(best.x, best.fidelity, Kind::Search))
     }
 
     /// A uniform point, if possible one that was not asked yet, at a uniform fidelity; where it is charged, at one that can be

@@ -14,30 +14,37 @@ impl Optimizer<'_> {
     /// All particles look at its point once more: about as much work as a slice for each. Nothing else changes, so that the
     /// queries that follow are the same whether it was called or not.
     pub fn explain(&mut self) -> Option<Reasons> {
-        let query = self.outstanding().filter(|_| self.state.has_told())?;
-        let (state, m) = (&mut self.state, query.fidelity());
-        let truth = state.problem.truth();
-        let Trials { floor: Bound { margin, at, ruled_out, .. }, beta, looked_at, .. } = state.task.trials;
-        let (used, sums) = Search::of_point(query.unit(), state);
-        let belief = &sums[truth].mixture;
-        let objective = (used > 0).then(|| Belief {
-            mean: state.in_units(belief.mean),
-            deviation: (state.task.scale.deviation * math::sqrt(belief.variance(used))).min(f32::MAX),
-            bound: at.is_finite().then(|| state.in_units(at)),
-            margin: margin_at(margin, state.round()),
-            ruled_out,
-        })?;
-        let guards = (0..state.problem.guards.len()).filter_map(|g| state.explain_guard(g)).collect();
-        let score = beta.map(|beta| {
-            let (limited, noise) = (state.settings.details.limited, information_noise(state)[m]);
-            let [optimum, particles] = sums[m].parts(beta, limited, noise, used);
-            Score { optimum, particles, price: state.prices().price(m) }
-        });
-        Some(Reasons { objective, guards, score, looked_at, changes: state.task.changes.count })
+        let query = self.outstanding()?;
+        self.state.reasons(query.unit(), query.fidelity())
     }
 }
 
 impl State<'_> {
+    /// Why a point is asked at fidelity `m`, once something was observed.
+    pub(super) fn reasons(&mut self, x: &[f32], m: usize) -> Option<Reasons> {
+        if !self.has_told() {
+            return None;
+        }
+        let truth = self.problem.truth();
+        let Trials { floor: Bound { margin, at, ruled_out, .. }, beta, looked_at, .. } = self.task.trials;
+        let (used, sums) = Search::of_point(x, self);
+        let belief = &sums[truth].mixture;
+        let objective = (used > 0).then(|| Belief {
+            mean: self.in_units(belief.mean),
+            deviation: (self.task.scale.deviation * math::sqrt(belief.variance(used))).min(f32::MAX),
+            bound: at.is_finite().then(|| self.in_units(at)),
+            margin: margin_at(margin, self.round()),
+            ruled_out,
+        })?;
+        let guards = (0..self.problem.guards.len()).filter_map(|g| self.explain_guard(g)).collect();
+        let score = beta.map(|beta| {
+            let (limited, noise) = (self.settings.details.limited, information_noise(self)[m]);
+            let [optimum, particles] = sums[m].parts(beta, limited, noise, used);
+            Score { optimum, particles, price: self.prices().price(m) }
+        });
+        Some(Reasons { objective, guards, score, looked_at, changes: self.task.changes.count })
+    }
+
     /// What is thought of the KPI of guard `g` at the only candidate.
     fn explain_guard(&self, g: usize) -> Option<Belief> {
         let (mean, variance) = self.guard_belief(g, 0)?;

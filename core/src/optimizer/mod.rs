@@ -57,6 +57,8 @@ mod live;
 mod conditions;
 mod explain;
 mod save;
+#[cfg(feature = "parallel")]
+mod beside;
 
 pub use memory::{Block, Capacities, Memory};
 pub use query::{
@@ -67,7 +69,7 @@ pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 
-use crate::data::{Kind, Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
+use crate::data::{Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
 use crate::error::Error;
 use crate::math::{self, LARGEST_VALUE};
 use crate::settings::Settings;
@@ -248,16 +250,7 @@ impl<'a> Optimizer<'a> {
                     state.renew_bounds(search.trial_means(state));
                     if state.task.stop.is_some() { Next::Search(Objective::Mean) } else { Next::Decide }
                 }
-                _ if search.pays_no_more(state) => Next::Finish(Stop::Tolerance),
-                _ => match state.memory.candidates.best.first().cloned() {
-                    Some(best) => {
-                        state.task.trials.expected = Some(best.mean);
-                        state.task.trials.best = search.best_mean();
-                        state.task.trials.beta = search.beta();
-                        Next::Hand(state.query(best.x, best.fidelity, Kind::Search))
-                    }
-                    None => Next::Finish(Stop::Exhausted),
-                },
+                _ => state.found(search),
             }),
             Phase::Keeping(keeping) => keeping.advance(state).then_some(Next::End),
             Phase::Waiting => return Progress::Waiting,

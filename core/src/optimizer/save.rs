@@ -272,7 +272,7 @@ impl Optimizer<'_> {
     }
 
     /// Whether this may have been a query of this problem, with a possible answer.
-    fn check_record(&self, record: &Record) -> Result<(), SnapshotError> {
+    pub(super) fn check_record(&self, record: &Record) -> Result<(), SnapshotError> {
         let Problem { dimensions, fidelities, .. } = self.state.problem;
         let inside = record.unit.len() == dimensions.len()
             && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);

@@ -1,6 +1,7 @@
 //! The optimizer as a whole: what it promises, on toy problems, for all methods.
 
 mod answers;
+mod beside;
 mod block;
 mod budget;
 mod capacities;

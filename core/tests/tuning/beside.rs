@@ -1,0 +1,165 @@
+//! Several measurements at once: a look beside what is pending leaves no trace, answers come in any order, the budget holds, and
+//! the answers alone say how a task goes on.
+
+use crate::support::{SETTINGS, bits};
+use foretune_core::{
+    Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer,
+    Problem, Query, Record, Settings, Side, Stop,
+};
+
+const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };
+const LOAD: Dimension<'static> = Dimension::Condition { low: 0.0, high: 2.0 };
+const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.1 };
+const PLAIN: Problem<'static> = Problem {
+    dimensions: &[X, X],
+    fidelities: &[
+        Fidelity { cost: 1.0, samples: 1, noise: 0.04 },
+        Fidelity { cost: 3.0, samples: 1, noise: 0.01 },
+    ],
+    budget: 40.0,
+    ..Problem::PLAIN
+};
+const GUARD: Guard<'static> = Guard { side: Side::AtMost, floor: FLOOR, noise: &[0.01, 0.01] };
+const LIVE: Problem<'static> =
+    Problem { deployed: Some(&[0.4, 0.4]), floor: Some(FLOOR), guards: &[GUARD], ..PLAIN };
+const PROBLEMS: [Problem<'static>; 4] = [
+    PLAIN,
+    LIVE,
+    Problem { dimensions: &[X, X, LOAD], deployed: Some(&[0.4, 0.4, f32::NAN]), guards: &[], ..LIVE },
+    Problem {
+        deployed: Some(&[0.2, 0.3]),
+        limits: &[Limit { coefficients: &[1.0, 1.0], at_most: 1.1 }],
+        ..PLAIN
+    },
+];
+
+fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
+    let capacities = Capacities::of(&problem, &settings, 64);
+    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
+}
+
+/// What a measurement gives: some fail, some cost more.
+fn measured(problem: &Problem<'_>, query: &Query, number: u32) -> Record {
+    let x = query.unit();
+    let wobble = (number * 37 % 19) as f32 / 19.0 - 0.5;
+    let y = 10.0 - 9.0 * (x[0] - 0.6).powi(2) - 5.0 * (x[1] - 0.5).powi(2) + 0.2 * wobble;
+    let failed = number % 11 == 7;
+    let kpis: Kpis = problem.guards.iter().map(|_| 3.0 + x[0] + 0.1 * wobble).collect();
+    Record {
+        unit: x.iter().copied().collect(),
+        fidelity: query.fidelity(),
+        kind: query.kind(),
+        y: (!failed).then_some(y),
+        kpis: if failed { Kpis::new() } else { kpis },
+        cost: (number % 9 == 4).then_some(1.5),
+    }
+}
+
+fn records(problem: &Problem<'_>, seed: u32, count: usize) -> Vec<Record> {
+    let coordinate = |i: u32| ((seed * 31 + i * 17) % 64) as f32 / 128.0;
+    let record = |i: u32| Record {
+        unit: (0..problem.dimensions.len() as u32).map(|j| coordinate(3 * i + j)).collect(),
+        fidelity: (i % 2) as usize,
+        kind: Kind::Search,
+        y: None,
+        kpis: Kpis::new(),
+        cost: None,
+    };
+    (0..count as u32).map(record).collect()
+}
+
+/// How a task ends, in bits.
+fn end(mut tuner: Optimizer<'_>) -> Vec<u32> {
+    tuner.stop();
+    assert!(matches!(tuner.ask(), Ask::Done(_)));
+    let best = tuner.recommendation().unwrap();
+    let particles: Vec<u32> = tuner.particles().flat_map(bits).collect();
+    [bits(best.unit()), bits(&[best.mean, best.deviation]), particles].concat()
+}
+
+#[test]
+fn a_look_beside_leaves_no_trace_and_beside_nothing_it_is_ask() {
+    for (problem, seed) in PROBLEMS.into_iter().zip(1..) {
+        let [mut plain, mut looking] = [(); 2].map(|()| start(problem, SETTINGS, seed));
+        for number in 0.. {
+            let before = looking.status();
+            let _ = looking.ask_beside(&records(&problem, number, number as usize % 8));
+            assert_eq!(looking.status().spent, before.spent);
+            let found = looking.ask_beside(&[]).0;
+            let asked = plain.ask();
+            let (Ask::Query(query), Ask::Query(own)) = (&found, &asked) else {
+                assert_eq!(found, asked);
+                break;
+            };
+            assert_eq!(query, own, "{seed}: query {number}");
+            let record = measured(&problem, query, number);
+            let query = asked.query().unwrap();
+            plain.answer_all(query, record.y, &record.kpis, record.cost).unwrap();
+            looking.observe(record, &[]).unwrap();
+        }
+        assert_eq!(end(plain), end(looking), "{seed}");
+    }
+}
+
+#[test]
+fn eight_at_once_answered_in_any_order_keep_to_the_budget_and_the_answers_say_how_it_goes_on() {
+    for (problem, seed) in PROBLEMS.into_iter().zip(1..) {
+        let (mut tuner, mut pending, mut told) = (start(problem, SETTINGS, seed), Vec::new(), Vec::new());
+        let (mut number, mut most) = (0, 0);
+        let stop = loop {
+            let found = if pending.len() == 8 { Ask::Waiting } else { tuner.ask_beside(&pending).0 };
+            match found {
+                Ask::Query(query) => {
+                    let same =
+                        |other: &Record| other.unit == query.unit() && other.fidelity == query.fidelity();
+                    // With a floor there may be little else that is allowed, and noise to be averaged.
+                    assert!(
+                        problem.floor.is_some() || !pending.iter().any(same),
+                        "{seed}: {query:?} is being measured already"
+                    );
+                    number += 1;
+                    pending.push(measured(&problem, &query, number));
+                    most = most.max(pending.len());
+                    continue;
+                }
+                Ask::Done(stop) if pending.is_empty() => break stop,
+                Ask::Waiting | Ask::Done(_) => {}
+                other => panic!("{other:?}"),
+            }
+            let record = pending.remove((7 * number as usize + told.len()) % pending.len());
+            tuner.observe(record.clone(), &[]).unwrap();
+            told.push(record);
+        };
+        assert!(most == 8 && stop == Stop::Budget && told.len() > 10, "{seed}: {most}, {stop:?}");
+        let more: f32 = told.iter().filter_map(|record| record.cost).map(|cost| cost - 1.0).sum();
+        assert!(tuner.status().spent <= problem.budget + more, "{}", tuner.status().spent);
+        let mut again = start(problem, SETTINGS, seed);
+        for record in told {
+            again.observe(record, &[]).unwrap();
+        }
+        assert_eq!(end(tuner), end(again), "{seed}");
+    }
+}
+
+#[test]
+fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_change_nothing() {
+    let mut tuner = start(LIVE, SETTINGS, 1);
+    let query = tuner.ask_beside(&[]).0.query().unwrap();
+    let record = measured(&LIVE, &query, 0);
+    assert_eq!(tuner.ask_beside(std::slice::from_ref(&record)).0, Ask::Waiting);
+    let refused = [
+        (Record { y: Some(f32::NAN), ..record.clone() }, Error::NotFinite),
+        (Record { cost: Some(-1.0), ..record.clone() }, Error::Cost),
+        (Record { kpis: Kpis::new(), ..record.clone() }, Error::Kpis { wanted: 1, given: 0 }),
+        (Record { fidelity: 2, ..record.clone() }, Error::Snapshot(foretune_core::SnapshotError::Contents)),
+    ];
+    for (bad, error) in refused {
+        assert_eq!(tuner.observe(bad, &[]), Err(error));
+        assert_eq!(tuner.ask_beside(&[]).0, Ask::Query(start(LIVE, SETTINGS, 1).ask().query().unwrap()));
+    }
+    tuner.observe(record, &[]).unwrap();
+    assert!(tuner.ask_beside(&[]).0.query().is_some());
+    tuner.stop();
+    assert!(matches!(tuner.ask(), Ask::Done(Stop::Requested)));
+    assert_eq!(tuner.observe(records(&LIVE, 1, 1).remove(0), &[]), Err(Error::OutOfTurn));
+}
