@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Iterator, Mapping, Optional
 
 from ._problem import Axis, ForetuneError, axis
-from ._tuner import Trial, Tuner, _Setting
+from ._tuner import MOST_AT_ONCE, Query, Trial, Tuner, _Setting
 
 # Room for answers in one task.
 MOST_CALLS = 256
@@ -49,6 +50,7 @@ def minimise(
     settings: Optional[Mapping[str, Any]] = None,
     knowledge: Optional[bytes] = None,
     goal: str = "minimise",
+    parallel: int = 1,
     **more: Any,
 ) -> Result:
     """Finds where `f`, which takes the parameters by name, is least, with `budget` calls, 256 at most.
@@ -58,8 +60,9 @@ def minimise(
     (3, True, 40)
 
     A parameter is a range `(low, high)`, a range on a logarithmic scale `Log(low, high)`, a list of numbers, or a table of a
-    problem file. `noise` is the variance of what `f` returns; `start` a setting to begin with. What `more` says is said of the
-    problem as in its file: `limit`, `tolerance`, `failures`, `floor`, `fleet`.
+    problem file. `noise` is the variance of what `f` returns; `start` a setting to begin with; `parallel` how many
+    calls, 8 at most, run at once, in threads. What `more` says is said of the problem as in its file: `limit`, `tolerance`,
+    `failures`, `floor`, `fleet`.
 
     A call that raises, or returns None or no finite number, has failed; the search keeps away from there. After ten in a row
     (`failures`) `CallsFailed` is raised, with what was found until then in its `result`. Ctrl-C ends the search: what was found until
@@ -68,6 +71,8 @@ def minimise(
     axes = {name: axis(name, spec) for name, spec in parameters.items()}
     if isinstance(budget, bool) or not hasattr(budget, "__index__") or not 2 <= budget <= MOST_CALLS:
         raise ValueError(f"budget takes a whole number of calls from 2 to {MOST_CALLS}, not {budget!r}")
+    if parallel not in range(1, MOST_AT_ONCE + 1):
+        raise ValueError(f"parallel takes a whole number from 1 to {MOST_AT_ONCE}, not {parallel!r}")
     deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
     if start and (unknown := set(start) - set(axes)):
         raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
@@ -80,7 +85,7 @@ def minimise(
         seed=seed, settings=settings, knowledge=knowledge,
     )
     with tuner:
-        return _play(tuner, f, axes, -1 if goal == "maximise" else 1, noise)
+        return _play(tuner, f, axes, -1 if goal == "maximise" else 1, noise, parallel)
 
 
 def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], budget: int = 30, **options: Any) -> Result:
@@ -92,21 +97,43 @@ def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], b
     return minimise(f, parameters, budget, goal="maximise", **options)
 
 
-def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: float) -> Result:
+def _call(f: Any, setting: dict[str, Any]) -> tuple[Optional[float], Optional[Exception]]:
+    try:
+        value = f(**setting)
+        value = None if value is None else float(value)
+        if value is None or not math.isfinite(value):
+            return None, ValueError(f"{value} is not a finite number")
+        return value, None
+    except Exception as error:
+        return None, error
+
+
+def _measured(tuner: Tuner, call: Callable[[Query], Any], parallel: int) -> Iterator[tuple[Query, Any]]:
+    """Every query with what came of it, which is to be told before the next."""
+    if parallel == 1:
+        for query in tuner:
+            yield query, call(query)
+        return
+    pool = ThreadPoolExecutor(parallel)
+    running: dict[Future[Any], Query] = {}
+    try:
+        while queries := tuner.ask_several(parallel):
+            busy = {query.id for query in running.values()}
+            running.update({pool.submit(call, query): query for query in queries if query.id not in busy})
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: float, parallel: int) -> Result:
     history: list[Trial] = []
     failure: Optional[Exception] = None
     decode = lambda setting: {name: axes[name].decode(x) for name, x in setting.items()}  # noqa: E731
     try:
-        for query in tuner:
-            setting = decode(query.setting)
-            try:
-                value = f(**setting)
-                value = None if value is None else float(value)
-                if value is None or not math.isfinite(value):
-                    failure, value = ValueError(f"{value} is not a finite number"), None
-            except Exception as error:
-                failure, value = error, None
-            history.append(Trial(setting, value, query.fidelity, query.cost))
+        for query, (value, error) in _measured(tuner, lambda query: _call(f, decode(query.setting)), parallel):
+            failure = error or failure
+            history.append(Trial(decode(query.setting), value, query.fidelity, query.cost))
             try:
                 tuner.tell(query, value)
             except ForetuneError as error:

@@ -10,6 +10,9 @@ from typing import Any, Iterable, Iterator, Mapping, Optional
 from . import _foretune
 from ._problem import ForetuneError, Text, text_of
 
+# So many queries wait for their answers at most.
+MOST_AT_ONCE = 8
+
 
 class _Setting:
     setting: Any
@@ -143,7 +146,7 @@ class Tuner:
     def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,
               deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
         self._text, self._settings = text, settings
-        self._query: Optional[Query] = None
+        self._queries: dict[int, Query] = {}
         self._at: Any = None
         self.recommendation = None
         try:
@@ -157,12 +160,26 @@ class Tuner:
     def ask(self, **conditions: float) -> Optional[Query]:
         """What to measure next, the same until it is answered; None when the task has ended. Where the problem has conditions,
         under these, `tuner.ask(load=0.7)`; else under the last that were known."""
-        self._settle()
-        at = (self._query.id, _floats(conditions)) if conditions and self._query else self._at
+        query = self._query()
+        at = (query.id, _floats(conditions)) if conditions and query else self._at
         if at != self._at:
             self._say({"ask_at": at[1]})
             self._at = at
-        return self._query
+        return self._query()
+
+    def ask_several(self, count: int) -> list[Query]:
+        """Up to `count` queries, 8 at most, to be measured at once and told in any order: those that wait for their answers, and
+        more beside them. Fewer where an answer must come first; none when the task has ended."""
+        self._settle()
+        known = 0
+        while known < len(self._queries) < count:
+            known = len(self._queries)
+            self._send("ask")
+        return list(self._queries.values())[:count]
+
+    def _query(self) -> Optional[Query]:
+        self._settle()
+        return next(iter(self._queries.values()), None)
 
     def tell(self, query: Query, value: Optional[float], cost: Optional[float] = None,
              kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> None:
@@ -258,7 +275,7 @@ class Tuner:
     def __iter__(self) -> Iterator[Query]:
         while (query := self.ask()) is not None:
             yield query
-            if self._query is query:
+            if self._queries.get(query.id) is query:
                 raise ForetuneError(f"query {query.id} got no answer: call tell or stop")
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -283,9 +300,13 @@ class Tuner:
         """Hears what is still to come: also after an interrupt."""
         while (line := self._hear()) is not None:
             if "ask" in line:
-                self._query, self.recommendation = Query(**line["ask"]), None
+                beside = line["ask"].pop("beside", ())
+                query, self.recommendation = Query(**line["ask"]), None
+                self._queries = {**{id: self._queries[id] for id in beside}, query.id: query}
+            elif "pending" in line:
+                self._queries = {id: self._queries[id] for id in line["pending"]}
             elif "recommendation" in line:
-                self._query, self.recommendation = None, Recommendation(**line["recommendation"])
+                self._queries, self.recommendation = {}, Recommendation(**line["recommendation"])
             elif "changed" in line:
                 self._change = Change(**line["changed"])
             elif "status" in line:

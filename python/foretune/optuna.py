@@ -22,7 +22,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ._problem import Axis, ForetuneError
-from ._tuner import Query, Tuner
+from ._tuner import MOST_AT_ONCE, Query, Tuner
 
 _MOST_PARAMETERS = 16
 _MOST_LEVELS = 10_000
@@ -35,7 +35,7 @@ class Sampler(BaseSampler):
 
     Numbers of all kinds, categories that are numbers, and pairs of categories are tuned, up to sixteen; the rest, and the first
     trial, are drawn at random. Trials that it did not ask for (enqueued, of other workers, from the storage) are learnt from.
-    Failed and pruned trials are kept away from. While trials run in parallel, an average is assumed of them.
+    Failed and pruned trials are kept away from. Up to eight run at once (`n_jobs`); of those of other workers, an average is assumed.
     """
 
     def __init__(self, budget: int = 100, *, noise: float = 0.0, seed: Optional[int] = None,
@@ -50,8 +50,8 @@ class Sampler(BaseSampler):
         self._tuner: Optional[Tuner] = None
         self._space: dict[str, BaseDistribution] = {}
         self._known: set[int] = set()
-        # The trial under way: its number, the query behind it, and the values that it was given.
-        self._asked: Optional[tuple[int, Query, dict[str, Any]]] = None
+        # The trials under way by number: the query behind each, and the values that it was given.
+        self._asked: dict[int, tuple[Query, dict[str, Any]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         parts = ("_budget", "_noise", "_settings", "_seed", "_independent")
@@ -77,15 +77,20 @@ class Sampler(BaseSampler):
         with self._lock:
             trials = [one for one in study.get_trials(deepcopy=False) if one.number != trial.number]
             news = any(one.state.is_finished() and one.number not in self._known for one in trials)
-            if news or self._asked or self._tuner is None or search_space != self._space or not self._tuner.ask():
+            if news or self._tuner is None or search_space != self._space or not self._next():
                 self._begin(study, trials, search_space)
-            query = self._tuner and self._tuner.ask()
+            query = self._next()
             if not query:
                 return {}
             given = zip(search_space, _axes(search_space), query.setting.values())
             values = {name: one.decode(x) for name, one, x in given}
-            self._asked = (trial.number, query, values)
+            self._asked[trial.number] = (query, values)
             return values
+
+    def _next(self) -> Optional[Query]:
+        asked = {query.id for query, _ in self._asked.values()}
+        queries = self._tuner.ask_several(min(len(asked) + 1, MOST_AT_ONCE)) if self._tuner else []
+        return next((query for query in queries if query.id not in asked), None)
 
     def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
         self._raise_error_if_multi_objective(study)
@@ -93,11 +98,10 @@ class Sampler(BaseSampler):
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Optional[Sequence[float]]) -> None:
         with self._lock:
-            number, query, given = self._asked or (None, None, {})
+            query, given = self._asked.pop(trial.number, (None, {}))
             as_given = all(trial.params.get(name) == value for name, value in given.items())
-            if trial.number != number or not as_given or not self._tuner or not query:
+            if not as_given or not self._tuner or not query:
                 return
-            self._asked = None
             self._known.add(trial.number)
             value = values[0] if state == TrialState.COMPLETE and values else None
             try:
@@ -133,7 +137,7 @@ class Sampler(BaseSampler):
             "failures": 2**32 - 1,
         }
         self._tuner = Tuner(problem, seed=self._seed + len(trials), settings=self._settings, past=past)
-        self._space, self._asked = dict(space), None
+        self._space, self._asked = dict(space), {}
         self._known = {one.number for one in trials if one.state.is_finished()}
 
 

@@ -143,6 +143,76 @@ fn a_task_killed_at_twenty_random_moments_ends_the_same() {
     assert_eq!(folder.read("killed.state"), folder.read("whole.state"));
 }
 
+/// The answers in a state.
+fn answers(folder: &Folder, state: &str) -> Vec<serde_json::Value> {
+    let text = folder.read(state);
+    let state: serde_json::Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+    state["tasks"][0]["answers"].as_array().unwrap().clone()
+}
+
+#[test]
+#[cfg(unix)]
+fn four_are_measured_at_once_and_however_often_they_are_killed_no_answer_is_lost() {
+    let folder = folder("", "");
+    folder.write("slow.sh", "echo + >> log; sleep 0.3; sh measure.sh $1 $2 $3; echo - >> log\n");
+    let tune = "tune p.toml --parallel 4 --json --command 'sh slow.sh {x} {y} {samples}'";
+    let mut known = 0;
+    for life in 1..4 {
+        let mut child = folder.spawn(tune);
+        thread::sleep(Duration::from_millis(500 * life));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Some(before) = folder.path("p.state").exists().then(|| answers(&folder, "p.state")) {
+            assert!(before.len() >= known, "{} of {known} answers", before.len());
+            known = before.len();
+        }
+    }
+    let before = answers(&folder, "p.state");
+    thread::sleep(Duration::from_secs(1));
+    folder.write("log", "");
+    let text = folder.succeed(tune);
+    let after = answers(&folder, "p.state");
+    assert_eq!(after[..before.len()], before);
+    let spent: f64 = after.iter().map(|told| told["cost"].as_f64().unwrap()).sum();
+    assert!(after.len() > 12 && spent <= 40.0, "{spent} in {}", after.len());
+    assert!(text.lines().last().unwrap().contains("recommendation"), "{text}");
+    let (mut running, mut most) = (0, 0);
+    for line in folder.read("log").lines() {
+        running += if line == "+" { 1 } else { -1 };
+        most = most.max(running);
+    }
+    assert_eq!((running, most), (0, 4));
+    assert!(folder.fail("tune p.toml --parallel 9 --command true", 2).contains("9 is not in 1..=8"));
+}
+
+#[test]
+fn a_client_asks_for_more_while_it_measures_answers_in_any_order_and_gets_the_same_after_a_restart() {
+    let folder = folder("", "");
+    let lines = "{\"ask\":{}}\n{\"ask\":{}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n\
+        {\"ask_at\":{}}\n{\"past\":[]}\n{\"ask\":{}}\n";
+    let first = folder.fed("serve p.toml --state s", lines);
+    let kinds = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split('"').nth(1).unwrap().into()).collect()
+    };
+    let expected = ["foretune", "ask", "ask", "ask", "pending", "error", "error", "error", "ask"];
+    assert_eq!(kinds(&first), expected, "{first}");
+    assert!(first.contains("{\"pending\":[1,3]}") && first.contains("queries 1, 3 are outstanding, not 2"));
+    // One query is sent again, the others as they are asked for; then more, until there are eight.
+    let more = "{\"ask\":{}}\n".repeat(8) + "{\"fail\":{\"id\":4}}\n{\"stop\":{}}\n";
+    let again = folder.fed("serve p.toml --state s", &more);
+    let plain = |line: &str| line.split(",\"beside\"").next().unwrap().to_string();
+    for (n, id) in [(1, 1), (2, 3), (3, 4)] {
+        let start = format!("{{\"ask\":{{\"id\":{id},");
+        let line = first.lines().find(|line| line.starts_with(&start)).unwrap();
+        assert_eq!(
+            plain(again.lines().nth(n).unwrap()).trim_end_matches('}'),
+            plain(line).trim_end_matches('}')
+        );
+    }
+    assert_eq!(kinds(&again)[8..], ["ask", "error", "pending", "recommendation"], "{again}");
+    assert!(again.contains("more than 8 at once are not asked"), "{again}");
+}
+
 #[test]
 fn mistakes_are_told_in_one_line() {
     let folder = folder("", "");

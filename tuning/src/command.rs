@@ -321,7 +321,15 @@ impl runner::Bench for Bench {
         };
         let &Trial { seed, experiment, task, point, fidelity } = trial;
         let command = self.command.for_experiment(seed, experiment);
-        let ask = Ask { id: 0, task, point: point.to_vec(), fidelity, why: Why::Search, because: None };
+        let ask = Ask {
+            id: 0,
+            task,
+            point: point.to_vec(),
+            fidelity,
+            why: Why::Search,
+            because: None,
+            unit: Vec::new(),
+        };
         Ok(match command.measure(&self.target, &ask, go_on)? {
             Measured::Value { value, kpis, .. } => Ok((sign * value, kpis)),
             Measured::Failed(why) => Err(why),
@@ -336,7 +344,15 @@ mod tests {
     use crate::fixture::target;
 
     fn ask() -> Ask {
-        Ask { id: 1, task: 3, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search, because: None }
+        Ask {
+            id: 1,
+            task: 3,
+            point: vec![-80.0, 0.7],
+            fidelity: 0,
+            why: Why::Search,
+            because: None,
+            unit: vec![],
+        }
     }
 
     impl Measured {

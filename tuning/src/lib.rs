@@ -28,7 +28,7 @@ pub use file::{read, read_text};
 pub use page::page;
 pub use past::Known;
 pub use serve::serve;
-pub use session::{Answer, Source, Standing, Tuning};
+pub use session::{Answer, MOST_AT_ONCE, Source, Standing, Tuning};
 pub use state::{Ended, Reason, Store, Told};
 pub use target::{Ask, Limit, Rung, Target, Why, conditions, point};
 pub use why::{Because, reasons};

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 
 use super::past;
-use super::session::{Answer, Source, Standing, Tuning};
+use super::session::{Answer, MOST_AT_ONCE, Source, Standing, Tuning};
 use super::state::{Past, Told};
 use super::wire::{NextTask, Request, Wire};
 use crate::{Ask, Target};
@@ -26,6 +26,7 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
         place: place(tuning)?,
         past: None,
         stands: false,
+        wanted: 1,
     };
     lines.write(&Wire(&target).hello(lines.place.task, lines.place.answered))?;
     loop {
@@ -108,6 +109,8 @@ struct Lines<'a> {
     past: Option<Vec<Past>>,
     /// Whether the next query has been sent.
     stands: bool,
+    /// How many queries may wait for their answers: one more than there are, as soon as the client asks for it.
+    wanted: usize,
 }
 
 impl Lines<'_> {
@@ -173,11 +176,12 @@ impl Lines<'_> {
         }
     }
 
-    fn read_answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+    fn read_answer(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+        let (is_asked, first) = (|id| asks.iter().any(|ask| ask.id == id), asks[0].id);
         loop {
             let Some(request) = self.request()? else { return Err(Error::Interrupted) };
             let wrong = match request {
-                Request::Tell(tell) if tell.id == ask.id => {
+                Request::Tell(tell) if is_asked(tell.id) => {
                     let kpis = self.target.kpis(|name| tell.kpis.get(name).copied());
                     let conditions = self.target.conditions_of(&tell.conditions);
                     match (tell.cost, kpis.map_err(|why| format!("the answer has {why}"))) {
@@ -187,27 +191,33 @@ impl Lines<'_> {
                         (_, Err(why)) => why,
                         (cost, Ok(kpis)) => match conditions {
                             Ok(conditions) => {
-                                return Ok(Answer::Value { value: tell.value, kpis, cost, conditions });
+                                let answer = Answer::Value { value: tell.value, kpis, cost, conditions };
+                                return Ok((tell.id, answer));
                             }
                             Err(why) => why,
                         },
                     }
                 }
                 Request::AskAt(at) => match self.target.conditions_of(&at) {
-                    Ok(at) if !at.is_empty() => return Ok(Answer::AskAt(at)),
+                    Ok(_) if asks.len() > 1 => format!("{}: ask_at is for one at a time", outstanding(asks)),
+                    Ok(at) if !at.is_empty() => return Ok((first, Answer::AskAt(at))),
                     Ok(_) => "ask_at takes a value for every [[condition]] of the problem".into(),
                     Err(why) => why,
                 },
-                Request::Fail(fail) if fail.id == ask.id => return Ok(Answer::Failed),
-                Request::Stop(_) => return Ok(Answer::Stop),
-                Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
-                    format!("query {} is outstanding, not {id}", ask.id)
+                Request::Fail(fail) if is_asked(fail.id) => return Ok((fail.id, Answer::Failed)),
+                Request::Stop(_) => return Ok((first, Answer::Stop)),
+                Request::Ask(_) if asks.len() == MOST_AT_ONCE => {
+                    format!("{}, and more than {MOST_AT_ONCE} at once are not asked", outstanding(asks))
                 }
-                Request::Past(_) if self.place.answered > 0 => {
-                    format!(
-                        "query {} is outstanding: past measurements come before the first answer of a task",
-                        ask.id
-                    )
+                Request::Ask(_) => {
+                    self.wanted = asks.len() + 1;
+                    return Ok((first, Answer::AskMore));
+                }
+                Request::Tell(super::wire::Tell { id, .. }) | Request::Fail(super::wire::Fail { id }) => {
+                    format!("{}, not {id}", outstanding(asks))
+                }
+                Request::Past(_) if self.place.answered > 0 || asks.len() > 1 => {
+                    format!("{}: past measurements come before the first answer of a task", outstanding(asks))
                 }
                 Request::Past(known) => match past::of_known(self.target, &known) {
                     Ok(past) => {
@@ -217,7 +227,7 @@ impl Lines<'_> {
                     Err(why) => why.to_string(),
                 },
                 Request::NextTask(_) | Request::Status(_) | Request::Watch(_) | Request::RecommendAt(_) => {
-                    format!("query {} is outstanding: the task has not ended", ask.id)
+                    format!("{}: the task has not ended", outstanding(asks))
                 }
             };
             self.error(&wrong)?;
@@ -253,18 +263,39 @@ impl Lines<'_> {
     }
 }
 
+fn outstanding(asks: &[Ask]) -> String {
+    let numbers: Vec<String> = asks.iter().map(|ask| ask.id.to_string()).collect();
+    let (word, verb) = if asks.len() == 1 { ("query", "is") } else { ("queries", "are") };
+    format!("{word} {} {verb} outstanding", numbers.join(", "))
+}
+
 impl Source for Lines<'_> {
-    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
-        if !std::mem::take(&mut self.stands) {
-            let line = Wire(self.target).ask(ask);
-            self.write(&line)?;
+    fn start(&mut self, ask: &Ask, beside: &[u64]) -> Result<(), Error> {
+        self.wanted = 1;
+        if std::mem::take(&mut self.stands) {
+            return Ok(());
         }
-        self.read_answer(ask)
+        let line = Wire(self.target).ask(ask, beside);
+        self.write(&line)
     }
 
-    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error> {
+    fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+        self.read_answer(asks)
+    }
+
+    fn refused(&mut self, _: &Ask, why: &str) -> Result<Option<Answer>, Error> {
         self.error(why)?;
-        self.read_answer(ask)
+        Ok(None)
+    }
+
+    fn at_once(&self) -> usize {
+        self.wanted
+    }
+
+    fn no_more(&mut self, asks: &[Ask]) -> Result<(), Error> {
+        self.wanted = 1;
+        let line = Wire(self.target).pending(asks);
+        self.write(&line)
     }
 
     fn told(&mut self, _: &Ask, _: &Told, standing: &Standing) -> Result<(), Error> {

@@ -5,13 +5,15 @@
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
 
 mod noise;
+mod several;
 mod watch;
 
+pub use several::MOST_AT_ONCE;
 pub use watch::Watched;
 
 use std::collections::BTreeMap;
 
-use foretune_core::{Fleet, Goal, Kind, Optimizer, Settings, Stop};
+use foretune_core::{Fleet, Goal, Kind, Optimizer, Record, Settings, Stop};
 
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, from_hex, to_hex};
 use super::why::Because;
@@ -37,6 +39,8 @@ pub enum Answer {
     Failed,
     /// None: another query is wanted, under these conditions.
     AskAt(Vec<f64>),
+    /// None yet: another query is wanted beside those that wait.
+    AskMore,
     /// The task is to end here.
     Stop,
 }
@@ -55,14 +59,30 @@ pub struct Standing {
 
 /// Where answers come from, and who hears what becomes of them.
 pub trait Source {
-    /// Answers a query.
+    /// Begins to measure, beside those with these numbers.
     ///
     /// # Errors
     /// Whatever keeps the whole task from going on; the state is kept.
-    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error>;
+    fn start(&mut self, ask: &Ask, beside: &[u64]) -> Result<(), Error>;
 
-    /// The answer was not accepted: another one is wanted.
-    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error>;
+    /// Waits for the answer to one of these, which have been started, and says to which.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error>;
+
+    /// The answer was not accepted: another one instead, or none, to wait again.
+    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Option<Answer>, Error>;
+
+    /// How many queries may wait for their answers now.
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    /// Nothing is to be measured beside these before one is answered.
+    fn no_more(&mut self, _asks: &[Ask]) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The answer is taken and on the disk.
     fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error>;
@@ -198,7 +218,7 @@ impl Tuning {
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.watch.clear();
-        self.state.tasks.push(TaskState { begun, answers: Vec::new(), ended: None });
+        self.state.tasks.push(TaskState { begun, answers: Vec::new(), pending: Vec::new(), ended: None });
         self.save()
     }
 
@@ -304,7 +324,9 @@ impl Tuning {
         if self.ended().is_some() {
             return Ok(());
         }
-        if let Some(reason) = self.estimate_noise(source)? {
+        if self.is_any_noise_unknown()
+            && let Some(reason) = self.measure(Vec::new(), None, source)?
+        {
             return self.end(None, reason, (0, false), String::new());
         }
         self.with_optimizer(|tuning, space, tuner| tuning.run(space, tuner, source))
@@ -369,7 +391,9 @@ impl Tuning {
     }
 
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
-        Ask { id: self.state.answered() + 1, task: self.state.task(), point, fidelity, why, because: None }
+        let pending = self.state.current().map_or(0, |task| task.pending.len() as u64);
+        let (id, task) = (self.state.answered() + pending + 1, self.state.task());
+        Ask { id, task, point, fidelity, why, because: None, unit: Vec::new() }
     }
 
     fn record(
@@ -386,11 +410,13 @@ impl Tuning {
             }
             _ => (None, Vec::new(), usual, Vec::new()),
         };
-        let Ask { mut point, fidelity, why, because, .. } = ask.clone();
+        let Ask { mut point, fidelity, why, because, unit, .. } = ask.clone();
         let (told_at, chosen) = (!conditions.is_empty(), point.len() - conditions.len());
         point.splice(chosen.., conditions);
-        let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because };
-        self.state.tasks.last_mut().ok_or(Error::Defect)?.answers.push(told.clone());
+        let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because, unit };
+        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
+        task.answers.push(told.clone());
+        task.pending.retain(|pending| pending.id != ask.id);
         self.save()?;
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
     }
@@ -413,10 +439,17 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         self.replay_all(space, tuner)?;
-        let mut asked_at = Vec::new();
+        let (mut asked_at, mut running) = (Vec::new(), Vec::new());
         loop {
             if self.is_failing()? {
                 return self.finish(space, tuner, Reason::Failures);
+            }
+            if source.at_once() > 1 || !self.task()?.pending.is_empty() {
+                let several = self.measure(std::mem::take(&mut running), Some((space, tuner)), source)?;
+                match several {
+                    Some(reason) => return self.finish(space, tuner, reason),
+                    None => continue,
+                }
             }
             let proposal = match tuner.next(&|| source.go_on()) {
                 Next::Query(proposal) => proposal,
@@ -433,6 +466,10 @@ impl Tuning {
                     tuner.withdraw();
                     tuner.set_conditions(&self.core_conditions(space, &conditions))?;
                     asked_at = conditions;
+                }
+                Answer::AskMore => {
+                    asked_at.clear();
+                    running.push(self.pend(Ask { unit: proposal.unit, ..ask }, true)?.id);
                 }
                 answer => {
                     let answer = (answer, std::mem::take(&mut asked_at));
@@ -459,22 +496,28 @@ impl Tuning {
     }
 
     fn replay(&self, space: &Space, tuner: &mut Optimizer<'_>, told: &Told) -> Result<(), Error> {
+        let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
+        let chosen = self.target.chosen();
+        let conditions = if told.told_at { &told.point[chosen..] } else { &[] };
         let other = || {
             Error::usage(
                 "the stored answers are not those to the queries that this version of foretune asks: finish the task \
                  with the version that began it, or give another --state",
             )
         };
+        if !told.unit.is_empty() {
+            let record = several::record(&told.unit, told.fidelity, told.why);
+            let record = Record { y: told.value, kpis: kpis.into_iter().collect(), cost, ..record };
+            return Ok(tuner.observe(record, &self.core_conditions(space, conditions))?);
+        }
         if !told.asked_at.is_empty() {
             tuner.set_conditions(&self.core_conditions(space, &told.asked_at))?;
         }
         let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        let (shown, chosen) = (self.shown(space, &proposal.unit)?, self.target.chosen());
+        let shown = self.shown(space, &proposal.unit)?;
         if shown[..chosen] != told.point[..chosen] || proposal.fidelity != told.fidelity {
             return Err(other());
         }
-        let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
-        let conditions = if told.told_at { &told.point[chosen..] } else { &[] };
         Ok(self.tell(space, tuner, (told.value, &kpis, cost), conditions)?)
     }
 
@@ -498,10 +541,12 @@ impl Tuning {
         ask: &Ask,
         source: &mut dyn Source,
     ) -> Result<Answer, Error> {
-        let mut answer = source.answer(ask)?;
+        let asks = std::slice::from_ref(ask);
+        source.start(ask, &[])?;
+        let mut answer = source.wait(asks)?.1;
         loop {
             let taken = match &answer {
-                Answer::Stop | Answer::AskAt(_) => return Ok(answer),
+                Answer::Stop | Answer::AskAt(_) | Answer::AskMore => return Ok(answer),
                 Answer::Failed => self.tell(space, tuner, (None, &[], None), &[]),
                 Answer::Value { value, kpis, cost, conditions } => {
                     let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
@@ -511,7 +556,12 @@ impl Tuning {
             };
             match taken {
                 Ok(()) => return Ok(answer),
-                Err(error) => answer = source.refused(ask, &error.to_string())?,
+                Err(error) => {
+                    answer = match source.refused(ask, &error.to_string())? {
+                        Some(instead) => instead,
+                        None => source.wait(asks)?.1,
+                    }
+                }
             }
         }
     }
@@ -545,6 +595,7 @@ impl Tuning {
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
+        task.pending.clear();
         task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers, unassured });
         self.save()
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::why::Because;
-use crate::target::{Identity, Target, Why};
+use crate::target::{Ask, Identity, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
 use host_sim::results::{seal, sealed, unseal, unsealed};
@@ -45,6 +45,9 @@ pub struct Told {
     pub cost: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<Because>,
+    /// The point as the optimizer has it, where it was asked beside others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unit: Vec<f32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +128,9 @@ pub struct Past {
 pub struct TaskState {
     pub begun: Begun,
     pub answers: Vec<Told>,
+    /// Queries that wait for their answers, where several are measured at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<Ask>,
     pub ended: Option<Ended>,
 }
 
@@ -344,12 +350,13 @@ mod tests {
             kpis: vec![],
             cost: 5.0,
             because: None,
+            unit: vec![],
         };
         let failed = Told { value: None, why: Why::Initial, ..told.clone() };
         let (settings, service, past) = Default::default();
         let filed = Some(vec![0.1, 1.0]);
         let begun = Begun { budget: 60.0, deployed: None, filed, settings, service, past };
-        let task = TaskState { begun, answers: vec![told, failed], ended: None };
+        let task = TaskState { begun, answers: vec![told, failed], pending: vec![], ended: None };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }
 

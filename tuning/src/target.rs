@@ -361,7 +361,8 @@ fn rung(rung: &Rung) -> String {
     format!("cost {}, {noise}, {samples}", number(rung.cost))
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ask {
     /// Number over all tasks, from 1.
     pub id: u64,
@@ -372,7 +373,11 @@ pub struct Ask {
     pub fidelity: usize,
     pub why: Why,
     /// What the model thought, once it has something to go by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<Because>,
+    /// The point as the optimizer has it, where it is asked beside others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unit: Vec<f32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

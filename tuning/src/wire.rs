@@ -17,6 +17,8 @@ const PROTOCOL: u32 = 1;
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Request {
+    /// One more query, beside those that wait.
+    Ask(Nothing),
     AskAt(BTreeMap<String, f64>),
     RecommendAt(BTreeMap<String, f64>),
     Tell(Tell),
@@ -81,6 +83,8 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         samples: Option<u32>,
         cost: f64,
+        #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+        beside: &'a [u64],
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<&'a Because>,
     },
@@ -119,6 +123,8 @@ enum Line<'a> {
         expected: Option<f32>,
         outliers: usize,
     },
+    /// The queries that wait for their answers.
+    Pending(Vec<u64>),
     Steady {
         readings: u32,
         evidence: f32,
@@ -162,11 +168,12 @@ impl Wire<'_> {
         Line::Foretune { protocol: PROTOCOL, version, task, answered }.text()
     }
 
-    pub fn ask(self, ask: &Ask) -> String {
+    /// A query, and the numbers of those that wait beside it.
+    pub fn ask(self, ask: &Ask, beside: &[u64]) -> String {
         let Rung { name: fidelity, samples, cost, .. } = &self.0.fidelities[ask.fidelity];
         let setting = Setting(self.0, &ask.point);
         let why = ask.because.as_ref();
-        Line::Ask { id: ask.id, setting, fidelity, samples: *samples, cost: *cost, why }.text()
+        Line::Ask { id: ask.id, setting, fidelity, samples: *samples, cost: *cost, beside, why }.text()
     }
 
     /// An answer, as a client would send it.
@@ -206,6 +213,11 @@ impl Wire<'_> {
         Line::Status { task, answered, spent, budget, best, expected, outliers }.text()
     }
 
+    /// Nothing more is asked for now: these wait for their answers.
+    pub fn pending(self, asks: &[Ask]) -> String {
+        Line::Pending(asks.iter().map(|ask| ask.id).collect()).text()
+    }
+
     /// What a reading came to.
     pub fn watched(self, watched: &Watched) -> String {
         let Watched { readings, evidence, changed } = watched;
@@ -233,10 +245,17 @@ mod tests {
     fn objects_are_those_of_the_documentation() {
         let target = target();
         let wire = Wire(&target);
-        let ask =
-            Ask { id: 7, task: 1, point: vec![-80.0, 0.7], fidelity: 0, why: Why::Search, because: None };
+        let ask = Ask {
+            id: 7,
+            task: 1,
+            point: vec![-80.0, 0.7],
+            fidelity: 0,
+            why: Why::Search,
+            because: None,
+            unit: vec![],
+        };
         assert_eq!(
-            wire.ask(&ask),
+            wire.ask(&ask, &[]),
             "{\"ask\":{\"id\":7,\"setting\":{\"p0\":-80.0,\"alpha\":0.7},\"fidelity\":\"short\",\"samples\":10,\"cost\":1.0}}"
         );
         let told = |value, cost| Told {
@@ -249,6 +268,7 @@ mod tests {
             kpis: vec![],
             cost,
             because: None,
+            unit: vec![],
         };
         assert_eq!(wire.told(&ask, &told(Some(0.1), 1.0)), "{\"tell\":{\"id\":7,\"value\":0.1}}");
         assert_eq!(
@@ -257,7 +277,7 @@ mod tests {
         );
         assert_eq!(wire.told(&ask, &told(None, 1.0)), "{\"fail\":{\"id\":7}}");
         let ended = Ended {
-            point: Some(ask.point),
+            point: Some(ask.point.clone()),
             mean: 1.5,
             deviation: 0.25,
             reason: Reason::Budget,
@@ -279,6 +299,8 @@ mod tests {
             wire.status(1, 7, &standing),
             "{\"status\":{\"task\":1,\"answered\":7,\"spent\":7.0,\"budget\":100.0,\"best\":3.2,\"expected\":null,\"outliers\":0}}"
         );
+        assert!(wire.ask(&ask, &[5, 6]).ends_with("\"cost\":1.0,\"beside\":[5,6]}}"));
+        assert_eq!(wire.pending(std::slice::from_ref(&ask)), "{\"pending\":[7]}");
         assert_eq!(wire.error("a \"b\"\n"), "{\"error\":\"a \\\"b\\\"\\n\"}");
     }
 
@@ -297,6 +319,7 @@ mod tests {
         );
         assert_eq!(read("{\"fail\":{\"id\":7}}"), Some(Request::Fail(Fail { id: 7 })));
         assert_eq!(read("{\"stop\":{}}"), Some(Request::Stop(Nothing {})));
+        assert_eq!(read("{\"ask\":{}}"), Some(Request::Ask(Nothing {})));
         assert_eq!(read("{\"status\":{}}"), Some(Request::Status(Nothing {})));
         assert_eq!(read("{\"next_task\":{}}"), Some(Request::NextTask(NextTask { deployed: None })));
         for bad in

@@ -2,8 +2,10 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -14,8 +16,8 @@ use super::show::{FileArguments, recommended, summary};
 use super::{SettingArguments, shown, stop_flag};
 use foretune_report::plot::short_number;
 use foretune_tuning::{
-    self as tuning, Answer, Ask, Command, Ended, Measured, Reason, Source, Standing, Store, Target, Told,
-    Tuning, Why, Wire,
+    self as tuning, Answer, Ask, Command, Ended, MOST_AT_ONCE, Measured, Reason, Source, Standing, Store,
+    Target, Told, Tuning, Why, Wire,
 };
 use host_sim::error::Error;
 use host_sim::settings::Setup;
@@ -36,6 +38,9 @@ pub(crate) struct TuneArguments {
     /// in variables FORETUNE_NAME. Split into words as a shell would, without starting one.
     #[arg(long, short, value_name = "COMMAND")]
     command: String,
+    /// Measure so many settings at once, 8 at most: the command is started for each.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=MOST_AT_ONCE as i64))]
+    parallel: u8,
     /// A measurement that takes longer has failed.
     #[arg(long, value_name = "SECONDS", value_parser = host_sim::words::seconds)]
     timeout: Option<Duration>,
@@ -229,7 +234,8 @@ fn play(
     bench.begin(tuning, &beginning(arguments, tuning))?;
     let played = tuning.play(&mut bench);
     bench.bar.finish_and_clear();
-    let failure = bench.failure;
+    let failure = std::mem::take(&mut bench.failure);
+    drop(bench);
     played?;
     arguments.files.write(&target, tuning.state())?;
     match (tuning.state().current(), tuning.ended()) {
@@ -294,13 +300,31 @@ struct Bench<'a> {
     failure: String,
     /// How often the world has changed in the task.
     changes: u32,
+    at_once: usize,
+    /// What measures, and what came of it.
+    threads: Vec<JoinHandle<()>>,
+    results: (Sender<Outcome>, Receiver<Outcome>),
+    over: Arc<AtomicBool>,
+}
+
+type Outcome = (u64, Result<Measured, Error>);
+
+impl Drop for Bench<'_> {
+    /// Whatever is still being measured is wanted no more.
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // What it had to say was said to nobody.
+            thread.join().ok();
+        }
+    }
 }
 
 impl<'a> Bench<'a> {
     fn new(
         target: &'a Target,
         command: &'a Command,
-        &TuneArguments { json, verbose, .. }: &TuneArguments,
+        &TuneArguments { json, verbose, parallel, .. }: &TuneArguments,
         out: &'a mut dyn Write,
     ) -> Self {
         // The bar is on the error output; lines on the output do not disturb it there.
@@ -309,7 +333,20 @@ impl<'a> Bench<'a> {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}") {
             bar.set_style(style);
         }
-        Self { target, command, json, verbose, out, bar, failure: String::new(), changes: 0 }
+        Self {
+            target,
+            command,
+            json,
+            verbose,
+            out,
+            bar,
+            failure: String::new(),
+            changes: 0,
+            at_once: parallel.into(),
+            threads: Vec::new(),
+            results: mpsc::channel(),
+            over: Arc::default(),
+        }
     }
 
     fn line(&mut self, line: &str) -> Result<(), Error> {
@@ -334,12 +371,25 @@ impl<'a> Bench<'a> {
 }
 
 impl Source for Bench<'_> {
-    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+    fn start(&mut self, ask: &Ask, beside: &[u64]) -> Result<(), Error> {
         if self.json {
-            let line = Wire(self.target).ask(ask);
+            let line = Wire(self.target).ask(ask, beside);
             self.line(&line)?;
         }
-        Ok(match self.command.measure(self.target, ask, &go_on)? {
+        let (command, target, ask) = (self.command.clone(), self.target.clone(), ask.clone());
+        let (results, over) = (self.results.0.clone(), self.over.clone());
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(thread::Builder::new().spawn(move || {
+            let measured = command.measure(&target, &ask, &|| go_on() && !over.load(Ordering::Relaxed));
+            // Nobody listens any more once the task has ended.
+            results.send((ask.id, measured)).ok();
+        })?);
+        Ok(())
+    }
+
+    fn wait(&mut self, _: &[Ask]) -> Result<(u64, Answer), Error> {
+        let (id, measured) = self.results.1.recv().map_err(|_| Error::Defect)?;
+        let answer = match measured? {
             Measured::Value { value, kpis, cost, conditions } => {
                 Answer::Value { value, kpis, cost, conditions }
             }
@@ -347,12 +397,17 @@ impl Source for Bench<'_> {
                 self.failure = why;
                 Answer::Failed
             }
-        })
+        };
+        Ok((id, answer))
     }
 
-    fn refused(&mut self, _: &Ask, why: &str) -> Result<Answer, Error> {
+    fn refused(&mut self, _: &Ask, why: &str) -> Result<Option<Answer>, Error> {
         self.failure = why.into();
-        Ok(Answer::Failed)
+        Ok(Some(Answer::Failed))
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
     }
 
     fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error> {

@@ -126,6 +126,7 @@ impl Own {
             fidelity: usize::from(query.fidelity),
             why: Why::Search,
             because: None,
+            unit: Vec::new(),
         };
         if ask.point.len() != self.target.parameters.len() || ask.fidelity >= self.target.fidelities.len() {
             return Err(Error::Device("the device asks for a point of another problem".into()));

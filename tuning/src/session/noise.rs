@@ -4,7 +4,8 @@ use foretune_core::LARGEST_VALUE;
 use host_sim::error::Error;
 use host_sim::words::number;
 
-use super::{Answer, Reason, Source, Told, Tuning};
+use super::several::Next;
+use super::{Reason, Told, Tuning};
 use crate::Why;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
@@ -43,6 +44,10 @@ impl Tuning {
         self.state.kpi_noise.get(name)?.get(fidelity).copied()?
     }
 
+    pub(super) fn is_any_noise_unknown(&self) -> bool {
+        (0..self.target.fidelities.len()).any(|m| !self.is_noise_known(m))
+    }
+
     fn is_noise_known(&self, fidelity: usize) -> bool {
         let mut unknown = self.target.guards.iter().filter(|guard| guard.noise.is_empty());
         self.state.noise[fidelity].is_some()
@@ -67,52 +72,33 @@ impl Tuning {
         answers.iter().filter(|told| told.why == Why::Noise)
     }
 
-    /// Measures the deployed point where a noise is not known; why the task ends, if it does so meanwhile.
-    pub(super) fn estimate_noise(&mut self, source: &mut dyn Source) -> Result<Option<Reason>, Error> {
+    /// The deployed point once more, where a noise is not known.
+    pub(super) fn next_repeat(&mut self) -> Result<Next, Error> {
         for fidelity in 0..self.target.fidelities.len() {
-            while !self.is_noise_known(fidelity) {
-                let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
-                let told: Vec<Told> = self.estimates().filter(is_repeat).cloned().collect();
-                if told.len() == REPEATS {
-                    self.learn_noise(fidelity, &told);
-                    self.save()?;
-                } else if let Some(reason) = self.estimate_once(fidelity, source)? {
-                    return Ok(Some(reason));
+            if self.is_noise_known(fidelity) {
+                continue;
+            }
+            let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
+            let told: Vec<Told> = self.estimates().filter(is_repeat).cloned().collect();
+            let (cost, task) = (|m: usize| self.target.fidelities[m].cost, self.task()?);
+            let pending = || task.pending.iter().map(|ask| ask.fidelity);
+            if told.len() == REPEATS {
+                self.learn_noise(fidelity, &told);
+                self.save()?;
+            } else if told.len() + pending().filter(|m| *m == fidelity).count() < REPEATS {
+                if task.spent() + pending().map(cost).sum::<f64>() + cost(fidelity) > task.begun.budget {
+                    return Ok(Next::Done(Reason::Budget));
                 }
+                let point = task.begun.deployed.clone().ok_or(Error::Defect)?;
+                return Ok(Next::Ask(Box::new(self.ask(point, fidelity, Why::Noise))));
             }
         }
-        Ok(None)
-    }
-
-    fn estimate_once(&mut self, fidelity: usize, source: &mut dyn Source) -> Result<Option<Reason>, Error> {
-        let task = self.task()?;
-        if self.is_failing()? {
-            return Ok(Some(Reason::Failures));
-        }
-        if task.spent() + self.target.fidelities[fidelity].cost > task.begun.budget {
-            return Ok(Some(Reason::Budget));
-        }
-        let point = self.task()?.begun.deployed.clone().ok_or(Error::Defect)?;
-        let ask = self.ask(point, fidelity, Why::Noise);
-        let mut answer = source.answer(&ask)?;
-        loop {
-            match answer {
-                Answer::Stop => return Ok(Some(Reason::Stopped)),
-                // Conditions come with noise that is given.
-                Answer::Failed | Answer::AskAt(_) => break,
-                Answer::Value { value, cost, .. } => match check_answer(value, cost) {
-                    Ok(()) => break,
-                    Err(why) => answer = source.refused(&ask, why)?,
-                },
-            }
-        }
-        self.record(&ask, (answer, Vec::new()), (None, 0), source)?;
-        Ok(None)
+        Ok(Next::Wait)
     }
 }
 
 /// Whether the optimizer would take such an answer to its first query.
-fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static str> {
+pub(super) fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static str> {
     if !(value as f32).is_finite() {
         Err("the value is not a finite number")
     } else if (value as f32).abs() > LARGEST_VALUE {

@@ -38,27 +38,38 @@ struct Bowl<'a> {
     refusals: Vec<String>,
     /// Breaks off, as a kill would, before this many answers.
     limit: usize,
+    at_once: usize,
 }
 
 impl<'a> Bowl<'a> {
     fn new(special: &'a dyn Fn(&Ask) -> Option<Answer>) -> Self {
-        Self { asked: Vec::new(), special, refusals: Vec::new(), limit: usize::MAX }
+        Self { asked: Vec::new(), special, refusals: Vec::new(), limit: usize::MAX, at_once: 1 }
     }
 }
 
 impl Source for Bowl<'_> {
-    fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
+    fn start(&mut self, ask: &Ask, _: &[u64]) -> Result<(), Error> {
         if self.asked.len() == self.limit {
             return Err(Error::Interrupted);
         }
         self.asked.push(ask.clone());
-        Ok((self.special)(ask).unwrap_or(Answer::value(bowl(ask), None)))
+        Ok(())
     }
 
-    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Answer, Error> {
+    fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+        // In an order of its own, which is the same after a restart.
+        let ask = asks.iter().min_by_key(|ask| ask.id * 5 % 7).expect("something is asked");
+        Ok((ask.id, (self.special)(ask).unwrap_or(Answer::value(bowl(ask), None))))
+    }
+
+    fn refused(&mut self, ask: &Ask, why: &str) -> Result<Option<Answer>, Error> {
         self.refusals.push(why.into());
         assert!(self.refusals.len() < 100, "{why}");
-        Ok(Answer::value(bowl(ask), None))
+        Ok(Some(Answer::value(bowl(ask), None)))
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
     }
 
     fn told(&mut self, _: &Ask, _: &Told, _: &Standing) -> Result<(), Error> {
@@ -112,6 +123,39 @@ fn two_tasks_are_the_same_however_often_they_break_off() {
         (first, second, tuning.state().clone())
     });
     assert!(whole.0.len() > 5 && whole == one && whole == four);
+}
+
+#[test]
+fn several_at_once_are_told_in_any_order_keep_to_the_budget_and_are_the_same_however_often_they_break_off() {
+    let mut noisy = Target { floor: Some(FLOOR), budget: 60.0, ..target() };
+    noisy.fidelities[1].noise = None;
+    let special = |ask: &Ask| (ask.id % 9 == 4).then_some(Answer::Failed);
+    let folder = tempfile::tempdir().unwrap();
+    for (n, target) in [target(), noisy].into_iter().enumerate() {
+        let [whole, six, nine, fewer] = [usize::MAX, 6, 9, 7].map(|limit| {
+            let path = folder.path().join(format!("{n}.{limit}.state"));
+            let mut most = 0;
+            loop {
+                let mut tuning = open(&target, &path).unwrap();
+                // The last goes on one by one, once it was broken off.
+                let at_once = if limit == 7 && most > 0 { 1 } else { 4 };
+                let mut source = Bowl { limit, at_once, ..Bowl::new(&special) };
+                let played = tuning.play(&mut source);
+                most = most.max(tuning.state().current().unwrap().pending.len());
+                match played {
+                    Ok(()) => break (most, tuning.state().clone()),
+                    Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
+                }
+            }
+        });
+        let task = whole.1.current().unwrap();
+        let ended = task.ended.as_ref().unwrap();
+        assert!(ended.reason == Reason::Budget && ended.spent <= target.budget, "{ended:?}");
+        assert!(task.pending.is_empty() && task.answers.len() > 9, "{}", task.answers.len());
+        assert!(whole.1 == six.1 && whole.1 == nine.1 && (six.0, nine.0) == (4, 4), "{n}");
+        let fewer = fewer.1.current().unwrap();
+        assert!(fewer.answers.last().unwrap().unit.is_empty() && fewer.ended.is_some(), "{n}");
+    }
 }
 
 #[test]
@@ -243,10 +287,14 @@ fn failures_in_a_row_end_a_task_with_what_was_measured_however_often_it_breaks_o
 fn nothing_is_expected_where_nothing_was_measured() {
     struct Watch(Vec<bool>);
     impl Source for Watch {
-        fn answer(&mut self, ask: &Ask) -> Result<Answer, Error> {
-            Ok(if ask.id < 20 { Answer::Failed } else { Answer::value(bowl(ask), None) })
+        fn start(&mut self, _: &Ask, _: &[u64]) -> Result<(), Error> {
+            Ok(())
         }
-        fn refused(&mut self, _: &Ask, why: &str) -> Result<Answer, Error> {
+        fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+            let answer = if asks[0].id < 20 { Answer::Failed } else { Answer::value(bowl(&asks[0]), None) };
+            Ok((asks[0].id, answer))
+        }
+        fn refused(&mut self, _: &Ask, why: &str) -> Result<Option<Answer>, Error> {
             panic!("{why}")
         }
         fn told(&mut self, _: &Ask, _: &Told, standing: &Standing) -> Result<(), Error> {
