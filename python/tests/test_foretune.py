@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 import warnings
 from pathlib import Path
@@ -141,6 +143,26 @@ class Tuning(unittest.TestCase):
         for wrong in ({"load": 101}, {"lod": 1}):
             with self.assertRaises(ForetuneError):
                 tuner.recommendation_at(**wrong)
+
+    def test_several_are_measured_at_once_told_in_any_order_and_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            state = Path(folder, "p.state")
+            tuner = Tuner(PROBLEM, state=state)
+            four = tuner.ask_several(4)
+            self.assertEqual([query.id for query in four], [1, 2, 3, 4])
+            tuner.tell(four[2], bowl(four[2]))
+            self.assertEqual(tuner.ask_several(3), [four[0], four[1], four[3]])
+            self.assertEqual(tuner.ask(), four[0])
+            copy = pickle.loads(pickle.dumps(tuner))
+            tuner.close()
+            for again in (copy, Tuner(PROBLEM, state=state)):
+                self.assertEqual(again.ask_several(4)[:3], [four[0], four[1], four[3]])
+                with self.assertRaisesRegex(ForetuneError, "queries 1, 2, 4, 5 are outstanding, not 3"):
+                    again.tell(four[2], 1.0)
+                while queries := again.ask_several(4):
+                    again.tell(queries[-1], bowl(queries[-1]))
+                self.assertEqual((again.recommendation.reason, again.status.spent <= 40), ("budget", True))
+                again.close()
 
     def test_mistakes_name_the_field(self):
         def wrong(change, **options):
@@ -433,6 +455,26 @@ class OneCall(unittest.TestCase):
         self.assertTrue(any(failed) and sum(failed[20:]) < 10, failed)
         self.assertGreater(result.value, -0.1)
 
+    def test_four_calls_run_at_once(self):
+        lock, running, most = threading.Lock(), set(), []
+
+        def f(x):
+            with lock:
+                running.add(x)
+                most.append(len(running))
+            time.sleep(0.05)
+            with lock:
+                running.remove(x)
+            return (x - 1) ** 2
+
+        result = minimise(f, {"x": (-4, 4)}, budget=24, parallel=4, seed=1)
+        self.assertEqual((len(result.history), max(most), running), (24, 4, set()))
+        self.assertLess(result.value, 0.05)
+        with self.assertRaisesRegex(CallsFailed, "the last: ZeroDivisionError"):
+            minimise(lambda x: 1 / 0, {"x": (-4, 4)}, budget=24, parallel=4)
+        with self.assertRaisesRegex(ValueError, "parallel takes a whole number from 1 to 8, not 9"):
+            minimise(f, {"x": (-4, 4)}, parallel=9)
+
     def test_failures_in_a_row_end_it_and_nothing_is_lost(self):
         for works, options, count in [(0, {}, 10), (6, {}, 10), (6, {"failures": 3}, 3)]:
             calls = []
@@ -547,7 +589,7 @@ class Optuna(unittest.TestCase):
             for trial in trials:
                 study.tell(trial, self.bowl(trial))
         study.sampler = pickle.loads(pickle.dumps(study.sampler))
-        study.optimize(self.bowl, n_trials=12, n_jobs=2)
+        study.optimize(self.bowl, n_trials=12, n_jobs=4)
         self.assertLess(study.best_value, 0.2)
         study = self.optuna.create_study(sampler=self.sampler(), directions=["minimize", "minimize"])
         with self.assertRaisesRegex(ValueError, "multi-objective"):

@@ -69,7 +69,7 @@ pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 
-use crate::data::{Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
+use crate::data::{Kind, Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
 use crate::error::Error;
 use crate::math::{self, LARGEST_VALUE};
 use crate::settings::Settings;
