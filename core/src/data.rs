@@ -320,18 +320,14 @@ impl<'a> Data<'a> {
         if slot == capacity {
             return Err(Error::Capacity { what: "observations", needed: capacity + 1, available: capacity });
         }
-        self.put(slot, record);
+        self.answers[slot] = Answer::new(record, y);
         self.stored += 1;
-        Ok(())
-    }
-
-    fn put(&mut self, slot: usize, record: &Record) {
-        self.answers[slot] = Answer::new(record, record.y.unwrap_or(0.0));
         column_mut(&mut self.points, slot)[..self.dimensions].copy_from_slice(&record.unit);
         self.fidelity[slot] = record.fidelity as u8;
         if !self.kpi_z.is_empty() {
             column_mut(&mut self.kpis, slot).iter_mut().zip(&record.kpis).for_each(|(to, kpi)| *to = *kpi);
         }
+        Ok(())
     }
 
     /// Says whether observation `i` goes on to the next task.
@@ -343,18 +339,13 @@ impl<'a> Data<'a> {
         self.answers[i].kept > 0
     }
 
-    /// Observation `i` as the next task sees it.
-    pub fn past_record(&self, i: usize) -> Record {
-        Record { kind: Kind::Past, cost: None, ..self.record(i) }
-    }
-
     /// Moves those that go on to the last slots, where they stay until these are needed; the first of them.
     pub fn set_aside(&mut self) -> usize {
         let mut to = self.capacity();
         for i in (0..self.stored).rev() {
             if self.is_kept(i) {
                 to -= 1;
-                self.put(to, &self.past_record(i));
+                self.copy(i, to);
             }
         }
         to
@@ -364,6 +355,25 @@ impl<'a> Data<'a> {
     #[cfg(feature = "parallel")]
     pub fn truncate(&mut self, len: usize) {
         (self.stored, self.len, self.described) = (len, len, self.described.min(len));
+    }
+
+    /// Takes those in the slots from `first` on back, as past ones that do not count yet.
+    pub fn take_back(&mut self, first: usize) {
+        for i in first..self.capacity() {
+            self.copy(i, self.stored);
+            self.stored += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn copy(&mut self, from: usize, to: usize) {
+        self.answers[to] = Answer { kind: Kind::Past as u8, kept: 0, cost: -1.0, ..self.answers[from] };
+        self.fidelity[to] = self.fidelity[from];
+        for matrix in [&mut self.points, &mut self.kpis] {
+            for row in 0..matrix.nrows() {
+                matrix[(row, to)] = matrix[(row, from)];
+            }
+        }
     }
 
     /// Observation `i`, whether it counts already or is hidden.
@@ -415,7 +425,9 @@ impl<'a> Data<'a> {
     pub fn change_before(&mut self, base: usize) {
         let base = base as u16;
         self.worlds.clear();
-        self.worlds.extend([World { first: 0, base }, World { first: base, base }]);
+        for first in [0, base] {
+            let _ = self.worlds.push(World { first, base });
+        }
     }
 
     /// The slot of what the point in use gave after the last change; `None` if there was none.

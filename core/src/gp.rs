@@ -526,30 +526,29 @@ impl Workspace<'_> {
     }
 }
 
-/// What of `K̃` is left unexplained by some of the observations, in place of the factor.
+/// What some of the observations leave unexplained of `K̃`, whose lower triangle takes the factor's place.
 impl Workspace<'_> {
-    /// Puts `K̃` in the factor's place, after all blocks; what a fleet adds is left out.
-    pub(crate) fn unfactor(&mut self, particle: &Particle<'_>, data: &Observations<'_>) {
+    /// Begins, after all blocks of the factor; what a fleet adds is left out.
+    pub(crate) fn explain_nothing(&mut self, particle: &Particle<'_>, data: &Observations<'_>) {
         for (i, &m) in data.fidelity.iter().enumerate() {
-            for j in 0..i {
-                self.matrix[(j, i)] = self.matrix[(i, j)];
-            }
             self.matrix[(i, i)] = particle.hyper.signal + particle.noise[usize::from(m)];
         }
     }
 
-    /// Variance of observation `i`, given some others.
+    /// Variance of observation `i`, given those so far.
     pub(crate) fn variance_of(&self, i: usize) -> f32 {
         self.matrix[(i, i)]
     }
 
     /// And given observation `i` of `t` too.
-    pub(crate) fn given(&mut self, i: usize, t: usize) {
-        let own = &mut self.alpha[..t];
-        own.copy_from_slice(&column(&self.matrix.as_view(), i)[..t]);
-        for j in 0..t {
-            let share = own[j] / own[i];
-            let rest = column_mut(&mut self.matrix, j).iter_mut().zip(&*own);
+    pub(crate) fn explain(&mut self, i: usize, t: usize) {
+        let (own, variance) = (&mut self.alpha[..t], self.matrix[(i, i)]);
+        for (j, own) in own.iter_mut().enumerate() {
+            *own = self.matrix[(i.max(j), i.min(j))];
+        }
+        for (j, column) in self.matrix.column_iter_mut().enumerate().take(t) {
+            let share = own[j] / variance;
+            let rest = column.data.into_slice_mut().iter_mut().zip(&*own).skip(j);
             rest.for_each(|(rest, own)| *rest -= share * own);
         }
     }

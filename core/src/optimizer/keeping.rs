@@ -43,21 +43,23 @@ impl Keeping {
             }
             self.first += LANES;
             if self.first >= t {
-                memory.gp.unfactor(&particle, &data);
+                memory.gp.explain_nothing(&particle, &data);
             }
             return false;
         }
-        let tells = |i: usize| {
-            let (age, noise) = ((t + i) as f32, particle.noise[usize::from(data.fidelity[i])]);
-            age * memory.gp.variance_of(i) / noise
-        };
-        let free = |i: &usize| memory.data.is_believed(self.from + i) && !memory.data.is_kept(self.from + i);
-        let most = (0..t).filter(free).max_by(|&a, &b| tells(a).total_cmp(&tells(b)));
-        if let Some(i) = most {
-            memory.gp.given(i, t);
+        let (mut chosen, mut most) = (None, 0.0);
+        for (i, &m) in data.fidelity.iter().enumerate() {
+            let tells = (t + i) as f32 * memory.gp.variance_of(i) / particle.noise[usize::from(m)];
+            let slot = self.from + i;
+            if tells >= most && memory.data.is_believed(slot) && !memory.data.is_kept(slot) {
+                (chosen, most) = (Some(i), tells);
+            }
+        }
+        if let Some(i) = chosen {
+            memory.gp.explain(i, t);
             memory.data.keep(self.from + i, true);
             self.left -= 1;
         }
-        most.is_none() || self.left == 0
+        chosen.is_none() || self.left == 0
     }
 }

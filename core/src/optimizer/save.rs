@@ -64,7 +64,7 @@ impl Optimizer<'_> {
             fleet_refuted: state.trust.before || !mid_task && state.trust.now,
             guards: state.problem.guards.len(),
             conditions: state.problem.conditions(),
-            records: self.stored_records().count(),
+            records: self.stored().count(),
             seed: state.task.seed,
             task: state.task.number.saturating_add(u32::from(!mid_task)),
             model: model_checksum(&state.model),
@@ -73,12 +73,11 @@ impl Optimizer<'_> {
         }
     }
 
-    /// The answers so far; of a task that has ended those that the next one begins with.
-    fn stored_records(&self) -> impl Iterator<Item = Record> {
+    /// The slots of the answers so far; of a task that has ended those that the next one begins with.
+    fn stored(&self) -> impl Iterator<Item = usize> {
         let (data, ended) = (&self.state.memory.data, self.is_done());
         let stored = self.state.task.remembered..data.len() + data.hidden();
-        let stored = stored.filter(move |&i| !ended || data.is_kept(i));
-        stored.map(move |i| if ended { data.past_record(i) } else { data.record(i) })
+        stored.filter(move |&i| !ended || data.is_kept(i))
     }
 
     fn write(&self, header: &Header, sink: impl FnMut(&[u8])) {
@@ -102,7 +101,11 @@ impl Optimizer<'_> {
         for (_, at_hand) in dimensions.filter(|(dimension, _)| dimension.is_condition()) {
             writer.floats(&[*at_hand]);
         }
-        for record in self.stored_records() {
+        for i in self.stored() {
+            let mut record = memory.data.record(i);
+            if !header.mid_task {
+                (record.kind, record.cost) = (Kind::Past, None);
+            }
             writer.record(&record, header.guards);
         }
         writer.finish();
@@ -125,11 +128,7 @@ impl Optimizer<'_> {
     /// # Errors
     /// [`Error::Snapshot`] with the reason, or [`Error::Capacity`]; the state is unchanged.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let header = Header::verify(bytes)?;
-        let records = self.wanted(&header);
-        self.check(&header, records.clone(), bytes)?;
-        header.problem.agrees(&ProblemSums::of(&self.state.problem))?;
-        self.take_over(&header, records, bytes)
+        self.load_of(bytes, true)
     }
 
     /// The same, on purpose, for knowledge of a problem with other ranges, levels, costs, noise, or with the opposite
@@ -139,21 +138,26 @@ impl Optimizer<'_> {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn load_from_another_problem(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.load_of(bytes, false)
+    }
+
+    /// Of this problem, or of whatever problem.
+    #[inline(never)]
+    fn load_of(&mut self, bytes: &[u8], own: bool) -> Result<(), Error> {
         let header = Header::verify(bytes)?;
-        let records = if header.mid_task { self.wanted(&header) } else { 0..0 };
+        // Of the answers that were kept the newest, as many as the settings want, if they have the same numbers.
+        let same = own && header.guards == self.state.problem.guards.len();
+        let most = if same { self.state.settings.kept } else { 0 };
+        let wanted = if header.mid_task { header.records } else { header.records.min(most) };
+        let records = header.records - wanted..header.records;
         self.check(&header, records.clone(), bytes)?;
+        if own {
+            header.problem.agrees(&ProblemSums::of(&self.state.problem))?;
+        }
         self.take_over(&header, records, bytes)
     }
 
-    /// Which of the answers in saved bytes are taken over: of those that were kept the newest, as many as the settings want.
-    fn wanted(&self, header: &Header) -> Range<usize> {
-        let same = header.guards == self.state.problem.guards.len();
-        let most = if same { self.state.settings.kept } else { 0 };
-        if header.mid_task { 0..header.records } else { header.records.saturating_sub(most)..header.records }
-    }
-
     fn take_over(&mut self, header: &Header, records: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
-        self.state.memory.data.clear();
         let particles = particles_of(bytes, header)?;
         let columns = self.state.memory.particles.column_iter_mut();
         for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
@@ -168,6 +172,7 @@ impl Optimizer<'_> {
         if header.mid_task {
             self.state.task.seed = header.seed;
         }
+        self.state.memory.data.clear();
         self.begin(header.task);
         self.state.task.stopping = header.stopping;
         for i in records {

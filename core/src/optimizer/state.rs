@@ -131,10 +131,7 @@ impl<'a> State<'a> {
         } else {
             self.remember();
         }
-        for i in kept..self.memory.data.capacity() {
-            let record = self.memory.data.record(i);
-            let _ = self.memory.data.push_hidden(&record);
-        }
+        self.memory.data.take_back(kept);
     }
 
     /// Puts the values remembered of carried points into the data's first slots.
