@@ -1,6 +1,6 @@
 //! Saved state: versioned bytes with a checksum.
 //!
-//! Two kinds, one format. *Knowledge*, when a task has ended: particles and carried points, from which the next task
+//! Two kinds, one format. *Knowledge*, when a task has ended: particles, carried points and kept answers, from which the next task
 //! starts. A *snapshot*, at any time: the knowledge that the task started from, and the answers so far; restoring it
 //! replays the learning, slice by slice, and then goes on bit for bit.
 //!

@@ -249,7 +249,7 @@ pub struct LiveStatus {
     pub meanwhile: Option<f32>,
     /// What the query that waits for its answer was expected to give, if it was searched for.
     pub expected: Option<f32>,
-    /// How often the world changed in the middle of the task.
+    /// How often the world changed in the middle of the task, or before it since answers were kept.
     pub changes: u32,
 }
 
@@ -266,7 +266,7 @@ pub struct Reasons {
     pub score: Option<Score>,
     /// Candidates that the search looked at.
     pub looked_at: u32,
-    /// How often the world had changed in the middle of the task.
+    /// How often the world had changed, as the status counts it.
     pub changes: u32,
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::support::{SETTINGS, bits, snapshot};
 use foretune_core::snapshot::Header;
 use foretune_core::{
-    Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level, Optimizer,
-    Problem, Progress, Settings, Side,
+    Activity, Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level,
+    Optimizer, Problem, Progress, Settings, Side,
 };
 
 const LOAD: Dimension<'static> = Dimension::Condition { low: 20.0, high: 80.0 };
@@ -226,7 +226,8 @@ fn life(problem: Problem<'static>, tasks: u32, mut restarts: impl FnMut() -> boo
     let (mut tuner, mut seen, mut count) = (start(problem, CHEAP, 5, 24), Vec::new(), 0);
     let mut load = 0;
     while tuner.task() <= tasks {
-        if restarts() {
+        // What has ended is restored as the next task: below.
+        if tuner.status().activity != Activity::Done && restarts() {
             let bytes = snapshot(&tuner);
             tuner = start(problem, CHEAP, 5, 24);
             tuner.load(&bytes).unwrap();
@@ -267,7 +268,7 @@ fn a_thousand_restarts_at_random_change_nothing() {
         let problem = Problem { budget: 9.0, ..problem };
         let (seen, _) = life(problem, 25, || false);
         let mut draws = Draws(9);
-        let (again, restarts) = life(problem, 25, || draws.uniform() < 0.012);
+        let (again, restarts) = life(problem, 25, || draws.uniform() < 0.01);
         assert!(again == seen, "after {restarts} restarts");
         all += restarts;
     }
