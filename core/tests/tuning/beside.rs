@@ -130,7 +130,9 @@ fn eight_at_once_answered_in_any_order_keep_to_the_budget_and_the_answers_say_ho
             tuner.observe(record.clone(), &[]).unwrap();
             told.push(record);
         };
-        assert!(most == 8 && stop == Stop::Budget && told.len() > 10, "{seed}: {most}, {stop:?}");
+        // With a floor nothing else may be allowed before an answer comes.
+        let enough = if problem.floor.is_some() { 4 } else { 8 };
+        assert!(most >= enough && stop == Stop::Budget && told.len() > 10, "{seed}: {most}, {stop:?}");
         let more: f32 = told.iter().filter_map(|record| record.cost).map(|cost| cost - 1.0).sum();
         assert!(tuner.status().spent <= problem.budget + more, "{}", tuner.status().spent);
         let mut again = start(problem, SETTINGS, seed);
