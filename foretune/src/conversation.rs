@@ -53,7 +53,7 @@ impl Conversation {
         let target = tuning::read_text(place, text)?;
         let Start { file, state, seed, deployed, settings: set, knowledge, past } = start;
         let settings = SettingArguments { settings: None, set };
-        let keep = KeepArguments { state: file.clone(), deployed, past: None, seed, settings };
+        let keep = KeepArguments { state: file.clone(), deployed, past: None, from: None, seed, settings };
         let memory = Arc::new(Mutex::new(state));
         let store = match &file {
             Some(path) => Store::open(path)?,

@@ -121,6 +121,8 @@ def _measured(tuner: Tuner, call: Callable[[Query], Any], parallel: int) -> Iter
             busy = {query.id for query in running.values()}
             running.update({pool.submit(call, query): query for query in queries if query.id not in busy})
             for future in wait(running, return_when=FIRST_COMPLETED).done:
+                if tuner.recommendation:
+                    return  # The last answer has ended the task.
                 yield running.pop(future), future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

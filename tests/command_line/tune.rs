@@ -143,6 +143,36 @@ fn a_task_killed_at_twenty_random_moments_ends_the_same() {
     assert_eq!(folder.read("killed.state"), folder.read("whole.state"));
 }
 
+#[test]
+#[cfg(unix)]
+fn a_first_task_starts_from_what_a_colleague_s_site_learnt() {
+    let folder = folder("noise = 0.001\n", "");
+    let in_use = "[deployed]\nx = 0.0\ny = 0.25\n";
+    folder.write("p.toml", &(folder.read("p.toml") + in_use));
+    let tune = |state: &str, from: &str| format!("tune p.toml --state {state} {from} {MEASURE}");
+    let first = folder.succeed(&tune("theirs", ""));
+    assert!(first.contains("to learn the noise") && !first.contains("carried"), "{first}");
+    let ours = folder.succeed(&tune("ours", "--from theirs"));
+    assert!(ours.contains("carried") && !ours.contains("to learn the noise"), "{ours}");
+    // The next task goes on from its own, and the same words may stand there.
+    assert!(folder.succeed(&tune("ours", "--from theirs")).starts_with("Task 2"));
+    let state = folder.read("theirs");
+    let learnt = state.split("\"learnt\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let byte = |i: usize| u8::from_str_radix(&learnt[2 * i..2 * i + 2], 16).unwrap();
+    std::fs::write(folder.path("known"), (0..learnt.len() / 2).map(byte).collect::<Vec<u8>>()).unwrap();
+    assert!(folder.succeed(&tune("second", "--from known")).contains("carried"));
+    folder.fed("serve p.toml --state begun", "");
+    for (file, why) in
+        [("begun", "no task has ended there yet"), ("nowhere", "cannot read nowhere"), ("p.toml", "p.toml: ")]
+    {
+        let refused = folder.fail(&tune("third", &format!("--from {file}")), 2);
+        assert!(refused.contains(why), "{refused}");
+    }
+    folder.write("p.toml", &folder.read("p.toml").replace("high = 6.0", "high = 7.0"));
+    let other = folder.fail(&tune("fourth", "--from theirs"), 2);
+    assert!(other.contains("it is of another problem: parameter `x` was from -2 to 6"), "{other}");
+}
+
 /// The answers in a state.
 fn answers(folder: &Folder, state: &str) -> Vec<serde_json::Value> {
     let text = folder.read(state);

@@ -12,10 +12,11 @@ pub use several::MOST_AT_ONCE;
 pub use watch::Watched;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use foretune_core::{Fleet, Goal, Kind, Optimizer, Record, Settings, Stop};
 
-use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, from_hex, to_hex};
+use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, elsewhere, from_hex, to_hex};
 use super::why::Because;
 use crate::{Ask, Target, Why};
 use host_sim::error::Error;
@@ -182,6 +183,31 @@ impl Tuning {
         self.save()
     }
 
+    /// Has the first task start from what another site learnt: its state, with the noise that it estimated, or knowledge. Nothing
+    /// changes once there are answers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be read, or is of another problem. Nothing has changed then.
+    pub fn start_from_file(&mut self, path: &Path) -> Result<(), Error> {
+        let [TaskState { begun, answers, .. }] = &self.state.tasks[..] else { return Ok(()) };
+        if !answers.is_empty() {
+            return Ok(());
+        }
+        let (begun, before) = (begun.clone(), self.state.clone());
+        self.state.knowledge = match elsewhere(path, &self.target)? {
+            Ok(State { noise, kpi_noise, learnt, knowledge, .. }) => {
+                (self.state.noise, self.state.kpi_noise) = (noise, kpi_noise);
+                if learnt.is_empty() { knowledge } else { learnt }
+            }
+            Err(bytes) => to_hex(&bytes),
+        };
+        if let Err(why) = self.check(&begun, &self.state.knowledge) {
+            self.state = before;
+            return Err(Error::usage(format!("{}: {why}", path.display())));
+        }
+        self.save()
+    }
+
     /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one. Taken
     /// once: what a task began with is not taken by a later one. Whether the task at hand has it.
     ///
@@ -254,7 +280,7 @@ impl Tuning {
                 "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
                 self.target.words(point)
             ))),
-            (optimizer, _) if !begun.past.is_empty() => {
+            (optimizer, _) if !begun.past.is_empty() || !knowledge.is_empty() => {
                 hand_over(&self.target, &mut optimizer?, &space, begun, knowledge)
             }
             (other, _) => Ok(other.map(|_| ())?),

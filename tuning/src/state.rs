@@ -293,6 +293,25 @@ pub fn peek(path: &Path) -> Result<State, Error> {
     parsed(path, unseal(path))?.ok_or_else(missing)
 }
 
+/// The state of another site, if the file is one and its problem this target's; else the file's bytes, which may be knowledge.
+///
+/// # Errors
+/// [`Error::Usage`] if it cannot be read, or is a state of another problem or one that has learnt nothing yet.
+pub fn elsewhere(path: &Path, target: &Target) -> Result<Result<State, Vec<u8>>, Error> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    if !bytes.starts_with(b"foretune-state") {
+        return Ok(Err(bytes));
+    }
+    let state = peek(path)?;
+    let why = match state.problem.change(&Identity::of(target)) {
+        Some(change) => format!("it is of another problem: {change}"),
+        None if state.learnt.is_empty() && state.knowledge.is_empty() => "no task has ended there yet".into(),
+        None => return Ok(Ok(state)),
+    };
+    Err(Error::usage(format!("{}: {why}", path.display())))
+}
+
 /// The state in these bytes, if it is one of this target.
 fn known(
     path: &Path,

@@ -76,6 +76,10 @@ pub(crate) struct KeepArguments {
     /// is not the last.
     #[arg(long, value_name = "FILE.csv")]
     pub past: Option<PathBuf>,
+    /// Start the first task from what another site with the same parameters learnt: its state, or knowledge that Rust, C or Python
+    /// handed out.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
     /// Root of all randomness [default: 1].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -95,6 +99,9 @@ impl KeepArguments {
         let deployed = self.deployed.as_deref().map(|text| tuning::point(&target, text)).transpose()?;
         let past = self.past.as_deref().map(|path| tuning::past::read(path, &target)).transpose()?;
         let mut tuning = Tuning::open(target, setup, (self.seed, deployed), store)?;
+        if let Some(path) = &self.from {
+            tuning.start_from_file(path)?;
+        }
         if let Some(past) = past.filter(|past| !past.is_empty()) {
             tuning.take_past(past)?;
         }
