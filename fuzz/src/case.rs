@@ -154,7 +154,6 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     ])?;
     // No bytes of their own: what was found before stays what it was.
     settings.details.free_start = settings.details.remeasure;
-    settings.kept = if settings.details.limited { settings.carried } else { 0 };
     if settings.details.limited && settings.details.scaling == Scaling::Initial {
         settings.details.scaling = Scaling::Robust;
     }
@@ -166,6 +165,10 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     // What is remembered takes slots, too.
     if settings.details.memory_deviation != 0.0 {
         settings.carried = settings.carried.min(SLOTS - 1 - settings.initial);
+    }
+    // No bytes of its own, either.
+    if settings.details.limited {
+        settings.kept = settings.carried.min((SLOTS - 1).saturating_sub(settings.initial + settings.carried));
     }
     Ok(settings.with_method(*u.choose(&methods)?))
 }

@@ -143,7 +143,7 @@ impl Game<'_> {
         let conditions = vec![condition; self.case.problem().conditions()];
         let before = self.bytes();
         match self.tuner.recommendation_at(&conditions) {
-            Ok(best) => assert!(self.model.told() > 0 && best.mean.is_finite(), "{best:?}"),
+            Ok(best) => assert!(self.told() > 0 && best.mean.is_finite(), "{best:?}"),
             Err(error) => assert_eq!(error, Error::OutOfTurn),
         }
         assert_eq!(self.bytes(), before);
@@ -185,7 +185,8 @@ impl Game<'_> {
                 "{most_expensive} of {left}"
             ),
             Stop::Capacity => {
-                assert_eq!(self.model.answers.len() + self.tuner.status().remembered, SLOTS);
+                let status = self.tuner.status();
+                assert_eq!(self.model.answers.len() + status.remembered + status.past, SLOTS);
             }
             Stop::Requested => assert!(self.model.stopping),
             _ => {}
@@ -194,11 +195,17 @@ impl Game<'_> {
         assert!(self.tuner.particles().flatten().all(|theta| theta.is_finite()), "a particle was lost");
     }
 
+    /// What was told in the task, or kept of the one before.
+    fn told(&self) -> usize {
+        self.model.told() + self.tuner.status().past
+    }
+
     fn check_recommendation(&self) {
+        let (records, told): (Vec<_>, _) = (self.tuner.records().collect(), self.told());
         let Some(best) = self.tuner.recommendation() else {
-            return assert_eq!(self.model.told(), 0, "nothing recommended although something was observed");
+            return assert_eq!(told, 0, "nothing recommended although something was observed");
         };
-        assert!(self.model.told() > 0);
+        assert!(told > 0);
         assert!(best.mean.is_finite() && best.deviation.is_finite() && best.deviation >= 0.0, "{best:?}");
         let dimensions = self.case.problem().dimensions;
         assert!(dimensions.iter().zip(best.unit()).all(|(dimension, &unit)| dimension.snap(unit) == unit));
@@ -207,17 +214,14 @@ impl Game<'_> {
         let chosen = |answer: &Record| measured(truth, answer) && answer.kind != Kind::Initial;
         let least = match self.case.settings.details.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured if self.model.answers.iter().any(chosen) => truth,
+            Recommend::Measured if records.iter().any(chosen) => truth,
             _ => return,
         };
         let each = |answer: &Record| {
             answer.unit.iter().zip(best.unit()).zip(dimensions).all(|((a, b), d)| a == b || d.is_condition())
         };
         let there = |answer: &Record| measured(least, answer) && each(answer);
-        assert!(
-            self.model.answers.iter().any(there),
-            "{best:?} was never measured at fidelity {least} or above"
-        );
+        assert!(records.iter().any(there), "{best:?} was never measured at fidelity {least} or above");
     }
 
     fn tell(&mut self, y: f32) {
@@ -341,12 +345,14 @@ impl Game<'_> {
     fn check(&self) {
         let status = self.tuner.status();
         assert_eq!(status.observations, self.model.answers.len());
-        assert_eq!((status.failures, status.to_replay), (self.model.failed(), 0), "nothing is replayed here");
-        assert!(self.model.answers.len() + status.remembered <= SLOTS);
+        let kept = status.past + status.to_replay;
+        assert_eq!(status.failures, self.model.failed());
+        assert!(kept <= self.case.settings.kept, "nothing else is replayed here");
+        assert!(self.model.answers.len() + status.remembered + kept <= SLOTS);
         assert_eq!(status.task, self.model.tasks + 1);
         let spent = self.model.spent(self.case);
         assert!((f64::from(status.spent) - spent).abs() <= 1e-5 * spent, "{} for {spent}", status.spent);
-        let records: Vec<_> = self.tuner.records().collect();
+        let records: Vec<_> = self.tuner.records().skip(kept).collect();
         assert_eq!(records, self.model.answers);
         assert!(self.tuner.carried().len() <= self.case.settings.carried);
     }
