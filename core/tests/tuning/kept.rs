@@ -125,7 +125,8 @@ impl Service {
 fn under_a_load_that_wanders_kept_answers_recommend_better_and_break_the_floor_less_often() {
     let [without, with] = [Settings::LIVE, KEEPS].map(|settings| {
         let (mut share, mut below, mut trials) = (0.0, 0, 0);
-        for seed in 0..4 {
+        // Others than those on which it was chosen which answers are kept.
+        for seed in 40..44 {
             let mut service = Service::new(PROBLEM, Settings { particles: 6, ..settings }, seed);
             for task in 1..=20 {
                 service.task(World(1.0));
