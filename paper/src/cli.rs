@@ -8,13 +8,14 @@ use foretune::cli::{program, report};
 use host_sim::error::Error;
 
 use crate::page::MAKER;
-use crate::{bench, evaluate, inspect, merge, reproduce, tables, theory, trace};
+use crate::{bench, day, evaluate, inspect, merge, reproduce, tables, theory, trace};
 
 const EXAMPLES: &str = "\
 Examples:
   foretune-paper reproduce fig5 --experiments 20   a figure of the paper, made anew
   foretune-paper report runs/paper                 one page with the figures, and the paper's claims judged
   foretune-paper tables                            the tables of the documents, from results/
+  foretune-paper day --towns 2 --days 2            a network over days: load, events, watched and re-tuned
   foretune-paper theory                            the regret bound, as far as it can be checked
   foretune-paper bench                             how fast the optimizer is here
 
@@ -38,6 +39,7 @@ enum Command {
     Trace(trace::TraceArguments),
     Inspect(inspect::InspectArguments),
     Bench(bench::BenchArguments),
+    Day(day::DayArguments),
     Evaluate(evaluate::EvaluateArguments),
     Tables(tables::TablesArguments),
 }
@@ -55,6 +57,7 @@ fn dispatch(arguments: Arguments, out: &mut dyn Write) -> Result<(), Error> {
         Command::Trace(arguments) => trace::run(&arguments, out),
         Command::Inspect(arguments) => inspect::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
+        Command::Day(arguments) => day::run(&arguments, out),
         Command::Evaluate(arguments) => evaluate::run(&arguments, out),
         Command::Tables(arguments) => tables::run(&arguments, out),
     }

@@ -7,6 +7,7 @@
 mod bench;
 mod evaluate;
 mod claims;
+mod day;
 pub mod cli;
 mod estimate;
 mod figures;

@@ -33,7 +33,7 @@ pub use mapping::{Mapping, Notation, rounded};
 pub use name::{NAMES, Named, help};
 pub use one::One;
 pub use pid::Pid;
-pub use rrm::Rrm;
+pub use rrm::{Event, Rrm, STEPS_PER_HOUR, Town};
 pub use service::{Deployed, Service};
 pub use service::{level, level_words};
 

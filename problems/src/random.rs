@@ -49,6 +49,8 @@ pub enum Purpose {
     KpiNoise = 19,
     /// PID loops: the plant of an experiment, and of a task.
     Pid = 20,
+    /// Radio over days: who is there, and what happens.
+    Day = 21,
     /// Tests that need random queries.
     Queries = 100,
 }

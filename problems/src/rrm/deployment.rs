@@ -20,7 +20,7 @@ use super::USERS_PER_STATION;
 /// Distance between neighbouring stations in m.
 const STATION_SPACING: f64 = 200.0;
 /// Longest step of a user from one task to the next, in m.
-const LONGEST_STEP: f64 = 10.0;
+pub(super) const LONGEST_STEP: f64 = 10.0;
 /// Distance over which shadowing loses its correlation, in m.
 const SHADOWING_LENGTH: f64 = 12.0;
 /// Distance over which the line-of-sight state loses its correlation, in m.
@@ -93,12 +93,12 @@ impl Deployment {
         Self { layout, users }
     }
 
-    /// Every user makes one step.
-    pub(super) fn step(&mut self, random: &mut Random) {
+    /// Every user makes one step, at most so long.
+    pub(super) fn step(&mut self, longest: f64, random: &mut Random) {
         for user in &mut self.users {
             let cell = self.layout.cell(user.place);
             let place = loop {
-                let [dx, dy] = random.in_disc(LONGEST_STEP);
+                let [dx, dy] = random.in_disc(longest);
                 let place = [user.place[0] + dx, user.place[1] + dy];
                 if self.layout.cell(place) == cell {
                     break place;
@@ -110,6 +110,20 @@ impl Deployment {
                 link.shadowing = correlated(link.shadowing, step / SHADOWING_LENGTH, random);
                 link.obstruction = correlated(link.obstruction, step / OBSTRUCTION_LENGTH, random);
             }
+        }
+    }
+
+    /// Every second user of a cell goes somewhere else in it.
+    pub(super) fn scatter(&mut self, cell: usize, random: &mut Random) {
+        let Self { layout, users } = self;
+        for user in users.iter_mut().skip(cell * USERS_PER_STATION).take(USERS_PER_STATION).step_by(2) {
+            user.place = loop {
+                let place = random.in_disc(layout.radius);
+                if layout.cell(place) == Some(cell) {
+                    break place;
+                }
+            };
+            user.links.fill_with(|| Link { shadowing: random.normal(), obstruction: random.normal() });
         }
     }
 
@@ -126,7 +140,7 @@ impl Deployment {
 }
 
 /// A standard normal number whose correlation with `from` is `e^{−lengths}`.
-fn correlated(from: f64, lengths: f64, random: &mut Random) -> f64 {
+pub(super) fn correlated(from: f64, lengths: f64, random: &mut Random) -> f64 {
     let rho = libm::exp(-lengths);
     rho * from + (1.0 - rho * rho).sqrt() * random.normal()
 }
@@ -237,7 +251,7 @@ mod tests {
         let mut deployment = deployment(2, 1);
         for task in 1..=100 {
             let before = deployment.users.clone();
-            deployment.step(&mut Random::new(1, Purpose::Movement, task));
+            deployment.step(LONGEST_STEP, &mut Random::new(1, Purpose::Movement, task));
             assert_valid(&deployment);
             for (before, after) in before.iter().zip(&deployment.users) {
                 let step = distance(before.place, after.place);

@@ -57,6 +57,27 @@ impl Gains {
         gains
     }
 
+    /// A bank for links without any loss, to be [attenuated](Self::attenuated).
+    pub(super) fn lossless(users: usize, stations: usize, antennas: usize, random: &mut Random) -> Self {
+        Self::draw(&vec![vec![-noise_dbm(); stations]; users], antennas, random)
+    }
+
+    /// The same fading with these path losses in dB, `[user][station]`, for those who speak in a sample.
+    pub(super) fn attenuated(&self, path_losses: &[Vec<f64>], speaks: impl Fn(usize, usize) -> bool) -> Self {
+        let (users, noise) = (self.users, noise_dbm());
+        let gain = |v: usize, u: usize| from_decibel(-path_losses[v][u / USERS_PER_STATION] - noise);
+        let gains: Vec<f64> = (0..users * users).map(|i| gain(i / users, i % users)).collect();
+        let heard = |sample: usize, v: usize, u: usize| {
+            if speaks(sample, v) { gains[v * users + u] } else { 0.0 }
+        };
+        let own = self.signal.iter().enumerate();
+        let signal = own.map(|(i, g)| g * heard(i / users, i % users, i % users)).collect();
+        let others = self.interference.iter().enumerate();
+        let interference =
+            others.map(|(i, g)| g * heard(i / users / users, i / users % users, i % users)).collect();
+        Self { users, signal, interference }
+    }
+
     /// Appends the gains of one sample, `channels[station][user][antenna]`.
     fn push_sample(&mut self, channels: &[Vec<Vec<Complex>>]) {
         let serving = |u: usize| &channels[u / USERS_PER_STATION];
@@ -168,6 +189,15 @@ mod tests {
 
     fn bank() -> Gains {
         Gains::draw(&path_losses(), 64, &mut Random::new(1, Purpose::Fading, 0))
+    }
+
+    #[test]
+    fn attenuated_is_as_drawn_with_the_losses() {
+        let bare = Gains::lossless(20, 2, 64, &mut Random::new(1, Purpose::Fading, 0));
+        let (gains, drawn) = (bare.attenuated(&path_losses(), |_, _| true), bank());
+        let powers = [from_decibel(10.0); 20];
+        let (one, other) = (gains.sum_rate(&powers, 7), drawn.sum_rate(&powers, 7));
+        assert!((one - other).abs() < 1e-9 * other, "{one}, {other}");
     }
 
     #[test]

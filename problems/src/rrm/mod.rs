@@ -22,6 +22,7 @@
 //! | fixed map of y | mean and standard deviation over uniform points, measured | our choice |
 //! | optimum | see [`optimum`] | our choice |
 
+mod day;
 mod deployment;
 mod fading;
 mod optimum;
@@ -29,9 +30,11 @@ mod within;
 
 use std::sync::OnceLock;
 
+pub use day::{Event, STEPS_PER_HOUR, Town};
+
 use super::random::{Purpose, Random};
 use super::{DimensionSpec, FidelitySpec, Kpi, ProblemSpec, Task};
-use deployment::{Deployment, Layout};
+use deployment::{Deployment, LONGEST_STEP, Layout};
 use fading::{Gains, SAMPLES, from_decibel};
 use optimum::Search;
 use within::optimum_within;
@@ -144,7 +147,7 @@ impl Rrm {
         let layout = Layout::new(self.stations, RADIUS);
         let mut deployment = Deployment::draw(layout, &mut Random::new(seed, Purpose::Deployment, 0));
         for task in 1..=task {
-            deployment.step(&mut Random::new(seed, Purpose::Movement, task));
+            deployment.step(LONGEST_STEP, &mut Random::new(seed, Purpose::Movement, task));
         }
         self.cells(&deployment, seed, task)
     }

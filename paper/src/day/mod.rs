@@ -1,0 +1,272 @@
+//! `foretune-paper day`: a network in service for days, in which the load changes, people move, and things happen.
+
+mod air;
+mod ways;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use clap::Args;
+use foretune::cli::{shown, stop_flag};
+use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme};
+use foretune_report::stats::Estimate;
+use host_sim::error::Error;
+use host_sim::problems::{STEPS_PER_HOUR, Town};
+use host_sim::results::write_atomically;
+use host_sim::runner::Seeds;
+use host_sim::words::say;
+
+use crate::tables::Table;
+use air::{STEP, Step};
+use ways::Way;
+
+/// Run a network for days in several ways: tuned and watched, tuned every hour, once, by hand, never, and by someone who knows.
+#[derive(Debug, Args)]
+#[command(after_help = "Finished towns are kept: the same command goes on where it was interrupted.\n\n\
+    Example:\n  foretune-paper day --towns 2 --days 2 --out runs/day    some minutes; a table, and runs/day/day.svg")]
+pub(crate) struct DayArguments {
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    towns: u32,
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=366))]
+    days: u32,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Ways to run it.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::ALL)]
+    way: Vec<Way>,
+    /// Threads to work with [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Folder for steps, summary and picture.
+    #[arg(long, value_name = "DIR", default_value = "runs/day")]
+    out: PathBuf,
+}
+
+/// One town in one way.
+type Unit = (u32, Way);
+
+pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), Error> {
+    fs::create_dir_all(&arguments.out).map_err(Error::io("create", &arguments.out))?;
+    let units: Vec<Unit> =
+        (1..=arguments.towns).flat_map(|town| arguments.way.iter().map(move |way| (town, *way))).collect();
+    work(arguments, &units)?;
+    let mut summary = String::from(HEADER);
+    for unit in &units {
+        summary += &Outcome::of(&read(arguments, *unit)?).row(unit.1, unit.0);
+    }
+    let file = arguments.out.join("summary.csv");
+    write_atomically(&file, summary.as_bytes())?;
+    writeln!(out, "{}", table(&file)?)?;
+    let picture = arguments.out.join("day.svg");
+    write_atomically(&picture, picture_of(arguments)?.as_bytes())?;
+    writeln!(out, "The first day with an event: {}", shown(&picture))?;
+    Ok(())
+}
+
+fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
+    let stop = stop_flag("finished towns");
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    let go_on = || !stop.load(Ordering::Relaxed);
+    let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(error) = one(arguments, *unit, &go_on) {
+                        *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                        return;
+                    }
+                    say(&format!("day: town {} of {}, {}", unit.0, arguments.towns, unit.1.name()));
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_default().map_or(Ok(()), Err)
+}
+
+fn file(arguments: &DayArguments, (town, way): Unit) -> PathBuf {
+    let DayArguments { days, seed, out, .. } = arguments;
+    out.join(format!("{}-{town}-of-seed-{seed}-{days}-days.csv", way.name()))
+}
+
+/// Runs a town in a way, unless that is done.
+fn one(arguments: &DayArguments, unit: Unit, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    let path = file(arguments, unit);
+    if path.exists() {
+        return Ok(());
+    }
+    let seeds = Seeds::new(arguments.seed, unit.0);
+    let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, go_on)?;
+    let row = |step: &Step| {
+        let Step { value, trial, below, trials, tasks, events, found, delay } = step;
+        format!("{value},{trial},{below},{trials},{tasks},{events},{found},{delay}\n")
+    };
+    let rows: String = steps.iter().map(row).collect();
+    write_atomically(&path, format!("value,trial,below,trials,tasks,events,found,delay\n{rows}").as_bytes())
+}
+
+/// The steps of a town, each with what is there from the oracle; its own if that was not run.
+fn read(arguments: &DayArguments, unit: Unit) -> Result<Vec<(Step, f64)>, Error> {
+    let oracle = file(arguments, (unit.0, Way::Oracle));
+    let steps = parse(&file(arguments, unit))?;
+    let best = if oracle.exists() { parse(&oracle)? } else { steps.clone() };
+    Ok(steps.into_iter().zip(best.into_iter().map(|step| step.value)).collect())
+}
+
+fn parse(path: &Path) -> Result<Vec<Step>, Error> {
+    let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let steps = text.lines().enumerate().skip(1).map(|(line, text)| {
+        let numbers: Vec<f64> = text.split(',').filter_map(|number| number.parse().ok()).collect();
+        let [value, trial, below, counts @ ..] = numbers.as_slice() else {
+            return Err(Error::damaged(path, line + 1, "is no step of a town: delete the file"));
+        };
+        let count = |i: usize| counts.get(i).copied().unwrap_or_default() as u32;
+        Ok(Step {
+            value: *value,
+            trial: *trial,
+            below: *below,
+            trials: count(0),
+            tasks: count(1),
+            events: count(2),
+            found: count(3),
+            delay: count(4),
+        })
+    });
+    steps.collect()
+}
+
+const HEADER: &str = "way,town,share,below,tasks,trials,time,events,found,delay\n";
+
+/// What a town came to.
+struct Outcome {
+    /// Value in service, of the oracle's; time below the floor, of the time in trials.
+    share: f64,
+    below: f64,
+    /// Tasks, trials, and time in trials of all time, per day.
+    tasks: f64,
+    trials: f64,
+    time: f64,
+    events: u32,
+    found: u32,
+    delay: u32,
+}
+
+impl Outcome {
+    fn of(steps: &[(Step, f64)]) -> Self {
+        let sum = |part: &dyn Fn(&Step) -> f64| steps.iter().map(|(step, _)| part(step)).sum::<f64>();
+        let count = |part: &dyn Fn(&Step) -> u32| steps.iter().map(|(step, _)| part(step)).sum::<u32>();
+        let (trial, days) = (sum(&|step| step.trial), steps.len() as f64 / (24 * STEPS_PER_HOUR) as f64);
+        Self {
+            share: steps.iter().map(|(step, best)| step.value / best).sum::<f64>() / steps.len() as f64,
+            below: if trial > 0.0 { sum(&|step| step.below) / trial } else { 0.0 },
+            tasks: f64::from(count(&|step| step.tasks)) / days,
+            trials: f64::from(count(&|step| step.trials)) / days,
+            time: trial / (steps.len() as f64 * STEP),
+            events: count(&|step| step.events),
+            found: count(&|step| step.found),
+            delay: count(&|step| step.delay),
+        }
+    }
+
+    fn row(&self, way: Way, town: u32) -> String {
+        let Self { share, below, tasks, trials, time, events, found, delay } = self;
+        format!(
+            "{},{town},{share:.5},{below:.5},{tasks:.2},{trials:.1},{time:.4},{events},{found},{delay}\n",
+            way.name()
+        )
+    }
+}
+
+/// The table of a summary.
+pub(crate) fn table(path: &Path) -> Result<Table, Error> {
+    let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let numbers = |way: Way, column: usize| -> Vec<f64> {
+        let of_way =
+            text.lines().map(|line| line.split(',').collect::<Vec<_>>()).filter(|row| row[0] == way.name());
+        of_way.filter_map(|row| row.get(column)?.parse().ok()).collect()
+    };
+    let titles = [
+        "",
+        "value in service, of the oracle's",
+        "behind the first row",
+        "time below the floor, of that in trials",
+        "tasks per day",
+        "trials per day",
+        "time in trials",
+        "events found",
+        "readings until then",
+    ];
+    let ways: Vec<Way> = Way::ALL.into_iter().filter(|way| !numbers(*way, 2).is_empty()).collect();
+    let mut table = Table::new(titles);
+    for way in &ways {
+        let mean = |column: usize| foretune_report::stats::mean(&numbers(*way, column));
+        let sum = |column: usize| numbers(*way, column).iter().sum::<f64>();
+        let interval = |values: &[f64]| {
+            Estimate::of(values)
+                .map_or_else(String::new, |e| format!("{:.3} ± {:.3}", e.mean, (e.high() - e.low()) / 2.0))
+        };
+        let first = numbers(ways[0], 2);
+        let behind: Vec<f64> = first.iter().zip(numbers(*way, 2)).map(|(a, b)| a - b).collect();
+        let (events, found) = (sum(7), sum(8));
+        table.push(vec![
+            way.name().to_string(),
+            interval(&numbers(*way, 2)),
+            if way == &ways[0] { String::new() } else { interval(&behind) },
+            format!("{:.1} %", 100.0 * mean(3)),
+            format!("{:.1}", mean(4)),
+            format!("{:.0}", mean(5)),
+            format!("{:.1} %", 100.0 * mean(6)),
+            if events > 0.0 { format!("{found} of {events}") } else { String::new() },
+            if found > 0.0 { format!("{:.0}", sum(9) / found) } else { String::new() },
+        ]);
+    }
+    Ok(table)
+}
+
+/// The first town on the first day on which something happens, as an SVG file.
+fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
+    let town = Town::new(Seeds::new(arguments.seed, 1).tasks, arguments.days as usize);
+    let day = 24 * STEPS_PER_HOUR;
+    let first = town.events().first().map_or(0, |event| event.from / day * day);
+    let hour = |step: usize| (step - first) as f64 / STEPS_PER_HOUR as f64;
+    let curve = |label: &str, style: Style, points: Vec<(f64, f64)>| Curve {
+        label: label.into(),
+        style: Style { plain: true, ..style },
+        points: points.into_iter().map(|(x, y)| Sample { x, mean: y, low: y, high: y }).collect(),
+    };
+    let dashes = [Dash::Solid, Dash::Long, Dash::Short, Dash::DashDot, Dash::Dotted, Dash::Solid];
+    let mut curves = Vec::new();
+    for (ink, way) in Way::ALL.into_iter().enumerate().filter(|(_, way)| arguments.way.contains(way)) {
+        let steps = read(arguments, (1, way))?;
+        let points =
+            steps.iter().enumerate().skip(first).take(day).map(|(i, (step, _))| (hour(i), step.value / STEP));
+        curves.push(curve(
+            way.name(),
+            Style { ink, dash: dashes[ink], ..Style::default() },
+            points.collect(),
+        ));
+    }
+    let today = first..(first + day).min(town.steps());
+    let loads = today.clone().map(|step| (hour(step), town.load(step))).collect();
+    let mut below = vec![curve("load", Style::default(), loads)];
+    for (ink, event) in town.events().iter().filter(|event| today.contains(&event.from)).enumerate() {
+        let (from, until) = (hour(event.from), hour(event.until.min(today.end)).max(hour(event.from) + 0.3));
+        let style = Style { ink: ink + 1, dash: Dash::Long, ..Style::default() };
+        below.push(curve(event.name(), style, vec![(from, 0.4), (from, 1.0), (until, 1.0), (until, 0.4)]));
+    }
+    let axis = |title: &str| Some(Axis { title: title.into(), ..Axis::default() });
+    let chart = LineChart {
+        name: "What users of the first town get on a day on which something happens".into(),
+        x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
+        panels: vec![
+            Panel { title: "What users of town 1 get".into(), curves, y: axis("bit/s/Hz") },
+            Panel { title: "Load, and what happens".into(), curves: below, y: axis("active users") },
+        ],
+        ..LineChart::default()
+    };
+    Ok(chart.svg(960.0, Theme::Standalone))
+}

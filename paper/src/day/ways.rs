@@ -1,0 +1,231 @@
+//! Ways to run a network for days.
+
+use std::collections::BTreeMap;
+
+use foretune_core::{Ask, Floor, Level, Optimizer, Reading, Watch};
+use host_sim::error::Error;
+use host_sim::method::Method;
+use host_sim::problems::{Deployed, DimensionSpec, Notation, Problem, ProblemSpec, Rrm, Service, Task, Town};
+use host_sim::runner::{Answered, Benchmark, Identity, Noise, Plan, Seeds, Space, Variant, play};
+use host_sim::settings::{Preset, Setup};
+use host_sim::shapes::Room;
+
+use super::air::{CHOSEN, FLOOR, HOUR, OnAir, STEP, Step, TRUTH};
+
+/// Room for observations: that of the device's compact profile.
+const CAPACITY: usize = 64;
+/// Answers that a task begins with, where the world may still be the same.
+const KEPT: usize = 32;
+const RISK: f32 = 0.05;
+/// When tuning ends: no more than this share is to be gained.
+const TOLERANCE: f32 = 0.01;
+/// Samples of a reading of the setting in use, and readings between two false alarms.
+const READING: f64 = 100.0;
+const RUN_LENGTH: f32 = 10_000.0;
+/// An event counts as found by an alarm within so many readings.
+const IN_TIME: u32 = 80;
+/// Loads further apart than this have recommendations of their own.
+const LOADS_APART: f64 = 0.05;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Way {
+    /// Tunes, knowing the load; then watches, and tunes again where something has changed.
+    Watching,
+    /// Tunes at the beginning of every hour, as if the hour did not change.
+    Hourly,
+    /// Tunes in the first hour.
+    Once,
+    /// One parameter at a time, at the beginning of every hour.
+    Climbing,
+    /// Leaves the setting that it came with.
+    Never,
+    /// Knows the best, every half hour.
+    Oracle,
+}
+
+impl Way {
+    pub const ALL: [Way; 6] = [Way::Watching, Way::Hourly, Way::Once, Way::Climbing, Way::Never, Way::Oracle];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Watching => "watching",
+            Way::Hourly => "hourly",
+            Way::Once => "once",
+            Way::Climbing => "climbing",
+            Way::Never => "never",
+            Way::Oracle => "oracle",
+        }
+    }
+
+    /// What the town comes to, step by step; the seeds are those of an experiment of a study.
+    pub fn run(self, town: &Town, seeds: &Seeds, go_on: &dyn Fn() -> bool) -> Result<Vec<Step>, Error> {
+        let spec = Problem::Rrm(Rrm::default()).spec();
+        let air = OnAir::new(town, spec.deployed.clone());
+        match self {
+            Way::Never => air.serve(town.steps() as f64 * STEP),
+            Way::Oracle => know(&air, go_on)?,
+            Way::Watching => watch(&air, town, spec, seeds, go_on)?,
+            Way::Once => tune(&air, Method::MftMes, 1, seeds, go_on)?,
+            Way::Hourly => tune(&air, Method::MftMes, usize::MAX, seeds, go_on)?,
+            Way::Climbing => tune(&air, Method::HillClimbing, usize::MAX, seeds, go_on)?,
+        }
+        Ok(air.into_steps())
+    }
+}
+
+fn service() -> Service {
+    let floor = Floor { level: Level::Share(FLOOR as f32), risk: RISK };
+    Service { floor: Some(floor), tolerance: TOLERANCE, ..Service::default() }
+}
+
+fn know(air: &OnAir<'_>, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    while !air.is_over() {
+        if !go_on() {
+            return Err(Error::Interrupted);
+        }
+        // The moment's task is made by the first look at it.
+        let _ = air.value(TRUTH, &[0.0; 4]);
+        air.put_in_use(&air.optimum_at());
+        air.serve(HOUR / 2.0);
+    }
+    Ok(())
+}
+
+/// Tunes in the first so many hours, as studies do.
+fn tune(
+    air: &OnAir<'_>,
+    method: Method,
+    hours: usize,
+    seeds: &Seeds,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    let benchmark = Benchmark::new(Problem::Rrm(Rrm::default()));
+    let benchmark = benchmark.in_service(Deployed::Default, service())?;
+    let mut setup = Setup::new(Preset::Live, benchmark.spec());
+    setup.capacity = CAPACITY;
+    let identity = Identity {
+        study: "day".into(),
+        preset: Preset::Live.name().into(),
+        command: "foretune-paper day".into(),
+        seed: seeds.optimizer,
+        experiments: 1,
+        tasks: 1,
+    };
+    let plan = Plan::new(identity, benchmark, vec![Variant::of(method, setup)])?;
+    let (spec, space) = (plan.benchmark().spec(), plan.benchmark().space());
+    let lasts = || go_on() && !air.is_over();
+    plan.with_tuner(0, 1, |tuner| {
+        for hour in 0..hours {
+            air.note(|step| step.tasks += 1);
+            let mut noise = Noise::new(seeds.noise, hour as u32 + 1);
+            let mut each = |answered: Answered| {
+                air.try_out(&answered.setting, answered.time);
+                Ok(())
+            };
+            let ended = match play(tuner, air, spec, space, &mut noise, &lasts, &mut each) {
+                Err(Error::Interrupted) if air.is_over() => return Ok(()),
+                ended => ended?,
+            };
+            air.put_in_use(&ended.setting);
+            air.serve_until(hour as f64 + 1.0);
+            if air.is_over() {
+                return Ok(());
+            }
+            tuner.next_task()?;
+        }
+        air.serve(f64::INFINITY);
+        Ok(())
+    })
+}
+
+/// Tunes with the load as a condition, watches, and tunes again.
+fn watch(
+    air: &OnAir<'_>,
+    town: &Town,
+    mut spec: ProblemSpec,
+    seeds: &Seeds,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    let [low, high] = Town::LOADS;
+    let notation = Notation { condition: true, ..Notation::default() };
+    spec.dimensions.push(DimensionSpec::Interval {
+        name: "load".into(),
+        unit: String::new(),
+        low,
+        high,
+        notation,
+    });
+    let space = Space::new(&spec).asking(service(), true);
+    let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
+    settings.kept = KEPT;
+    let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
+    let mut room = Room::new(CAPACITY);
+    let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, seeds.optimizer)?;
+    let mut noise = Noise::new(seeds.noise, 1);
+    loop {
+        air.note(|step| step.tasks += 1);
+        while let Ask::Query(query) = optimizer.ask_at(&[air.load() as f32])? {
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
+            let (setting, fidelity) = (space.natural(query.unit()), &spec.fidelities[query.fidelity()]);
+            let y = air.value(query.fidelity(), &setting) + noise.draw(fidelity.noise_variance);
+            air.try_out(&setting, fidelity.cost);
+            optimizer.tell(query, y as f32).map_err(foretune_core::Error::from)?;
+            if air.is_over() {
+                return Ok(());
+            }
+        }
+        let variance = spec.fidelities[TRUTH].noise_variance;
+        let in_use = wait(air, town, &mut optimizer, (&space, variance), &mut noise)?;
+        if air.is_over() {
+            return Ok(());
+        }
+        optimizer.next_task()?;
+        optimizer.deploy(&space.core_point(&in_use))?;
+    }
+}
+
+/// Uses what is best under the load at hand, until readings say that something has changed; what was in use then.
+fn wait(
+    air: &OnAir<'_>,
+    town: &Town,
+    optimizer: &mut Optimizer<'_>,
+    (space, variance): (&Space, f64),
+    noise: &mut Noise,
+) -> Result<Vec<f64>, Error> {
+    let mut watch = Watch::new(RUN_LENGTH)?;
+    let mut known: BTreeMap<i64, (Vec<f64>, f64)> = BTreeMap::new();
+    // Readings since an event that has not been found yet.
+    let mut since = None::<u32>;
+    loop {
+        let place = (air.load() / LOADS_APART).round() as i64;
+        if !known.contains_key(&place) {
+            let load = (place as f64 * LOADS_APART).clamp(Town::LOADS[0], Town::LOADS[1]);
+            let best = optimizer.recommendation_at(&[load as f32])?;
+            known.insert(place, (space.natural(best.unit()), f64::from(best.mean)));
+        }
+        let (setting, expected) = &known[&place];
+        air.put_in_use(setting);
+        let (y, step) = (air.value(TRUTH, setting) + noise.draw(variance), air.step());
+        since = since.map(|readings| readings + 1).filter(|readings| *readings <= IN_TIME);
+        air.serve(READING);
+        let changed = watch.tell((y - expected) as f32)? == Reading::Changed;
+        if let Some(readings) = since.filter(|_| changed) {
+            air.note(|step| (step.found, step.delay) = (step.found + 1, step.delay + readings));
+        }
+        if changed || air.is_over() {
+            return Ok(setting.clone());
+        }
+        if air.step() != step && is_costly(town, air.step(), setting) {
+            air.note(|step| step.events += 1);
+            since = Some(0);
+        }
+    }
+}
+
+/// Whether an event begins that takes more than a twentieth of what a setting gives.
+fn is_costly(town: &Town, step: usize, setting: &[f64]) -> bool {
+    let value = |step: usize| town.at(step).value(TRUTH, &setting[..CHOSEN]);
+    town.events().iter().any(|event| event.from == step) && value(step) < 0.95 * value(step - 1)
+}
