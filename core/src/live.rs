@@ -30,6 +30,10 @@ pub(crate) const FIRST_MARGIN: f32 = 2.0;
 const LARGEST_MARGIN: f32 = 4.0;
 /// What is added to the margin after the first trial of a task.
 const AT_FIRST: f32 = 0.5;
+/// By how much the least margin falls with the risk, a floor's and a guard's. Where a bound is as narrow as the noise, the model finds
+/// less broken afterwards than there is, and a margin that follows it would fall from task to task.
+pub(crate) const FLOOR_FALLS: f32 = 25.0;
+pub(crate) const GUARD_FALLS: f32 = 10.0;
 /// The share of the budget that a trial of weight 1 takes.
 const ORDINARY: f32 = 0.011;
 
@@ -94,10 +98,13 @@ pub(crate) fn weight(cost: f32, budget: f32) -> f32 {
     math::clamp(cost / (ORDINARY * budget), 0.25, 2.0)
 }
 
-/// The margin after a trial of this weight that was below with this chance. It is never below the least: the more risk is
-/// taken, the less that is.
-pub(crate) fn controlled(margin: f32, risk: f32, chance: f32, weight: f32) -> f32 {
-    let least = math::clamp(1.5 - 25.0 * risk, -1.0, 1.0);
+/// No margin is below this: the more risk is taken, the less that is. It falls more slowly for guards.
+pub(crate) fn least_margin(risk: f32, falls: f32) -> f32 {
+    math::clamp(1.5 - falls * risk, -1.0, 1.0)
+}
+
+/// The margin after a trial of this weight that was below with this chance.
+pub(crate) fn controlled(margin: f32, least: f32, risk: f32, chance: f32, weight: f32) -> f32 {
     math::clamp(margin + ETA * weight * (chance - risk), least, LARGEST_MARGIN)
 }
 
@@ -229,7 +236,13 @@ mod tests {
                 count += u32::from(falls);
                 below[half] += if falls { cost } else { 0.0 };
                 time[half] += cost;
-                margin = controlled(margin, risk, f32::from(falls), weight(cost, 1000.0));
+                margin = controlled(
+                    margin,
+                    least_margin(risk, FLOOR_FALLS),
+                    risk,
+                    f32::from(falls),
+                    weight(cost, 1000.0),
+                );
             }
             for half in 0..2 {
                 assert!((below[half] / time[half] - risk).abs() < 0.01, "{risk}: {below:?} of {time:?}");
@@ -242,7 +255,8 @@ mod tests {
     fn a_trial_counts_by_its_time_between_a_quarter_and_two() {
         for (cost, counts) in [(0.0, 0.25), (1.0, 0.25), (11.0, 1.0), (16.5, 1.5), (100.0, 2.0)] {
             assert!((weight(cost, 1000.0) - counts).abs() < 1e-6, "{cost}");
-            let moved = |below: bool| controlled(1.0, 0.1, f32::from(below), weight(cost, 1000.0)) - 1.0;
+            let moved =
+                |below: bool| controlled(1.0, -1.0, 0.1, f32::from(below), weight(cost, 1000.0)) - 1.0;
             assert!((moved(true) - ETA * 0.9 * counts).abs() < 1e-6, "{cost}");
             assert!((moved(false) + ETA * 0.1 * counts).abs() < 1e-6, "{cost}");
         }
@@ -252,7 +266,8 @@ mod tests {
     fn the_margin_stays_in_its_range() {
         let (mut low, mut high) = (1.0, 1.0);
         for _ in 0..1000 {
-            (low, high) = (controlled(low, 0.1, 0.0, 1.0), controlled(high, 0.1, 1.0, 1.0));
+            let after = |margin, chance| controlled(margin, least_margin(0.1, FLOOR_FALLS), 0.1, chance, 1.0);
+            (low, high) = (after(low, 0.0), after(high, 1.0));
         }
         assert_eq!((low, high), (-1.0, LARGEST_MARGIN));
         assert!(margin_at(1.0, 1) > margin_at(1.0, 2) && margin_at(1.0, u32::MAX) > 1.0 - 1e-6);

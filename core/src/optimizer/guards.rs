@@ -14,7 +14,7 @@ use crate::data::{Kpis, Scale, Standard};
 use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
-use crate::live::{Guard, Level};
+use crate::live::{GUARD_FALLS, Guard, Level};
 use crate::math::{self, LARGEST_VALUE};
 
 /// As many answers is the first guess of a KPI's deviation worth.
@@ -215,7 +215,7 @@ impl State<'_> {
             if !first {
                 let by = (watched.bound.at - mean) / math::sqrt(variance);
                 let chance = if failed { 1.0 } else { math::exp(math::ln_normal_cdf(by)) };
-                watched.bound.judge(&guard.floor, chance, weight);
+                watched.bound.judge((guard.floor.risk, GUARD_FALLS), chance, weight);
             }
             let believed = first_deviation(guard, watched.mean) / scale.deviation;
             let misfit = answers as f32 * watched.misfit / watched.used as f32;

@@ -6,7 +6,7 @@ use super::state::State;
 use super::trials::{Bound, Start, Trials, deployable, unit_of};
 use crate::data::{Kind, Record, Scale};
 use crate::error::Error;
-use crate::live::{Floor, Level, weight};
+use crate::live::{FLOOR_FALLS, Floor, Level, weight};
 use crate::math;
 
 impl Optimizer<'_> {
@@ -208,7 +208,7 @@ impl State<'_> {
             trials.floor.at = at;
             if !first {
                 let below = failed || mean < trials.floor.at;
-                trials.floor.judge(floor, f32::from(below), (cost, weight));
+                trials.floor.judge((floor.risk, FLOOR_FALLS), f32::from(below), (cost, weight));
             }
         }
         self.judge_guards(failed, (cost, weight), first);

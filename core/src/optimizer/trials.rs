@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point, Scale};
 use crate::error::Error;
-use crate::live::{FIRST_MARGIN, Floor, controlled, margin_at};
+use crate::live::{FIRST_MARGIN, controlled, least_margin, margin_at};
 use crate::math;
 use crate::settings::Method;
 use crate::space::{Dimension, Problem};
@@ -98,11 +98,11 @@ impl Bound {
     }
 
     /// Counts a trial by the chance that it broke the bound, as the model sees it afterwards, and controls the margin by its weight.
-    pub fn judge(&mut self, floor: &Floor, chance: f32, (cost, weight): (f32, f32)) {
+    pub fn judge(&mut self, (risk, falls): (f32, f32), chance: f32, (cost, weight): (f32, f32)) {
         let broken = chance > 0.5;
         self.broken += u32::from(broken);
         self.time += if broken { cost } else { 0.0 };
-        self.margin = controlled(self.margin, floor.risk, chance, weight);
+        self.margin = controlled(self.margin, least_margin(risk, falls), risk, chance, weight);
     }
 }
 
