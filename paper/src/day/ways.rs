@@ -1,6 +1,7 @@
 //! Ways to run a network for days.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use foretune_core::{Ask, Floor, Level, Optimizer, Reading, Watch};
 use host_sim::error::Error;
@@ -14,7 +15,7 @@ use super::air::{CHOSEN, FLOOR, HOUR, OnAir, STEP, Step, TRUTH};
 
 /// Room for observations: that of the device's compact profile.
 const CAPACITY: usize = 64;
-/// Answers that a task begins with, where the world may still be the same.
+/// Answers that a task begins with, where the way keeps some.
 const KEPT: usize = 32;
 const RISK: f32 = 0.05;
 /// When tuning ends: no more than this share is to be gained.
@@ -29,8 +30,12 @@ const LOADS_APART: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Way {
-    /// Tunes, knowing the load; then watches, and tunes again where something has changed.
+    /// Tunes; then watches, and tunes again where something has changed.
     Watching,
+    /// The same, knowing the load: what is in use follows it, and readings are compared with what is expected under it.
+    Knowing,
+    /// The same, and a task begins with answers of those before.
+    Keeping,
     /// Tunes at the beginning of every hour, as if the hour did not change.
     Hourly,
     /// Tunes in the first hour.
@@ -49,6 +54,8 @@ impl Way {
     pub fn name(self) -> &'static str {
         match self {
             Way::Watching => "watching",
+            Way::Knowing => "knowing",
+            Way::Keeping => "keeping",
             Way::Hourly => "hourly",
             Way::Once => "once",
             Way::Climbing => "climbing",
@@ -64,12 +71,64 @@ impl Way {
         match self {
             Way::Never => air.serve(town.steps() as f64 * STEP),
             Way::Oracle => know(&air, go_on)?,
-            Way::Watching => watch(&air, town, spec, seeds, go_on)?,
+            Way::Watching | Way::Knowing | Way::Keeping => self.watch(&air, town, spec, seeds, go_on)?,
             Way::Once => tune(&air, Method::MftMes, 1, seeds, go_on)?,
             Way::Hourly => tune(&air, Method::MftMes, usize::MAX, seeds, go_on)?,
             Way::Climbing => tune(&air, Method::HillClimbing, usize::MAX, seeds, go_on)?,
         }
         Ok(air.into_steps())
+    }
+
+    /// Tunes, watches, and tunes again.
+    fn watch(
+        self,
+        air: &OnAir<'_>,
+        town: &Town,
+        mut spec: ProblemSpec,
+        seeds: &Seeds,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        let knows = self != Way::Watching;
+        if knows {
+            let [low, high] = Town::LOADS;
+            let notation = Notation { condition: true, ..Notation::default() };
+            spec.dimensions.push(DimensionSpec::Interval {
+                name: "load".into(),
+                unit: String::new(),
+                low,
+                high,
+                notation,
+            });
+        }
+        let space = Space::new(&spec).asking(service(), true);
+        let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
+        settings.kept = if self == Way::Keeping { KEPT } else { 0 };
+        let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
+        let mut room = Room::new(CAPACITY);
+        let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, seeds.optimizer)?;
+        let mut noise = Noise::new(seeds.noise, 1);
+        loop {
+            air.note(|step| step.tasks += 1);
+            while let Ask::Query(query) = optimizer.ask_at(&[air.load() as f32][..usize::from(knows)])? {
+                if !go_on() {
+                    return Err(Error::Interrupted);
+                }
+                let (setting, fidelity) = (space.natural(query.unit()), &spec.fidelities[query.fidelity()]);
+                let y = air.value(query.fidelity(), &setting) + noise.draw(fidelity.noise_variance);
+                air.try_out(&setting, fidelity.cost);
+                optimizer.tell(query, y as f32).map_err(foretune_core::Error::from)?;
+                if air.is_over() {
+                    return Ok(());
+                }
+            }
+            let variance = spec.fidelities[TRUTH].noise_variance;
+            let in_use = wait(air, town, &mut optimizer, (&space, variance), &mut noise)?;
+            if air.is_over() {
+                return Ok(());
+            }
+            optimizer.next_task()?;
+            optimizer.deploy(&space.core_point(&in_use))?;
+        }
     }
 }
 
@@ -138,54 +197,6 @@ fn tune(
     })
 }
 
-/// Tunes with the load as a condition, watches, and tunes again.
-fn watch(
-    air: &OnAir<'_>,
-    town: &Town,
-    mut spec: ProblemSpec,
-    seeds: &Seeds,
-    go_on: &dyn Fn() -> bool,
-) -> Result<(), Error> {
-    let [low, high] = Town::LOADS;
-    let notation = Notation { condition: true, ..Notation::default() };
-    spec.dimensions.push(DimensionSpec::Interval {
-        name: "load".into(),
-        unit: String::new(),
-        low,
-        high,
-        notation,
-    });
-    let space = Space::new(&spec).asking(service(), true);
-    let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
-    settings.kept = KEPT;
-    let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
-    let mut room = Room::new(CAPACITY);
-    let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, seeds.optimizer)?;
-    let mut noise = Noise::new(seeds.noise, 1);
-    loop {
-        air.note(|step| step.tasks += 1);
-        while let Ask::Query(query) = optimizer.ask_at(&[air.load() as f32])? {
-            if !go_on() {
-                return Err(Error::Interrupted);
-            }
-            let (setting, fidelity) = (space.natural(query.unit()), &spec.fidelities[query.fidelity()]);
-            let y = air.value(query.fidelity(), &setting) + noise.draw(fidelity.noise_variance);
-            air.try_out(&setting, fidelity.cost);
-            optimizer.tell(query, y as f32).map_err(foretune_core::Error::from)?;
-            if air.is_over() {
-                return Ok(());
-            }
-        }
-        let variance = spec.fidelities[TRUTH].noise_variance;
-        let in_use = wait(air, town, &mut optimizer, (&space, variance), &mut noise)?;
-        if air.is_over() {
-            return Ok(());
-        }
-        optimizer.next_task()?;
-        optimizer.deploy(&space.core_point(&in_use))?;
-    }
-}
-
 /// Uses what is best under the load at hand, until readings say that something has changed; what was in use then.
 fn wait(
     air: &OnAir<'_>,
@@ -199,18 +210,21 @@ fn wait(
     // Readings since an event that has not been found yet.
     let mut since = None::<u32>;
     loop {
-        let place = (air.load() / LOADS_APART).round() as i64;
-        if !known.contains_key(&place) {
-            let load = (place as f64 * LOADS_APART).clamp(Town::LOADS[0], Town::LOADS[1]);
-            let best = optimizer.recommendation_at(&[load as f32])?;
-            known.insert(place, (space.natural(best.unit()), f64::from(best.mean)));
-        }
-        let (setting, expected) = &known[&place];
+        let knows = optimizer.problem().conditions() > 0;
+        let place = if knows { (air.load() / LOADS_APART).round() as i64 } else { 0 };
+        let (setting, expected) = match known.entry(place) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let load = (place as f64 * LOADS_APART).clamp(Town::LOADS[0], Town::LOADS[1]);
+                let best = optimizer.recommendation_at(&[load as f32][..usize::from(knows)])?;
+                new.insert((space.natural(best.unit()), f64::from(best.mean)))
+            }
+        };
         air.put_in_use(setting);
         let (y, step) = (air.value(TRUTH, setting) + noise.draw(variance), air.step());
         since = since.map(|readings| readings + 1).filter(|readings| *readings <= IN_TIME);
         air.serve(READING);
-        let changed = watch.tell((y - expected) as f32)? == Reading::Changed;
+        let changed = watch.tell((y - *expected) as f32)? == Reading::Changed;
         if let Some(readings) = since.filter(|_| changed) {
             air.note(|step| (step.found, step.delay) = (step.found + 1, step.delay + readings));
         }
@@ -228,4 +242,26 @@ fn wait(
 fn is_costly(town: &Town, step: usize, setting: &[f64]) -> bool {
     let value = |step: usize| town.at(step).value(TRUTH, &setting[..CHOSEN]);
     town.events().iter().any(|event| event.from == step) && value(step) < 0.95 * value(step - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A day that is only watched costs users nothing in trials; one that is tuned has every sample accounted for.
+    #[test]
+    fn every_sample_of_a_day_is_accounted_for() {
+        let (town, seeds) = (Town::new(3, 1), Seeds::new(3, 1));
+        let never = Way::Never.run(&town, &seeds, &|| true).unwrap();
+        assert!(never.iter().all(|step| step.trial == 0.0 && step.value > 0.0));
+        let once = Way::Once.run(&town, &seeds, &|| true).unwrap();
+        let sum = |of: &dyn Fn(&Step) -> f64| once.iter().map(of).sum::<f64>();
+        assert_eq!((once.len(), sum(&|step| f64::from(step.tasks))), (town.steps(), 1.0));
+        let (trial, below) = (sum(&|step| step.trial), sum(&|step| step.below));
+        assert!(trial > 0.0 && trial <= 2000.0 && below <= trial, "{trial}, {below}");
+        let values = once.iter().zip(&never).map(|(once, never)| once.value / never.value);
+        assert!(values.clone().all(|share| share > 0.3) && values.sum::<f64>() > 0.9 * town.steps() as f64);
+        let interrupted = Way::Watching.run(&town, &seeds, &|| false);
+        assert!(matches!(interrupted, Err(Error::Interrupted)));
+    }
 }

@@ -76,7 +76,11 @@ fn give_up(fault: Fault, message: impl FnOnce()) -> ! {
 fn panic(info: &PanicInfo) -> ! {
     cortex_m::interrupt::disable();
     let fault = Fault { cause: Cause::Panic, pc: 0, status: 0 };
-    give_up(fault, || defmt::error!("{}", defmt::Display2Format(info)))
+    // The place says which check it was: numbers in words would take more flash than there is.
+    give_up(fault, || {
+        let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
+        defmt::error!("the program panicked at {}:{}: {}", file, line, info.message().as_str().unwrap_or_default());
+    })
 }
 
 #[exception]
