@@ -79,7 +79,12 @@ fn panic(info: &PanicInfo) -> ! {
     // The place says which check it was: numbers in words would take more flash than there is.
     give_up(fault, || {
         let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
-        defmt::error!("the program panicked at {}:{}: {}", file, line, info.message().as_str().unwrap_or_default());
+        defmt::error!(
+            "the program panicked at {}:{}: {}",
+            file,
+            line,
+            info.message().as_str().unwrap_or_default()
+        );
     })
 }
 
