@@ -67,7 +67,7 @@ fn pages_of_studies_and_of_tuning_draw_all_their_pictures() {
     assert_eq!(look_at(browser, &folder.path("both.html")), 3);
     folder.write("p.toml", super::tune::PROBLEM);
     folder.succeed("tune p.toml --command 'echo {x}' --report tuned.html --set candidates=16");
-    assert_eq!(look_at(browser, &folder.path("tuned.html")), 1);
+    assert_eq!(look_at(browser, &folder.path("tuned.html")), 5);
 }
 
 #[test]

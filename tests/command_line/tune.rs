@@ -340,7 +340,8 @@ fn a_person_reads_lines_a_summary_and_a_page() {
     let folder = Folder::new();
     let with_deployed = PROBLEM.replace("noise = 0.001\n", "") + "[deployed]\nx = 0.0\ny = 0.25\n";
     folder.write("p.toml", &with_deployed);
-    let tune = "tune p.toml --command 'sh -c \"echo measuring; echo \\$FORETUNE_X | tr -d -\"'";
+    let measure = "cp page.html during.html; echo measuring; echo \\$FORETUNE_X | tr -d -";
+    let tune = &format!("tune p.toml --command 'sh -c \"{measure}\"'");
     let text = folder.succeed(&format!("{tune} --report page.html"));
     for words in
         ["to learn the noise", "Recommended: x = ", "Expected of it: ", "In use: x = 0, y = 0.25", "p.state"]
@@ -349,6 +350,18 @@ fn a_person_reads_lines_a_summary_and_a_page() {
     }
     let page = folder.read("page.html");
     assert!(page.contains("<svg") && page.contains("to learn the noise") && page.contains("</html>"));
+    // It is renewed with every query, with what the model believes by then, and loads itself again until the task has ended.
+    let during = folder.read("during.html");
+    for words in
+        ["Best answer so far", "What the model believes along each parameter", "The two that matter most"]
+    {
+        assert!(during.contains(words), "{words}");
+    }
+    assert!(during.contains("http-equiv=\"refresh\"") && !page.contains("http-equiv=\"refresh\""));
+    let x = page.split("<h3>x: ").nth(1).and_then(|rest| rest.split('\u{a0}').next()?.parse::<u32>().ok());
+    assert!(x.is_some_and(|share| share > 60), "all depends on x: {x:?}");
+    folder.succeed("show p.state --report again.html");
+    assert_eq!(folder.read("again.html"), page);
     let again = folder.succeed(tune);
     assert!(again.starts_with("Task 2") && !again.contains("to learn the noise"), "{again}");
 }

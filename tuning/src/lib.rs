@@ -9,6 +9,7 @@
     reason = "a comment stands where a name does not say it: this package is part of a program"
 )]
 
+mod belief;
 mod command;
 mod file;
 #[cfg(any(test, feature = "fixture"))]

@@ -299,7 +299,7 @@ impl Source for Lines<'_> {
     }
 
     fn told(&mut self, _: &Ask, _: &Told, standing: &Standing) -> Result<(), Error> {
-        (self.place.answered, self.place.standing) = (self.place.answered + 1, *standing);
+        (self.place.answered, self.place.standing) = (self.place.answered + 1, standing.clone());
         Ok(())
     }
 }

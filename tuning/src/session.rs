@@ -12,16 +12,18 @@ pub use several::MOST_AT_ONCE;
 pub use watch::Watched;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Goal, Kind, Optimizer, Record, Settings, Stop};
+use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, Stop};
 
+use super::belief::Belief;
+use super::page::page;
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, elsewhere, from_hex, to_hex};
 use super::why::Because;
 use crate::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
-use host_sim::results::crc32;
+use host_sim::results::{crc32, write_atomically};
 use host_sim::runner::{Next, Space, Tuner};
 use host_sim::settings::Setup;
 use host_sim::shapes::Room;
@@ -46,12 +48,15 @@ pub enum Answer {
     Stop,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     pub spent: f64,
     pub budget: f64,
     /// The best answer at the fidelity that counts, so far.
     pub best: Option<f32>,
+    /// What was measured of the setting in use, and how often what broke its bound, of how many trials.
+    pub in_use: Option<f64>,
+    pub broken: BTreeMap<String, [usize; 2]>,
     /// What the model expected of the best point so far when it asked, if it had one by then.
     pub expected: Option<f32>,
     /// Answers that lie too far from all others, and were not confirmed by a second.
@@ -103,6 +108,8 @@ pub struct Tuning {
     given: Option<Vec<f64>>,
     /// What was measured before the next task.
     past: Vec<Past>,
+    /// A page that is renewed with every query.
+    page: Option<PathBuf>,
 }
 
 impl Tuning {
@@ -122,7 +129,7 @@ impl Tuning {
                 state.seed
             )));
         }
-        let mut tuning = Self { target, setup, state, store, given: deployed, past: Vec::new() };
+        let mut tuning = Self { target, setup, state, store, given: deployed, past: Vec::new(), page: None };
         tuning.setup.for_method(Method::MftMes)?;
         if fresh {
             tuning.begin(None)?;
@@ -130,6 +137,11 @@ impl Tuning {
             tuning.unchanged()?;
         }
         Ok(tuning)
+    }
+
+    /// From now on a page shows how the task goes, written anew with every query.
+    pub fn show_on(&mut self, page: PathBuf) {
+        self.page = Some(page);
     }
 
     pub fn target(&self) -> &Target {
@@ -244,6 +256,7 @@ impl Tuning {
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.watch.clear();
+        self.state.belief = None;
         self.state.tasks.push(TaskState { begun, answers: Vec::new(), pending: Vec::new(), ended: None });
         self.save()
     }
@@ -448,14 +461,17 @@ impl Tuning {
     }
 
     pub(super) fn standing(&self) -> Result<Standing, Error> {
-        let (task, truth) = (self.task()?, self.target.truth());
-        let better = |a: f32, b: f32| match self.target.goal {
-            Goal::Maximise => a.max(b),
-            Goal::Minimise => a.min(b),
-        };
-        let values = task.answers.iter().filter(|told| told.fidelity == truth).filter_map(|told| told.value);
-        let (spent, budget) = (task.spent(), task.begun.budget);
-        Ok(Standing { spent, budget, best: values.reduce(better), expected: None, outliers: 0 })
+        let task = self.task()?;
+        let best = task.best(&self.target).and_then(|told| told.value);
+        Ok(Standing {
+            spent: task.spent(),
+            budget: task.begun.budget,
+            best,
+            in_use: task.value_in_use(&self.target),
+            broken: task.broken(&self.target),
+            expected: None,
+            outliers: 0,
+        })
     }
 
     fn run(
@@ -486,6 +502,7 @@ impl Tuning {
             let point = self.shown(space, &proposal.unit)?;
             let ask = Ask { because, ..self.ask(point, proposal.fidelity, why(proposal.kind)) };
             let expected = tuner.status().best;
+            self.renew_page(space, tuner)?;
             match self.answered(space, tuner, &ask, source)? {
                 Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
                 Answer::AskAt(conditions) => {
@@ -596,14 +613,32 @@ impl Tuning {
         Tuner::finish(tuner);
         let advice = tuner.advice();
         let unassured = advice.as_ref().is_some_and(|advice| !advice.assured);
-        let advice = match advice {
-            Some(advice) => {
-                let point = self.shown(space, &advice.unit)?;
-                Some((point, advice.mean, self.widening() * advice.deviation))
-            }
+        let found = advice.map(|advice| ((advice.mean, self.widening() * advice.deviation), advice.unit));
+        let advice = match &found {
+            Some(((mean, deviation), unit)) => Some((self.shown(space, unit)?, *mean, *deviation)),
             None => None,
         };
-        self.end(advice, reason, (tuner.status().outliers, unassured), to_hex(&Tuner::knowledge(tuner)?))
+        if let Some((_, unit)) = &found {
+            self.state.belief = Belief::of(&self.target, space, tuner, (unit, self.widening()));
+        }
+        self.end(advice, reason, (tuner.status().outliers, unassured), to_hex(&Tuner::knowledge(tuner)?))?;
+        self.write_page()
+    }
+
+    /// Shows what the model believes around the best answer so far, if there is a page.
+    fn renew_page(&mut self, space: &Space, tuner: &mut Optimizer<'_>) -> Result<(), Error> {
+        if self.page.is_some() {
+            let best = self.task()?.best(&self.target).map(|told| space.unit(&told.point));
+            let belief =
+                best.and_then(|unit| Belief::of(&self.target, space, tuner, (&unit, self.widening())));
+            self.state.belief = belief;
+        }
+        self.write_page()
+    }
+
+    fn write_page(&self) -> Result<(), Error> {
+        let Some(path) = &self.page else { return Ok(()) };
+        write_atomically(path, page(&self.target, &self.state).as_bytes())
     }
 
     fn end(

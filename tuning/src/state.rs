@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
+use foretune_core::{Goal, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::belief::Belief;
 use super::why::Because;
 use crate::target::{Ask, Identity, Target, Why};
 use host_sim::error::Error;
@@ -48,6 +50,16 @@ pub struct Told {
     /// The point as the optimizer has it, where it was asked beside others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unit: Vec<f32>,
+}
+
+impl Told {
+    /// What was measured of a KPI, or of the objective.
+    pub fn measured(&self, target: &Target, name: &str) -> Option<f64> {
+        match target.guards.iter().position(|guard| guard.name == name) {
+            Some(g) => self.kpis.get(g).copied(),
+            None => self.value.map(f64::from),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +158,43 @@ impl TaskState {
         self.answers.iter().rev().take_while(|told| told.value.is_none()).count()
     }
 
+    /// The best answer at the fidelity that counts.
+    pub fn best(&self, target: &Target) -> Option<&Told> {
+        let sign = if target.goal == Goal::Maximise { 1.0 } else { -1.0 };
+        let value = |told: &&Told| told.value.map_or(f32::NEG_INFINITY, |value| sign * value);
+        let told = self.answers.iter().filter(|told| told.fidelity == target.truth() && told.value.is_some());
+        told.max_by(|a, b| value(a).total_cmp(&value(b)))
+    }
+
+    /// What was measured of the setting in use, at the fidelity that counts; the mean.
+    pub fn value_in_use(&self, target: &Target) -> Option<f64> {
+        let used = self.begun.deployed.as_ref()?;
+        let told = self
+            .answers
+            .iter()
+            .filter(|told| told.fidelity == target.truth() && told.point.starts_with(used));
+        let values: Vec<f64> = told.filter_map(|told| told.value.map(f64::from)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// Measurements that broke a bound when it was known, by KPI, and those that might have.
+    pub fn broken(&self, target: &Target) -> BTreeMap<String, [usize; 2]> {
+        let mut broken = BTreeMap::<String, [usize; 2]>::new();
+        for told in &self.answers {
+            let expected = told.because.as_ref().map(|because| &because.expected);
+            for (name, expected) in expected.into_iter().flatten() {
+                let (Some(bound), Some(measured)) = (expected.bound, told.measured(target, name)) else {
+                    continue;
+                };
+                let above = measured - f64::from(bound);
+                let breaks = if target.side(name) == Side::AtLeast { above < 0.0 } else { above > 0.0 };
+                let [count, all] = broken.entry(name.clone()).or_default();
+                (*count, *all) = (*count + usize::from(breaks), *all + 1);
+            }
+        }
+        broken
+    }
+
     /// What was spent of the budget so far.
     pub fn spent(&self) -> f64 {
         self.answers.iter().map(|told| told.cost).sum()
@@ -173,6 +222,9 @@ pub struct State {
     /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) watch: Vec<String>,
+    /// What the model believes in the last task, as of when it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub belief: Option<Belief>,
 }
 
 impl State {
@@ -187,6 +239,7 @@ impl State {
             learnt: String::new(),
             reported: false,
             watch: Vec::new(),
+            belief: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Because;
-use foretune_core::{Floor, Goal};
+use foretune_core::{Floor, Goal, Side};
 use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, Notation, ProblemSpec, Service};
 use host_sim::words::number;
@@ -64,6 +64,15 @@ impl Target {
     /// Index of the fidelity that counts.
     pub fn truth(&self) -> usize {
         self.fidelities.len() - 1
+    }
+
+    /// On which side of its bound a KPI, or the objective, is kept.
+    pub fn side(&self, kpi: &str) -> Side {
+        match self.guards.iter().find(|guard| guard.name == kpi) {
+            Some(guard) => guard.side,
+            None if self.goal == Goal::Maximise => Side::AtLeast,
+            None => Side::AtMost,
+        }
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

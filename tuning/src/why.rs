@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foretune_core::{Belief, Goal, Reasons, Side};
+use foretune_core::{Belief, Reasons, Side};
 use serde::{Deserialize, Serialize};
 
 use super::state::Told;
@@ -12,7 +12,7 @@ use host_sim::problems::Guarded;
 use host_sim::words::counted;
 
 /// The objective's name among the KPIs, as a command prints it.
-const VALUE: &str = "value";
+pub const VALUE: &str = "value";
 
 /// What the model thought when it asked, in natural units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,25 +108,17 @@ pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
             counted(because.changes as usize, "time")
         ));
     }
-    let measured = target.guards.iter().map(|guard| guard.name.as_str()).zip(told.kpis.iter().copied());
-    let measured: BTreeMap<&str, f64> =
-        measured.chain(told.value.map(|value| (VALUE, f64::from(value)))).collect();
-    let side = |name: &str| match target.guards.iter().find(|guard| guard.name == name) {
-        Some(guard) => guard.side,
-        None if target.goal == Goal::Maximise => Side::AtLeast,
-        None => Side::AtMost,
-    };
     for (name, expected) in &because.expected {
         let mut line = format!(
             "{name}: {} ± {} expected",
             short_number(expected.mean.into()),
             short_number(expected.deviation.into())
         );
-        if let Some(measured) = measured.get(name.as_str()) {
-            line += &format!(", {} measured", short_number(*measured));
+        if let Some(measured) = told.measured(target, name) {
+            line += &format!(", {} measured", short_number(measured));
         }
         if let Some(bound) = expected.bound {
-            let word = if side(name) == Side::AtLeast { "at least" } else { "at most" };
+            let word = if target.side(name) == Side::AtLeast { "at least" } else { "at most" };
             line += &format!(
                 "; {word} {} is to be kept by {} deviations, which ruled out {} of {} candidates",
                 short_number(bound.into()),

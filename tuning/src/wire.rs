@@ -122,6 +122,10 @@ enum Line<'a> {
         best: Option<f32>,
         expected: Option<f32>,
         outliers: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_use: Option<f64>,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        broken: &'a BTreeMap<String, [usize; 2]>,
     },
     /// The queries that wait for their answers.
     Pending(Vec<u64>),
@@ -209,8 +213,8 @@ impl Wire<'_> {
     }
 
     pub fn status(self, task: u32, answered: usize, standing: &Standing) -> String {
-        let Standing { spent, budget, best, expected, outliers } = *standing;
-        Line::Status { task, answered, spent, budget, best, expected, outliers }.text()
+        let Standing { spent, budget, best, in_use, ref broken, expected, outliers } = *standing;
+        Line::Status { task, answered, spent, budget, best, expected, outliers, in_use, broken }.text()
     }
 
     /// Nothing more is asked for now: these wait for their answers.
@@ -294,10 +298,18 @@ mod tests {
             wire.recommendation(&nothing),
             "{\"recommendation\":{\"setting\":null,\"reason\":\"budget\",\"spent\":60.0,\"outliers\":2}}"
         );
-        let standing = Standing { spent: 7.0, budget: 100.0, best: Some(3.2), expected: None, outliers: 0 };
+        let standing = Standing {
+            spent: 7.0,
+            budget: 100.0,
+            best: Some(3.2),
+            in_use: Some(2.9),
+            broken: [("value".to_string(), [1, 6])].into(),
+            expected: None,
+            outliers: 0,
+        };
         assert_eq!(
             wire.status(1, 7, &standing),
-            "{\"status\":{\"task\":1,\"answered\":7,\"spent\":7.0,\"budget\":100.0,\"best\":3.2,\"expected\":null,\"outliers\":0}}"
+            "{\"status\":{\"task\":1,\"answered\":7,\"spent\":7.0,\"budget\":100.0,\"best\":3.2,\"expected\":null,\"outliers\":0,\"in_use\":2.9,\"broken\":{\"value\":[1,6]}}}"
         );
         assert!(wire.ask(&ask, &[5, 6]).ends_with("\"cost\":1.0,\"beside\":[5,6]}}"));
         assert_eq!(wire.pending(std::slice::from_ref(&ask)), "{\"pending\":[7]}");

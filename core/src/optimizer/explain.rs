@@ -1,10 +1,10 @@
 //! Why a query was asked.
 
-use super::Optimizer;
 use super::query::{Belief, Reasons, Score};
 use super::search::{Search, information_noise};
 use super::state::State;
 use super::trials::{Bound, Trials};
+use super::{Optimizer, Phase};
 use crate::live::margin_at;
 use crate::math;
 
@@ -16,6 +16,15 @@ impl Optimizer<'_> {
     pub fn explain(&mut self) -> Option<Reasons> {
         let query = self.outstanding()?;
         self.state.reasons(query.unit(), query.fidelity())
+    }
+
+    /// What is thought of any point of the unit cube, at the truth's fidelity: while a query waits for its answer, or once the task
+    /// has ended; `None` at other times, and before anything was observed. As much work, and as little changes.
+    pub fn explain_at(&mut self, unit: &[f32]) -> Option<Reasons> {
+        let looks = matches!(self.phase, Phase::Waiting | Phase::Done)
+            && unit.len() == self.problem().dimensions.len();
+        let truth = self.problem().truth();
+        looks.then(|| self.state.reasons(unit, truth))?
     }
 }
 

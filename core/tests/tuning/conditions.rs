@@ -1,7 +1,7 @@
 //! Conditions that are known: what is chosen follows them, bounds are relative to the point in use under them, and a restored
 //! task goes on bit for bit.
 
-use crate::support::{SETTINGS, bits, query_event, snapshot};
+use crate::support::{Draws, SETTINGS, bits, query_event, snapshot};
 use foretune_core::{
     Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Guard, Level, Limit, Method, Optimizer,
     Problem, Query, Settings, Side, Stop,
@@ -34,22 +34,8 @@ fn value(load: f32, x: f32) -> f32 {
     (100.0 - 50.0 * c) * (1.0 - 1.5 * (x - 0.2 - 0.6 * c).powi(2))
 }
 
-/// Numbers from 0 to 1 that look random, and normal ones.
-struct Draws(u64);
-
-impl Draws {
-    fn uniform(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1 << 24) as f32
-    }
-
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
-    }
-
-    fn load(&mut self) -> f32 {
-        20.0 + 60.0 * self.uniform()
-    }
+fn load(draws: &mut Draws) -> f32 {
+    20.0 + 60.0 * draws.uniform()
 }
 
 #[test]
@@ -57,7 +43,7 @@ fn the_recommendation_follows_the_condition() {
     for (problem, seed) in [(PROBLEM, 1), (PROBLEM, 2), (LIVE, 3), (LIVE, 4)] {
         let (mut tuner, mut draws) = (start(problem, Settings::DEFAULT, seed), Draws(seed));
         loop {
-            let load = draws.load();
+            let load = load(&mut draws);
             let Ask::Query(query) = tuner.ask_at(&[load]).unwrap() else { break };
             assert!((query.point()[0] - load).abs() < 1e-4, "asked under the condition at hand");
             let y = value(load, query.point()[1]) + NOISE * draws.normal();
@@ -205,7 +191,11 @@ fn what_would_be_recommended_elsewhere_changes_nothing() {
             let (before, reasons) = (snapshot(tuner), tuner.explain());
             let elsewhere = tuner.recommendation_at(&[75.0]);
             assert_eq!(elsewhere.is_ok(), round > 0, "{elsewhere:?}");
-            assert_eq!((snapshot(tuner), tuner.explain()), (before, reasons));
+            let elsewhere = tuner.explain_at(&[0.9, 0.1, 0.5][..problem.dimensions.len()]);
+            assert_eq!(elsewhere.is_some(), round > 0);
+            assert_eq!((snapshot(tuner), tuner.explain()), (before, reasons.clone()));
+            let here = tuner.outstanding().and_then(|query| tuner.explain_at(query.unit()));
+            assert_eq!(here.map(|here| here.objective), reasons.map(|reasons| reasons.objective));
         });
         assert_eq!(asked, seen);
         let before = (snapshot(&other), other.status());

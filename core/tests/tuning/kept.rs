@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{SETTINGS, bits, snapshot};
+use crate::support::{Draws, SETTINGS, bits, snapshot};
 use foretune_core::snapshot::Header;
 use foretune_core::{
     Activity, Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level,
@@ -57,19 +57,6 @@ impl World {
     fn best(self, load: f32) -> f32 {
         let c = (load - 20.0) / 60.0;
         self.value(load, &[0.2 + 0.6 * c, 0.7 - 0.3 * c])
-    }
-}
-
-struct Draws(u64);
-
-impl Draws {
-    fn uniform(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1 << 24) as f32
-    }
-
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
     }
 }
 

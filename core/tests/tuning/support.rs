@@ -173,3 +173,17 @@ pub fn snapshot(tuner: &Optimizer<'_>) -> Vec<u8> {
     assert_eq!(bytes.len(), tuner.snapshot_len());
     bytes
 }
+
+/// Numbers from 0 to 1 that look random, and normal ones.
+pub struct Draws(pub u64);
+
+impl Draws {
+    pub fn uniform(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1 << 24) as f32
+    }
+
+    pub fn normal(&mut self) -> f32 {
+        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
+    }
+}

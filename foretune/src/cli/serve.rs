@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::show::FileArguments;
 use super::tune::KeepArguments;
 use foretune_tuning as tuning;
 use host_sim::error::Error;
@@ -19,10 +20,15 @@ pub(crate) struct ServeArguments {
     problem: PathBuf,
     #[command(flatten)]
     keep: KeepArguments,
+    #[command(flatten)]
+    files: FileArguments,
 }
 
 pub(super) fn run(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = tuning::read(&arguments.problem)?;
+    arguments.files.check()?;
     let mut tuning = arguments.keep.open(target, arguments.keep.state.as_deref())?;
-    tuning::serve(&mut tuning, &mut io::stdin().lock(), out)
+    arguments.files.show(&mut tuning);
+    tuning::serve(&mut tuning, &mut io::stdin().lock(), out)?;
+    arguments.files.write(tuning.target(), tuning.state())
 }

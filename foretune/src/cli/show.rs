@@ -10,7 +10,7 @@ use super::shown;
 use foretune_report::plot::short_number;
 use foretune_report::table::Table;
 use foretune_tuning::state::{State, TaskState, peek};
-use foretune_tuning::{self as tuning, Ended, Target, Told, past, reasons};
+use foretune_tuning::{self as tuning, Ended, Target, Told, Tuning, past, reasons};
 use host_sim::error::Error;
 use host_sim::results::check_writable;
 use host_sim::words::counted;
@@ -30,7 +30,7 @@ pub(crate) struct ShowArguments {
 /// What else is written.
 #[derive(Debug, Args)]
 pub(crate) struct FileArguments {
-    /// Write a page with pictures; `tune` does when the task has ended.
+    /// Write a page with pictures; `tune` and `serve` renew it with every query, and an open one loads itself again.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Write the measurements of all tasks as a table, which --past reads.
@@ -41,6 +41,11 @@ pub(crate) struct FileArguments {
 impl FileArguments {
     pub fn check(&self) -> Result<(), Error> {
         [&self.report, &self.csv].into_iter().flatten().try_for_each(|path| check_writable(path))
+    }
+
+    /// Has the page renewed while tuning.
+    pub fn show(&self, tuning: &mut Tuning) {
+        self.report.clone().into_iter().for_each(|page| tuning.show_on(page));
     }
 
     pub fn write(&self, target: &Target, state: &State) -> Result<(), Error> {

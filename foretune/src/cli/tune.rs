@@ -128,6 +128,7 @@ pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), 
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
     let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
+    arguments.files.show(&mut tuning);
     if let Some(text) = &arguments.at {
         let ended = tuning.recommend_at(&tuning::conditions(&target, text)?)?;
         return match (&ended.point, arguments.json) {
@@ -337,7 +338,8 @@ impl<'a> Bench<'a> {
         // The bar is on the error output; lines on the output do not disturb it there.
         let visible = !json && std::io::stderr().is_terminal();
         let bar = if visible { ProgressBar::new(1000) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % of the budget, {elapsed}{msg}")
+        {
             bar.set_style(style);
         }
         Self {
@@ -419,6 +421,7 @@ impl Source for Bench<'_> {
 
     fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error> {
         self.bar.set_position((1000.0 * standing.spent / standing.budget.max(1e-12)).min(1000.0) as u64);
+        self.bar.set_message(standing_in_words(standing));
         if self.json {
             let line = Wire(self.target).told(ask, told);
             return self.line(&line);
@@ -465,6 +468,22 @@ impl Source for Bench<'_> {
     fn go_on(&self) -> bool {
         go_on()
     }
+}
+
+/// What users have, what was found, and what it cost them.
+fn standing_in_words(standing: &Standing) -> String {
+    let mut words =
+        standing.in_use.map_or(String::new(), |value| format!("; in use {}", short_number(value)));
+    if let Some(best) = standing.best.map(f64::from) {
+        words += &format!("; best {}", short_number(best));
+        if let Some(in_use) = standing.in_use.filter(|value| *value != 0.0) {
+            words += &format!(" ({:+.1} %)", 100.0 * (best - in_use) / in_use.abs());
+        }
+    }
+    for (name, [broken, all]) in &standing.broken {
+        words += &format!("; {name} beyond its bound in {broken} of {all}");
+    }
+    words
 }
 
 fn go_on() -> bool {

@@ -20,7 +20,7 @@ use host_sim::results::write_atomically;
 use host_sim::runner::Seeds;
 use host_sim::words::say;
 
-use crate::tables::Table;
+use crate::tables::{Table, difference, mean};
 use air::{STEP, Step};
 use ways::Way;
 
@@ -38,6 +38,9 @@ pub(crate) struct DayArguments {
     /// Ways to run it.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::ALL)]
     way: Vec<Way>,
+    /// What other sites have in common, for the way of that name.
+    #[arg(long, value_name = "FILE", default_value = "examples/radio.fleet")]
+    fleet: PathBuf,
     /// Threads to work with [default: all].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -69,6 +72,9 @@ pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), E
 
 fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
     let stop = stop_flag("finished towns");
+    let needs = units.iter().any(|(_, way)| *way == Way::Fleet);
+    let fleet =
+        if needs { fs::read(&arguments.fleet).map_err(Error::io("read", &arguments.fleet))? } else { vec![] };
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let go_on = || !stop.load(Ordering::Relaxed);
     let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
@@ -76,7 +82,7 @@ fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = one(arguments, *unit, &go_on) {
+                    if let Err(error) = one(arguments, *unit, &fleet, &go_on) {
                         *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
                         return;
                     }
@@ -94,13 +100,13 @@ fn file(arguments: &DayArguments, (town, way): Unit) -> PathBuf {
 }
 
 /// Runs a town in a way, unless that is done.
-fn one(arguments: &DayArguments, unit: Unit, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+fn one(arguments: &DayArguments, unit: Unit, fleet: &[u8], go_on: &dyn Fn() -> bool) -> Result<(), Error> {
     let path = file(arguments, unit);
     if path.exists() {
         return Ok(());
     }
     let seeds = Seeds::new(arguments.seed, unit.0);
-    let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, go_on)?;
+    let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, fleet, go_on)?;
     let row = |step: &Step| {
         let Step { value, trial, below, trials, tasks, events, found, delay } = step;
         format!("{value},{trial},{below},{trials},{tasks},{events},{found},{delay}\n")
@@ -192,7 +198,7 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
     let titles = [
         "",
         "value in service, of the oracle's",
-        "behind the first row",
+        "against hourly",
         "time below the floor, of that in trials",
         "tasks per day",
         "trials per day",
@@ -203,29 +209,29 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
     let ways: Vec<Way> = Way::ALL.into_iter().filter(|way| !numbers(*way, 2).is_empty()).collect();
     let mut table = Table::new(titles);
     for way in &ways {
-        let mean = |column: usize| foretune_report::stats::mean(&numbers(*way, column));
+        let average = |column: usize| foretune_report::stats::mean(&numbers(*way, column));
         let sum = |column: usize| numbers(*way, column).iter().sum::<f64>();
-        let interval = |values: &[f64]| {
-            Estimate::of(values)
-                .map_or_else(String::new, |e| format!("{:.3} ± {:.3}", e.mean, (e.high() - e.low()) / 2.0))
-        };
-        let first = numbers(ways[0], 2);
-        let behind: Vec<f64> = first.iter().zip(numbers(*way, 2)).map(|(a, b)| a - b).collect();
+        let hourly = numbers(Way::Hourly, 2);
+        let ahead: Vec<f64> = numbers(*way, 2).iter().zip(hourly).map(|(own, other)| own - other).collect();
+        let other = Estimate::of(&ahead).filter(|_| *way != Way::Hourly);
         let (events, found) = (sum(7), sum(8));
         table.push(vec![
             way.name().to_string(),
-            interval(&numbers(*way, 2)),
-            if way == &ways[0] { String::new() } else { interval(&behind) },
-            format!("{:.1} %", 100.0 * mean(3)),
-            format!("{:.1}", mean(4)),
-            format!("{:.0}", mean(5)),
-            format!("{:.1} %", 100.0 * mean(6)),
+            Estimate::of(&numbers(*way, 2)).map_or_else(String::new, mean),
+            other.map_or_else(String::new, difference),
+            format!("{:.1} %", 100.0 * average(3)),
+            format!("{:.1}", average(4)),
+            format!("{:.0}", average(5)),
+            format!("{:.1} %", 100.0 * average(6)),
             if events > 0.0 { format!("{found} of {events}") } else { String::new() },
             if found > 0.0 { format!("{:.0}", sum(9) / found) } else { String::new() },
         ]);
     }
     Ok(table)
 }
+
+/// The ways that a picture shows.
+const SHOWN: [Way; 4] = [Way::Fleet, Way::Hourly, Way::Never, Way::Oracle];
 
 /// The first town on the first day on which something happens, as an SVG file.
 fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
@@ -238,9 +244,9 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
         style: Style { plain: true, ..style },
         points: points.into_iter().map(|(x, y)| Sample { x, mean: y, low: y, high: y }).collect(),
     };
-    let dashes = [Dash::Solid, Dash::Long, Dash::Short, Dash::DashDot, Dash::Dotted, Dash::Solid];
+    let dashes = [Dash::Solid, Dash::Long, Dash::Short, Dash::Dotted];
     let mut curves = Vec::new();
-    for (ink, way) in Way::ALL.into_iter().enumerate().filter(|(_, way)| arguments.way.contains(way)) {
+    for (ink, way) in SHOWN.into_iter().enumerate().filter(|(_, way)| arguments.way.contains(way)) {
         let steps = read(arguments, (1, way))?;
         let points =
             steps.iter().enumerate().skip(first).take(day).map(|(i, (step, _))| (hour(i), step.value / STEP));
@@ -252,10 +258,10 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
     }
     let today = first..(first + day).min(town.steps());
     let loads = today.clone().map(|step| (hour(step), town.load(step))).collect();
-    let mut below = vec![curve("load", Style::default(), loads)];
+    let mut below = vec![curve("load", Style { ink: SHOWN.len(), ..Style::default() }, loads)];
     for (ink, event) in town.events().iter().filter(|event| today.contains(&event.from)).enumerate() {
         let (from, until) = (hour(event.from), hour(event.until.min(today.end)).max(hour(event.from) + 0.3));
-        let style = Style { ink: ink + 1, dash: Dash::Long, ..Style::default() };
+        let style = Style { ink: ink + SHOWN.len() + 1, dash: Dash::Long, ..Style::default() };
         below.push(curve(event.name(), style, vec![(from, 0.4), (from, 1.0), (until, 1.0), (until, 0.4)]));
     }
     let axis = |title: &str| Some(Axis { title: title.into(), ..Axis::default() });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use foretune_core::{Ask, Floor, Level, Optimizer, Reading, Watch};
+use foretune_core::{Ask, Fleet, Floor, Level, Optimizer, Reading, Watch};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, DimensionSpec, Notation, Problem, ProblemSpec, Rrm, Service, Task, Town};
@@ -32,7 +32,9 @@ const LOADS_APART: f64 = 0.05;
 pub enum Way {
     /// Tunes; then watches, and tunes again where something has changed.
     Watching,
-    /// The same, knowing the load: what is in use follows it, and readings are compared with what is expected under it.
+    /// The same, from what other sites have in common.
+    Fleet,
+    /// As watching, knowing the load: what is in use follows it, and readings are compared with what is expected under it.
     Knowing,
     /// The same, and a task begins with answers of those before.
     Keeping,
@@ -49,11 +51,22 @@ pub enum Way {
 }
 
 impl Way {
-    pub const ALL: [Way; 6] = [Way::Watching, Way::Hourly, Way::Once, Way::Climbing, Way::Never, Way::Oracle];
+    pub const ALL: [Way; 9] = [
+        Way::Watching,
+        Way::Fleet,
+        Way::Knowing,
+        Way::Keeping,
+        Way::Hourly,
+        Way::Once,
+        Way::Climbing,
+        Way::Never,
+        Way::Oracle,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Way::Watching => "watching",
+            Way::Fleet => "fleet",
             Way::Knowing => "knowing",
             Way::Keeping => "keeping",
             Way::Hourly => "hourly",
@@ -64,71 +77,90 @@ impl Way {
         }
     }
 
-    /// What the town comes to, step by step; the seeds are those of an experiment of a study.
-    pub fn run(self, town: &Town, seeds: &Seeds, go_on: &dyn Fn() -> bool) -> Result<Vec<Step>, Error> {
+    /// What the town comes to, step by step; the seeds are those of an experiment of a study, the fleet is the bytes of its file.
+    pub fn run(
+        self,
+        town: &Town,
+        seeds: &Seeds,
+        fleet: &[u8],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<Step>, Error> {
         let spec = Problem::Rrm(Rrm::default()).spec();
         let air = OnAir::new(town, spec.deployed.clone());
         match self {
             Way::Never => air.serve(town.steps() as f64 * STEP),
             Way::Oracle => know(&air, go_on)?,
-            Way::Watching | Way::Knowing | Way::Keeping => self.watch(&air, town, spec, seeds, go_on)?,
+            Way::Watching => watch(&air, town, spec, seeds, &Known::default(), go_on)?,
+            Way::Fleet => {
+                watch(&air, town, spec, seeds, &Known { fleet: Some(fleet), ..Known::default() }, go_on)?;
+            }
+            Way::Knowing => watch(&air, town, spec, seeds, &Known { load: true, ..Known::default() }, go_on)?,
+            Way::Keeping => {
+                watch(&air, town, spec, seeds, &Known { load: true, kept: KEPT, fleet: None }, go_on)?;
+            }
             Way::Once => tune(&air, Method::MftMes, 1, seeds, go_on)?,
             Way::Hourly => tune(&air, Method::MftMes, usize::MAX, seeds, go_on)?,
             Way::Climbing => tune(&air, Method::HillClimbing, usize::MAX, seeds, go_on)?,
         }
         Ok(air.into_steps())
     }
+}
 
-    /// Tunes, watches, and tunes again.
-    fn watch(
-        self,
-        air: &OnAir<'_>,
-        town: &Town,
-        mut spec: ProblemSpec,
-        seeds: &Seeds,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<(), Error> {
-        let knows = self != Way::Watching;
-        if knows {
-            let [low, high] = Town::LOADS;
-            let notation = Notation { condition: true, ..Notation::default() };
-            spec.dimensions.push(DimensionSpec::Interval {
-                name: "load".into(),
-                unit: String::new(),
-                low,
-                high,
-                notation,
-            });
-        }
-        let space = Space::new(&spec).asking(service(), true);
-        let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
-        settings.kept = if self == Way::Keeping { KEPT } else { 0 };
-        let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
-        let mut room = Room::new(CAPACITY);
-        let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, seeds.optimizer)?;
-        let mut noise = Noise::new(seeds.noise, 1);
-        loop {
-            air.note(|step| step.tasks += 1);
-            while let Ask::Query(query) = optimizer.ask_at(&[air.load() as f32][..usize::from(knows)])? {
-                if !go_on() {
-                    return Err(Error::Interrupted);
-                }
-                let (setting, fidelity) = (space.natural(query.unit()), &spec.fidelities[query.fidelity()]);
-                let y = air.value(query.fidelity(), &setting) + noise.draw(fidelity.noise_variance);
-                air.try_out(&setting, fidelity.cost);
-                optimizer.tell(query, y as f32).map_err(foretune_core::Error::from)?;
-                if air.is_over() {
-                    return Ok(());
-                }
+/// What a way knows beside the answers of the task.
+#[derive(Default)]
+struct Known<'a> {
+    load: bool,
+    /// Answers of the tasks before.
+    kept: usize,
+    fleet: Option<&'a [u8]>,
+}
+
+/// Tunes, watches, and tunes again.
+fn watch(
+    air: &OnAir<'_>,
+    town: &Town,
+    mut spec: ProblemSpec,
+    seeds: &Seeds,
+    known: &Known<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    if known.load {
+        let [low, high] = Town::LOADS;
+        let notation = Notation { condition: true, ..Notation::default() };
+        let name = "load".into();
+        spec.dimensions.push(DimensionSpec::Interval { name, unit: String::new(), low, high, notation });
+    }
+    let space = Space::new(&spec).asking(service(), true);
+    let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
+    settings.kept = known.kept;
+    let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
+    let mut room = Room::new(CAPACITY);
+    let mut optimizer = room.start(space.problem(&parts, Some(&deployed)), settings, seeds.optimizer)?;
+    if let Some(fleet) = known.fleet {
+        optimizer.set_fleet(Some(Fleet::read(fleet).map_err(foretune_core::Error::Fleet)?))?;
+    }
+    let mut noise = Noise::new(seeds.noise, 1);
+    loop {
+        air.note(|step| step.tasks += 1);
+        while let Ask::Query(query) = optimizer.ask_at(&[air.load() as f32][..usize::from(known.load)])? {
+            if !go_on() {
+                return Err(Error::Interrupted);
             }
-            let variance = spec.fidelities[TRUTH].noise_variance;
-            let in_use = wait(air, town, &mut optimizer, (&space, variance), &mut noise)?;
+            let (setting, fidelity) = (space.natural(query.unit()), &spec.fidelities[query.fidelity()]);
+            let y = air.value(query.fidelity(), &setting) + noise.draw(fidelity.noise_variance);
+            air.try_out(&setting, fidelity.cost);
+            optimizer.tell(query, y as f32).map_err(foretune_core::Error::from)?;
             if air.is_over() {
                 return Ok(());
             }
-            optimizer.next_task()?;
-            optimizer.deploy(&space.core_point(&in_use))?;
         }
+        let variance = spec.fidelities[TRUTH].noise_variance;
+        let in_use = wait(air, town, &mut optimizer, (&space, variance), &mut noise)?;
+        if air.is_over() {
+            return Ok(());
+        }
+        optimizer.next_task()?;
+        optimizer.deploy(&space.core_point(&in_use))?;
     }
 }
 
@@ -252,16 +284,16 @@ mod tests {
     #[test]
     fn every_sample_of_a_day_is_accounted_for() {
         let (town, seeds) = (Town::new(3, 1), Seeds::new(3, 1));
-        let never = Way::Never.run(&town, &seeds, &|| true).unwrap();
+        let never = Way::Never.run(&town, &seeds, &[], &|| true).unwrap();
         assert!(never.iter().all(|step| step.trial == 0.0 && step.value > 0.0));
-        let once = Way::Once.run(&town, &seeds, &|| true).unwrap();
+        let once = Way::Once.run(&town, &seeds, &[], &|| true).unwrap();
         let sum = |of: &dyn Fn(&Step) -> f64| once.iter().map(of).sum::<f64>();
         assert_eq!((once.len(), sum(&|step| f64::from(step.tasks))), (town.steps(), 1.0));
         let (trial, below) = (sum(&|step| step.trial), sum(&|step| step.below));
         assert!(trial > 0.0 && trial <= 2000.0 && below <= trial, "{trial}, {below}");
         let values = once.iter().zip(&never).map(|(once, never)| once.value / never.value);
         assert!(values.clone().all(|share| share > 0.3) && values.sum::<f64>() > 0.9 * town.steps() as f64);
-        let interrupted = Way::Watching.run(&town, &seeds, &|| false);
+        let interrupted = Way::Watching.run(&town, &seeds, &[], &|| false);
         assert!(matches!(interrupted, Err(Error::Interrupted)));
     }
 }

@@ -95,6 +95,10 @@ impl Results {
         Ok(results)
     }
 
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn read_group(&mut self, group: &str) -> Result<(), Error> {
         let path = self.folder.join(format!("{group}.csv"));
         let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
@@ -291,13 +295,13 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}").replace('-', "−")
 }
 
-pub(super) fn mean(value: Estimate) -> String {
+pub fn mean(value: Estimate) -> String {
     let half = value.half_width.map_or(String::new(), |half| format!(" ± {}", fixed(half, 3)));
     fixed(value.mean, 3) + &half
 }
 
 /// A difference with its interval, bold where it is significant.
-pub(super) fn difference(value: Estimate) -> String {
+pub fn difference(value: Estimate) -> String {
     let text = mean(value);
     let signed = if text.starts_with('−') { text } else { format!("+{text}") };
     if value.sign() == 0 { signed } else { format!("**{signed}**") }

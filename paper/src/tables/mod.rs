@@ -12,8 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-pub use data::Results;
-pub use data::Table;
+pub use data::{Results, Table, difference, mean};
 #[cfg(test)]
 use deep::summary;
 use host_sim::error::Error;
@@ -79,6 +78,7 @@ pub const TABLES: &[(&str, Make)] = &[
     ("service", default::service),
     ("guards", default::guards),
     ("guards-pid", default::guards_pid),
+    ("day", |results| crate::day::table(&results.folder().join("day.csv"))),
     ("deep", deep::deep),
     ("deep-parts", deep::parts),
     ("interpretations", deep::interpretations),

@@ -65,6 +65,9 @@ impl Tuning {
             if running.len() == started {
                 source.no_more(&asks)?;
             }
+            if let Some((space, tuner)) = &mut tuner {
+                self.renew_page(space, tuner)?;
+            }
             match self.taken(&asks, &mut tuner, source)? {
                 (_, Answer::Stop) => return Ok(Some(Reason::Stopped)),
                 (_, Answer::AskMore) => {}

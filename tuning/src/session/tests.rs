@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::target;
+use foretune_core::Goal;
 use foretune_core::{Floor, Level};
 use host_sim::problems::{DimensionSpec, Notation};
 use host_sim::settings::Preset;
