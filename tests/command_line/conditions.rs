@@ -113,3 +113,34 @@ fn a_condition_out_of_its_range_is_a_failure_that_names_it_and_studies_have_none
     let error = folder.fail("run p.toml --command 'echo 1' --method random --tasks 1 --quiet", 2);
     assert!(error.contains("has no conditions"), "{error}");
 }
+
+/// What other sites learnt under all loads is known at a new one before it has seen them.
+#[test]
+#[cfg(unix)]
+fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    // Sites differ in where the best x lies.
+    folder.write(
+        "measure.sh",
+        &MEASURE.replace("0.2 -", "0.2 - s / 100 -").replace("-v x=", "-v s=\"$2\" -v x="),
+    );
+    let tune = "--command 'sh measure.sh {x} SITE' --set candidates=64";
+    for site in ["-4", "-2", "-1", "1", "2", "4"] {
+        folder.succeed(&format!("tune p.toml --state s{site} {}", tune.replace("SITE", site)));
+    }
+    folder.succeed("fleet learn s-4 s-2 s-1 s1 s2 s4 --problem p.toml -o f.fleet");
+    // A new site that has only been measured without load, at the setting in use and twice more.
+    folder.write("measure.sh", &MEASURE.replace("(37 * n) % 101", "0"));
+    let short = PROBLEM.replace("budget = 30", "budget = 3");
+    folder.write("alone.toml", &short);
+    folder.write("fleet.toml", &format!("fleet = \"f.fleet\"\n{short}"));
+    let best = |file: &str| {
+        let tune = format!("tune {file}.toml --state {file} {}", tune.replace("SITE", "0"));
+        folder.succeed(&tune);
+        let text = folder.succeed(&format!("{tune} --at load=90"));
+        text.split("x = ").nth(1).unwrap().split(',').next().unwrap().parse::<f64>().unwrap()
+    };
+    let [alone, fleet] = ["alone", "fleet"].map(|file| (best(file) - 0.74).abs());
+    assert!(fleet < 0.08 && alone > 0.15, "x is off by {fleet} with a fleet, by {alone} without");
+}

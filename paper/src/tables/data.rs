@@ -127,6 +127,29 @@ impl Results {
         self.studies.get(study).ok_or_else(|| Error::refused(&self.folder, format!("has no study {study}")))
     }
 
+    /// What `opponents.py` wrote of a method on a problem: the mean regret over some tasks, experiment by experiment.
+    pub fn of_others(
+        &self,
+        problem: &str,
+        method: &str,
+        tasks: &RangeInclusive<u32>,
+    ) -> Result<Vec<f64>, Error> {
+        let path = self.folder.join("opponents.csv");
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let mut means = Vec::new();
+        for (line, row) in text.lines().enumerate().skip(1) {
+            let wanted = format!("{problem},{method},{},", means.len() + 1);
+            if let Some(numbers) = row.strip_prefix(&wanted) {
+                let numbers: Result<Vec<f64>, _> = numbers.split(',').map(str::parse).collect();
+                let numbers = numbers.map_err(|error| Error::damaged(&path, line + 1, error.to_string()))?;
+                let some = numbers.get(*tasks.start() as usize - 1..*tasks.end() as usize);
+                let some = some.ok_or_else(|| Error::damaged(&path, line + 1, "has too few tasks"))?;
+                means.push(some.iter().sum::<f64>() / some.len() as f64);
+            }
+        }
+        Ok(means)
+    }
+
     /// Every experiment of a variant, with the measure in each of its tasks.
     pub fn series(&self, (study, variant): Run<'_>, measure: &str) -> Result<&[Vec<f64>], Error> {
         let missing = || Error::refused(&self.folder, format!("has no {measure} of {variant} in {study}"));
@@ -137,7 +160,7 @@ impl Results {
     }
 
     /// The mean over some tasks, experiment by experiment.
-    fn means(&self, run: Run<'_>, measure: &str, tasks: &RangeInclusive<u32>) -> Result<Vec<f64>, Error> {
+    pub fn means(&self, run: Run<'_>, measure: &str, tasks: &RangeInclusive<u32>) -> Result<Vec<f64>, Error> {
         let (first, last) = (*tasks.start() as usize - 1, *tasks.end() as usize);
         let mean = |values: &Vec<f64>| {
             let some = values.get(first..last)?;
@@ -177,7 +200,7 @@ impl Results {
         Ok((self.estimate(&theirs)?, self.estimate(&gains)?))
     }
 
-    fn estimate(&self, values: &[f64]) -> Result<Estimate, Error> {
+    pub fn estimate(&self, values: &[f64]) -> Result<Estimate, Error> {
         Estimate::of(values).ok_or_else(|| Error::refused(&self.folder, "a study has no experiment"))
     }
 

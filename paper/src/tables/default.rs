@@ -8,6 +8,7 @@ use super::data::{
 };
 use super::{Error, Made};
 use foretune_report::stats::Estimate;
+use host_sim::problems::One;
 
 pub(super) const OURS: &str = "mft-mes";
 const ALONE: &str = "mf-mes-ten";
@@ -77,6 +78,33 @@ pub(super) fn families(results: &Results) -> Made {
 
 pub(super) fn families_best(results: &Results) -> Made {
     by_family(results, BEST)
+}
+
+/// Problems with one way to measure, and others' methods beside ours.
+pub(super) fn one(results: &Results) -> Made {
+    const OTHERS: [(&str, &str); 3] =
+        [("botorch", "BoTorch log-EI"), ("optuna-gp", "Optuna GP"), ("optuna-tpe", "Optuna TPE")];
+    const OWN: [&str; 2] = ["hill-climbing", "random"];
+    let titles = ["problem", "tasks", "**MFT-MES**"].into_iter().chain(OTHERS.map(|(_, title)| title));
+    let mut table = Table::new(titles.chain(OWN.map(name)));
+    for one in One::ALL {
+        for (tasks, title) in [(1..=1, "1"), (2..=4, "2 to 4")] {
+            let study = format!("one/{}", one.name());
+            let ours = results.means((&study, OURS), RECOMMENDED, &tasks)?;
+            let mut cells = vec![one.name().into(), title.into(), short(results.estimate(&ours)?.mean)];
+            let others = OTHERS
+                .iter()
+                .map(|(method, _)| results.of_others(&format!("one:{}", one.name()), method, &tasks));
+            let own = OWN.iter().map(|method| results.means((&study, method), RECOMMENDED, &tasks));
+            for theirs in others.chain(own) {
+                let theirs = theirs?;
+                let lead: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs - ours).collect();
+                cells.push(against(short(results.estimate(&theirs)?.mean), results.estimate(&lead)?));
+            }
+            table.push(cells);
+        }
+    }
+    Ok(table)
 }
 
 /// What is recommended in the first task, and in later ones where parameters alone are carried.

@@ -75,6 +75,7 @@ pub const TABLES: &[(&str, Make)] = &[
     ("problems", default::problems),
     ("changed-task", default::changed_task),
     ("parts", default::parts),
+    ("one", default::one),
     ("service", default::service),
     ("guards", default::guards),
     ("guards-pid", default::guards_pid),
