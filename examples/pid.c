@@ -242,9 +242,26 @@ static void compare(const struct plant *plant)
            fmaxf(relayed, tl.overshoot));
 }
 
-int main(void)
+/* `./pid PLANT KP TI TD`: one trial, for `pid.toml`. */
+static int measure(char **words)
+{
+    struct gains gains = {atof(words[2]), atof(words[3]), atof(words[4])};
+    int plant = atoi(words[1]);
+    if (plant < 0 || plant >= (int)(sizeof plants / sizeof plants[0])) {
+        return 1;
+    } else {
+        struct result result = trial(&plants[plant], gains, 1);
+        printf("{\"value\": %.6f, \"peak\": %.6f}\n", result.cost, 100.0 + result.overshoot);
+        return 0;
+    }
+}
+
+int main(int count, char **words)
 {
     size_t i;
+    if (count == 5) {
+        return measure(words);
+    }
     puts("                    in use     Foretune (worst run)   Ziegler-Nichols  Tyreus-Luyben");
     puts("                      cost           cost  overshoot   cost overshoot  cost overshoot");
     for (i = 0; i < sizeof plants / sizeof plants[0]; i++) {

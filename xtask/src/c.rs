@@ -9,6 +9,7 @@ use std::process::Command;
 use crate::board::{PROFILE, V7, V8, find};
 use crate::elf::Elf;
 use crate::error::{Error, Verdict, ensure};
+use crate::hil::{self, Plan};
 use crate::qemu;
 use crate::shell::{host_built, read, root, run, target_dir};
 use crate::tools::Tools;
@@ -134,9 +135,14 @@ pub fn flash(tools: &Tools) -> Result<[u64; 2], Error> {
     Ok([c, rust])
 }
 
-/// The step `pid`: what the example of control loops prints stands in the guide.
+/// Where the example of control loops is built.
+pub fn pid_program() -> PathBuf {
+    target_dir().join("c/host/pid")
+}
+
+/// The step `pid`: what the example of control loops prints stands in the guide, and an emulated board tunes one.
 pub fn pid(tools: &Tools) -> Verdict {
-    let (library, program) = (host_built(LIBRARY)?, target_dir().join("c/host/pid"));
+    let (library, program) = (host_built(LIBRARY)?, pid_program());
     let mut compile = Command::new(tools.host_compiler("cc")?);
     compile.current_dir(root()).args(["-std=c11", "-O2", "-ffp-contract=off"]).args(WARNINGS);
     compile.args(["-I", "capi", "examples/pid.c"]).arg(library).args(NATIVE).arg("-o").arg(&program);
@@ -145,7 +151,8 @@ pub fn pid(tools: &Tools) -> Verdict {
     let said = read(&mut Command::new(&program)).ok_or_else(|| Error::failed("the example failed"))?;
     let page = std::fs::read_to_string(root().join("docs/guide/c.md"))?;
     ensure!(page.contains(&said), "docs/guide/c.md does not have\n{said}");
-    Ok(String::new())
+    let plan = Plan { pid: true, ..Plan::new("mps2-an386", "compact", 1, 40) };
+    hil::play(tools, &plan, &hil::station()?)
 }
 
 #[cfg(test)]

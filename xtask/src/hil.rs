@@ -44,6 +44,9 @@ pub struct Plan {
     /// The same with two guards.
     #[arg(long, conflicts_with_all = ["travel", "sent"])]
     pub guarded: bool,
+    /// Tune the control loop in `examples/`, which `cargo xtask test pid` builds.
+    #[arg(long, conflicts_with_all = ["travel", "sent", "guarded", "watch"])]
+    pub pid: bool,
     /// Load what forty simulated sites have in common into the device first.
     #[arg(long)]
     pub fleet: bool,
@@ -74,6 +77,7 @@ impl Plan {
             travel: false,
             sent: false,
             guarded: false,
+            pid: false,
             fleet: false,
             watch: false,
             key: false,
@@ -100,6 +104,11 @@ impl Plan {
                 std::fs::write(&file, text)?;
             }
             words.extend([file.display().to_string(), "--command".into(), command]);
+        }
+        if self.pid {
+            let (file, command) = (root().join("examples/pid.toml"), crate::c::pid_program());
+            words.extend([file.display().to_string(), "--command".into()]);
+            words.push(format!("'{}' 0 {{kp}} {{ti}} {{td}}", command.display()));
         }
         if self.watch {
             words.extend(["--watch".into(), "1000".into()]);
@@ -168,7 +177,7 @@ pub fn key_file(folder: &Path, key: &str) -> Result<PathBuf, Error> {
     Ok(file)
 }
 
-fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
+pub fn play(tools: &Tools, plan: &Plan, station: &Path) -> Verdict {
     let board = find(&plan.board)?;
     let elf = plan.build(tools)?;
     let folder = tempfile::tempdir()?;
@@ -218,6 +227,7 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let what = match (plan.sent, plan.key) {
         (true, _) => ", a problem that was sent",
         _ if plan.guarded => ", a problem with guards that was sent",
+        _ if plan.pid => ", a control loop",
         (false, true) => ", with a key",
         (false, false) if plan.fleet => ", with a fleet",
         (false, false) if plan.watch => ", tasks begun by a watch",
