@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator, Mapping, Optional
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from . import _foretune
 from ._problem import ForetuneError, Text, text_of
@@ -77,7 +77,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Status:
-    """How far the task is: `best` is its best answer, `expected` what the model expects of the best setting it knows."""
+    """How far the task is: `best` is its best answer, `expected` what the model expects of the best setting it knows, `in_use` what was
+    measured of the setting in use, `broken` how many trials were beyond the bound of what, of how many."""
 
     task: int
     answered: int
@@ -86,6 +87,8 @@ class Status:
     best: Optional[float]
     expected: Optional[float]
     outliers: int
+    in_use: Optional[float] = None
+    broken: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
@@ -216,13 +219,13 @@ class Tuner:
         values = deployed and {name: float(value) for name, value in deployed.items()}
         self._send("next_task", deployed=values)
 
-    def watch(self, value: float, kpis: Optional[Mapping[str, float]] = None) -> Optional[Change]:
+    def watch(self, value: float, kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> Optional[Change]:
         """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
-        it gave; else what has changed, and the next task has begun."""
-        told = _floats(kpis or {})
-        _check({**told, "value": float(value)}, "leave out a reading that failed")
+        it gave, or what is expected under the conditions of the reading; else what has changed, and the next task has begun."""
+        told, at = _floats(kpis or {}), _floats(conditions)
+        _check({**told, **at, "value": float(value)}, "leave out a reading that failed")
         self._change: Optional[Change] = None
-        self._send("watch", value=float(value), kpis=told or None)
+        self._send("watch", value=float(value), kpis=told or None, conditions=at or None)
         return self._change
 
     def past(self, measurements: Iterable[Any]) -> None:

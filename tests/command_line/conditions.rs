@@ -144,3 +144,37 @@ fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
     let [alone, fleet] = ["alone", "fleet"].map(|file| (best(file) - 0.74).abs());
     assert!(fleet < 0.08 && alone > 0.15, "x is off by {fleet} with a fleet, by {alone} without");
 }
+
+/// The evening's load is no change of the world, for who knows it.
+#[test]
+#[cfg(unix)]
+fn a_reading_is_compared_with_what_is_expected_under_its_condition() {
+    let folder = Folder::new();
+    folder.write("p.toml", PROBLEM);
+    folder.write("measure.sh", MEASURE);
+    let text = folder.succeed(TUNE);
+    let x =
+        text.split("Recommended: x = ").nth(1).and_then(|rest| rest.split(',').next()?.parse::<f64>().ok());
+    let readings = |knows: bool, lost: f64| {
+        let reading = |i: usize| {
+            let load = if i < 40 { 20.0 } else { 80.0 };
+            let noise = 0.002 * ((i * 37 % 11) as f64 - 5.0);
+            let value =
+                1.0 - (x.unwrap() - 0.2 - 0.006 * load).powi(2) + noise - if i < 60 { 0.0 } else { lost };
+            let conditions =
+                if knows { format!(",\"conditions\":{{\"load\":{load}}}") } else { String::new() };
+            format!("{{\"watch\":{{\"value\":{value}{conditions}}}}}\n")
+        };
+        std::fs::copy(folder.path("s"), folder.path("copy")).unwrap();
+        let lines: String = (0..100).map(reading).collect();
+        let text = folder.fed("serve p.toml --state copy --set candidates=64", &lines);
+        (text.matches("{\"steady\":").count(), text.contains("{\"changed\":"))
+    };
+    assert_eq!(readings(true, 0.0), (100, false));
+    let [(blind, alarm), (found, change)] = [readings(false, 0.0), readings(true, 0.2)];
+    assert!(
+        alarm && (40..60).contains(&blind),
+        "a load that nobody tells of looks like a change: after {blind}"
+    );
+    assert!(change && (60..70).contains(&found), "the change of the world after {found}");
+}

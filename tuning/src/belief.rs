@@ -44,6 +44,18 @@ pub struct Map {
 }
 
 impl Slice {
+    /// Mean and deviation at a place along it, on a line between its neighbours.
+    fn between(&self, name: &str, at: f64) -> [f64; 2] {
+        let known = |i: usize| {
+            self.expected.get(name).and_then(|along| along.get(i)).map_or([0.0; 2], |own| own.map(f64::from))
+        };
+        let right = self.at.partition_point(|x| *x < at).clamp(1, self.at.len() - 1);
+        let (low, high) = (self.at[right - 1], self.at[right]);
+        let share = ((at - low) / (high - low)).clamp(0.0, 1.0);
+        let (left, right) = (known(right - 1), known(right));
+        [0, 1].map(|i| left[i] + share * (right[i] - left[i]))
+    }
+
     /// By how much the expected value changes along it.
     pub fn spread(&self) -> f32 {
         let means = || self.expected.get(VALUE).into_iter().flatten().map(|[mean, _]| *mean);
@@ -52,6 +64,23 @@ impl Slice {
 }
 
 impl Belief {
+    /// What is expected of its point under conditions, of the value and then of every KPI as the model sees it: by how much each
+    /// condition alone changes that.
+    pub(crate) fn under(&self, target: &Target, conditions: &[f64]) -> Vec<f32> {
+        let slices = &self.slices[target.chosen().min(self.slices.len())..];
+        let sum =
+            |name: &str| slices.iter().zip(conditions).map(|(slice, at)| slice.between(name, *at)[0]).sum();
+        let kpis: Vec<f64> = target.guards.iter().map(|guard| sum(&guard.name)).collect();
+        let value: f64 = sum(VALUE);
+        [value as f32].into_iter().chain(target.told(&kpis)).collect()
+    }
+
+    /// How unsure the value is under them.
+    pub(crate) fn variance_under(&self, target: &Target, conditions: &[f64]) -> f64 {
+        let slices = &self.slices[target.chosen().min(self.slices.len())..];
+        slices.iter().zip(conditions).map(|(slice, at)| slice.between(VALUE, *at)[1].powi(2)).sum()
+    }
+
     /// Around a point of the unit cube; none before anything was observed. Deviations are wider where noise was estimated.
     pub(crate) fn of(
         target: &Target,

@@ -54,7 +54,7 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
                     Ok(ended) => lines.write(&Wire(&target).recommendation(&ended)).map(|()| false),
                     Err(why) => Err(why),
                 },
-                After::Watch(value, kpis) => match tuning.watch(value, &kpis) {
+                After::Watch(value, kpis, at) => match tuning.watch(value, &kpis, &at) {
                     Ok(watched) => {
                         lines.write(&Wire(&target).watched(&watched))?;
                         Ok(watched.changed.is_some())
@@ -80,7 +80,7 @@ enum After {
     /// The next task, with a deployed point if one is given.
     Next(Option<Vec<f64>>),
     /// A reading of the setting in use, and its KPIs.
-    Watch(f64, Vec<f64>),
+    Watch(f64, Vec<f64>, Vec<f64>),
     /// What to use under these conditions.
     Recommend(Vec<f64>),
 }
@@ -246,10 +246,14 @@ impl Lines<'_> {
                         Err((_, why)) => why,
                     }
                 }
-                Some(Request::Watch(seen)) => match self.target.kpis(|name| seen.kpis.get(name).copied()) {
-                    Ok(kpis) => return Ok(After::Watch(seen.value, kpis)),
-                    Err(why) => format!("the reading has {why}"),
-                },
+                Some(Request::Watch(seen)) => {
+                    let kpis = self.target.kpis(|name| seen.kpis.get(name).copied());
+                    match (kpis, self.target.conditions_of(&seen.conditions)) {
+                        (Ok(kpis), Ok(at)) => return Ok(After::Watch(seen.value, kpis, at)),
+                        (Err(why), _) => format!("the reading has {why}"),
+                        (_, Err(why)) => why,
+                    }
+                }
                 Some(Request::RecommendAt(at)) => match self.target.conditions_of(&at) {
                     Ok(at) => return Ok(After::Recommend(at)),
                     Err(why) => why,

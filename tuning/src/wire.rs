@@ -49,6 +49,8 @@ pub(super) struct Seen {
     pub value: f64,
     #[serde(default)]
     pub kpis: BTreeMap<String, f64>,
+    #[serde(default)]
+    pub conditions: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]

@@ -174,10 +174,12 @@ fn watch(
         out.flush()?;
         wait(every)?;
         let read = match command.measure(&target, &ask, &go_on)? {
-            Measured::Value { value, kpis, .. } => match tuning.watch(value, &kpis) {
-                Err(Error::Usage(why)) => Err(why),
-                watched => Ok((value, watched?)),
-            },
+            Measured::Value { value, kpis, conditions, .. } => {
+                match tuning.watch(value, &kpis, &conditions) {
+                    Err(Error::Usage(why)) => Err(why),
+                    watched => Ok((value, watched?)),
+                }
+            }
             Measured::Failed(why) => Err(why),
         };
         let (value, watched) = match read {

@@ -44,17 +44,30 @@ impl Tuning {
     }
 
     /// Takes a reading of the setting in use, of the same fidelity always, after the task has ended. Where it says that
-    /// something has changed, the next task begins.
+    /// something has changed, the next task begins. Under conditions that are known, what counts is by how much it differs from what
+    /// the model expects under them.
     ///
     /// # Errors
     /// [`Error::Usage`] if the task has not ended, or for a number that is not finite. Nothing has changed then.
-    pub fn watch(&mut self, value: f64, kpis: &[f64]) -> Result<Watched, Error> {
+    pub fn watch(&mut self, value: f64, kpis: &[f64], conditions: &[f64]) -> Result<Watched, Error> {
         self.in_use()?;
         let mut readings = vec![value as f32];
         readings.extend(self.target.told(kpis));
+        let mut deviation = 1.0;
+        if let Some(belief) = self.state.belief.as_ref().filter(|_| !conditions.is_empty()) {
+            // What the model is unsure of counts as noise.
+            let noise = self.noise()[self.in_use()?.fidelity].max(f64::from(f32::MIN_POSITIVE));
+            deviation =
+                (1.0 + belief.variance_under(&self.target, conditions) / noise).sqrt().min(1e6) as f32;
+            let [here, there] = [conditions, &belief.through[self.target.chosen()..]]
+                .map(|conditions| belief.under(&self.target, conditions));
+            for (reading, (here, there)) in readings.iter_mut().zip(here.iter().zip(&there)) {
+                *reading -= here - there;
+            }
+        }
         let mut watches = self.watches(readings.len())?;
-        let reading =
-            Watch::tell_all(&mut watches, &readings, 1.0).map_err(|why| Error::usage(why.to_string()))?;
+        let reading = Watch::tell_all(&mut watches, &readings, deviation)
+            .map_err(|why| Error::usage(why.to_string()))?;
         self.state.watch = watches.iter().map(|watch| to_hex(&watch.save())).collect();
         let most = watches
             .iter()
