@@ -46,7 +46,7 @@ fn network() {
         let [first, second, features] = rows.each_mut().map(|rows| MatrixMut::from_slice(rows, 64, LANES));
         let points = Matrix::from_slice(&x, D, LANES);
         let block = Forward { points, hidden: [first, second], features };
-        forward(DEEP.map, D, 0.0, black_box(&theta), block);
+        forward(DEEP.map, DEEP.widths(), 0.0, black_box(&theta), block);
     });
 }
 

@@ -93,7 +93,7 @@ mod tests {
     use crate::kernel::{Model, Offsets};
 
     const OFFSETS: Offsets = Offsets { length: 0.0, signal: 0.0, gamma: 0.0 };
-    const MODEL: Model = Model { map: Map::Ard, dimensions: 1, offsets: OFFSETS };
+    const MODEL: Model = Model::plain(Map::Ard, 1, OFFSETS);
 
     /// Of a point at `x`, with some points chosen before.
     fn gain_at(x: f32, thetas: &[[f32; 3]]) -> f32 {

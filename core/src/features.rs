@@ -3,10 +3,13 @@
 //! - **deep**: three layers of `H` tanh units, `a ← tanh(Wᵀa + b)`. `θ` holds, layer by layer, `W` (inputs × outputs,
 //!   row-major) and `b`.
 //! - **ARD**: `ψ_j(x) = x_j / (√2 ℓ_j)`, `ℓ_j = exp(θ_j + offset)`, which makes Eq. (12) the usual squared
-//!   exponential kernel with a lengthscale per dimension.
+//!   exponential kernel with a lengthscale per dimension. A category of `n > 2` values has `n` features: `1/(2ℓ_j)` for its value,
+//!   0 for the others, so that any two values are as far apart as the ends of an interval.
 //!
 //! Points come in blocks of at most 8, each a column of a matrix. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
 //! backward; ARD `D`.
+
+use core::f32::consts::FRAC_1_SQRT_2;
 
 use crate::linalg::{LANES, Lane, Matrix, MatrixMut, affine, column, multiply_add, product};
 use crate::math;
@@ -29,10 +32,10 @@ pub enum Map {
 }
 
 impl Map {
-    /// Number of features of an input of `d` dimensions: `F` of the memory's type.
-    pub const fn features(self, d: usize) -> usize {
+    /// Number of features, if the ARD map has so many.
+    pub const fn features(self, of_ard: usize) -> usize {
         match self {
-            Map::Ard => d,
+            Map::Ard => of_ard,
             Map::Deep { width } => width,
         }
     }
@@ -67,9 +70,9 @@ pub(crate) struct Maps {
     /// Whether there is no code for a deep map.
     pub ard_only: bool,
     /// As [`forward`].
-    pub forward: fn(Map, usize, f32, &[f32], Forward<'_>),
+    pub forward: fn(Map, &[u8], f32, &[f32], Forward<'_>),
     /// As [`backward`].
-    pub backward: fn(Map, usize, &[f32], &mut [f32], Backward<'_>),
+    pub backward: fn(Map, &[u8], &[f32], &mut [f32], Backward<'_>),
 }
 
 impl Maps {
@@ -78,8 +81,8 @@ impl Maps {
     /// For [`Map::Ard`] alone.
     pub const ARD: Maps = Maps {
         ard_only: true,
-        forward: |_, d, offset, theta, block| forward_ard(d, offset, theta, block),
-        backward: |_, d, _, gradient, block| backward_ard(d, gradient, block),
+        forward: |_, widths, offset, theta, block| forward_ard(widths, offset, theta, block),
+        backward: |_, widths, _, gradient, block| backward_ard(widths, gradient, block),
     };
 }
 
@@ -93,24 +96,30 @@ pub struct Forward<'a> {
     pub features: MatrixMut<'a>,
 }
 
-/// `ψ` of a block of points.
-pub fn forward(map: Map, d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
+/// `ψ` of a block of points, whose dimensions have so many features each in the ARD map.
+pub fn forward(map: Map, widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     match map {
-        Map::Ard => forward_ard(d, offset, theta, block),
-        Map::Deep { width } => forward_deep(d, width, theta, block),
+        Map::Ard => forward_ard(widths, offset, theta, block),
+        Map::Deep { width } => forward_deep(widths.len(), width, theta, block),
     }
 }
 
-fn forward_ard(d: usize, offset: f32, theta: &[f32], block: Forward<'_>) {
+fn forward_ard(widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     let Forward { points, mut features, .. } = block;
     let mut scales = [0.0; MAX_DIMENSIONS];
-    for (scale, theta) in scales[..d].iter_mut().zip(theta) {
+    for ((scale, theta), _) in scales.iter_mut().zip(theta).zip(widths) {
         *scale = inverse_scale(theta + offset);
     }
     for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
-        let (features, point) = (features.data.into_slice_mut(), point.data.into_slice());
-        for ((feature, x), scale) in features.iter_mut().zip(point).zip(&scales) {
-            *feature = x * scale;
+        let mut features = features.data.into_slice_mut().iter_mut();
+        for ((x, scale), &width) in point.data.into_slice().iter().zip(&scales).zip(widths) {
+            for (value, feature) in (0..width).zip(&mut features) {
+                *feature = match width {
+                    1 => x * scale,
+                    _ if value == (x * f32::from(width - 1) + 0.5) as u8 => scale * FRAC_1_SQRT_2,
+                    _ => 0.0,
+                };
+            }
         }
     }
 }
@@ -124,7 +133,7 @@ fn forward_deep(d: usize, width: usize, theta: &[f32], block: Forward<'_>) {
 
 /// `1 / (√2 ℓ)` for `ln ℓ`.
 fn inverse_scale(log_length: f32) -> f32 {
-    math::exp(-log_length) * core::f32::consts::FRAC_1_SQRT_2
+    math::exp(-log_length) * FRAC_1_SQRT_2
 }
 
 fn forward_layer(layer: Layer, width: usize, theta: &[f32], input: &Matrix<'_>, output: &mut MatrixMut<'_>) {
@@ -150,19 +159,21 @@ pub struct Backward<'a> {
 }
 
 /// Adds `∂/∂θ` to `gradient`, given `∂/∂ψ` of a block of points.
-pub fn backward(map: Map, d: usize, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
+pub fn backward(map: Map, widths: &[u8], theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
     match map {
-        Map::Ard => backward_ard(d, gradient, block),
-        Map::Deep { width } => backward_deep(d, width, theta, gradient, block),
+        Map::Ard => backward_ard(widths, gradient, block),
+        Map::Deep { width } => backward_deep(widths.len(), width, theta, gradient, block),
     }
 }
 
-fn backward_ard(d: usize, gradient: &mut [f32], block: Backward<'_>) {
+fn backward_ard(widths: &[u8], gradient: &mut [f32], block: Backward<'_>) {
     let features = &block.activations[LAYERS - 1];
     for p in 0..features.ncols() {
-        let features = column(features, p);
-        for ((gradient, delta), feature) in gradient[..d].iter_mut().zip(&*block.delta).zip(features) {
-            *gradient -= delta[p] * feature;
+        let mut each = block.delta.iter().zip(column(features, p));
+        for (gradient, &width) in gradient.iter_mut().zip(widths) {
+            for (_, (delta, feature)) in (0..width).zip(&mut each) {
+                *gradient -= delta[p] * feature;
+            }
         }
     }
 }
@@ -210,6 +221,7 @@ fn through_tanh(delta: &mut [Lane], output: &Matrix<'_>, rows: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::space::{Dimension, MAX_VALUES};
 
     #[test]
     fn the_papers_map_has_8768_parameters_in_six_dimensions() {
@@ -221,18 +233,19 @@ mod tests {
     #[test]
     fn backward_agrees_with_central_differences() {
         const WIDTH: usize = 5;
-        for map in [Map::Deep { width: WIDTH }, Map::Ard] {
+        const PLAIN: [u8; 3] = [1; 3];
+        for (map, widths) in [(Map::Deep { width: WIDTH }, PLAIN), (Map::Ard, PLAIN), (Map::Ard, [1, 3, 1])] {
             let d = 3;
             let p = map.parameters(d);
             let theta: [f32; 128] = core::array::from_fn(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) * 1.2);
             let x: [f32; 6] = [0.1, 0.9, 0.4, 0.7, 0.3, 0.2];
             let points = Matrix::from_slice(&x, 3, 2);
             let weight = |point: usize, f: usize| ((point * 7 + f * 3) % 5) as f32 - 1.5;
-            let features = map.features(d);
+            let features = map.features(widths.iter().sum::<u8>().into());
             let value = |theta: &[f32]| {
                 let mut activations = [[0.0; 2 * WIDTH]; LAYERS];
                 let [a, b, c] = activations.each_mut().map(|a| MatrixMut::from_slice(a, features, 2));
-                forward(map, d, 0.1, theta, Forward { points, hidden: [a, b], features: c });
+                forward(map, &widths, 0.1, theta, Forward { points, hidden: [a, b], features: c });
                 let [.., psi] = activations;
                 let sum: f32 = (0..2)
                     .map(|p| (0..features).map(|f| weight(p, f) * psi[p * features + f]).sum::<f32>())
@@ -252,7 +265,7 @@ mod tests {
                 other: &mut [[0.0; LANES]; WIDTH],
                 rows: &mut [0.0; LANES * WIDTH],
             };
-            backward(map, d, &theta, &mut gradient, block);
+            backward(map, &widths, &theta, &mut gradient, block);
             for i in 0..p {
                 let mut moved = theta;
                 moved[i] += 0.01;
@@ -260,6 +273,27 @@ mod tests {
                 moved[i] -= 0.02;
                 let slope = (up - value(&moved).0) / 0.02;
                 assert!((slope - gradient[i]).abs() < 2e-3, "{map:?} {i}: {slope} {}", gradient[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn any_two_values_of_a_category_are_as_far_apart_as_the_ends_of_an_interval() {
+        for count in 2..=MAX_VALUES as u8 {
+            let category = Dimension::Category { count };
+            let (width, values) = (category.features(), usize::from(count));
+            let x: [f32; MAX_VALUES] = core::array::from_fn(|i| category.unit_of_level(i));
+            let features = usize::from(width);
+            let mut psi = [0.0; MAX_VALUES * MAX_VALUES];
+            let matrix = MatrixMut::from_slice(&mut psi, features, values);
+            let [a, b] = [&mut [], &mut []].map(|none| MatrixMut::from_slice(none, 0, 0));
+            let points = Matrix::from_slice(&x, 1, values);
+            forward(Map::Ard, &[width], -0.4, &[0.3], Forward { points, hidden: [a, b], features: matrix });
+            let of = |value: usize| &psi[value * features..][..features];
+            let ends = inverse_scale(0.3 - 0.4) * inverse_scale(0.3 - 0.4);
+            for (i, j) in (0..values).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                let between: f32 = of(i).iter().zip(of(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                assert!((between - ends).abs() < 1e-6 * ends, "{count}: {i}, {j}: {between} {ends}");
             }
         }
     }

@@ -213,8 +213,8 @@ impl<'a> Particle<'a> {
     }
 
     fn forward(&self, block: Forward<'_>) {
-        let Model { map, dimensions, offsets } = *self.model;
-        (self.maps.forward)(map, dimensions, offsets.length, self.theta, block);
+        let Model { map, offsets, .. } = *self.model;
+        (self.maps.forward)(map, self.model.widths(), offsets.length, self.theta, block);
     }
 
     /// `s exp(−‖ψ − ψ'‖²)` of all rows of `features` with 8 points, given squared distances.
@@ -364,8 +364,8 @@ impl Workspace<'_> {
             other,
             rows: self.block[0],
         };
-        let Model { map, dimensions, .. } = *particle.model;
-        (particle.maps.backward)(map, dimensions, particle.theta, gradient, block);
+        let Particle { model, theta, maps, .. } = *particle;
+        (maps.backward)(model.map, model.widths(), theta, gradient, block);
     }
 
     /// Columns `first..first + count` of `K̃⁻¹` into the first panel, from row `first` on: the rest is symmetric.

@@ -7,6 +7,7 @@
 
 use crate::features::Map;
 use crate::math;
+use crate::space::MAX_DIMENSIONS;
 
 /// Most fidelities that a problem may have.
 pub const MAX_FIDELITIES: usize = 8;
@@ -31,6 +32,8 @@ pub struct Model {
     pub map: Map,
     /// Dimensions of the input.
     pub dimensions: usize,
+    /// How many features each dimension has in the ARD map: 1, but of categories of more than two values as many.
+    pub widths: [u8; MAX_DIMENSIONS],
     /// Offsets of the positive parameters.
     pub offsets: Offsets,
 }
@@ -68,6 +71,11 @@ impl Hyper {
 pub struct PairSums(pub [[f32; MAX_FIDELITIES]; MAX_FIDELITIES]);
 
 impl Model {
+    /// Of so many dimensions, none of them a category.
+    pub const fn plain(map: Map, dimensions: usize, offsets: Offsets) -> Model {
+        Model { map, dimensions, widths: [1; MAX_DIMENSIONS], offsets }
+    }
+
     /// Length of `θ`: `P` of the memory's type.
     pub const fn parameters(&self) -> usize {
         self.map.parameters(self.dimensions) + self.own_signal() as usize + 1
@@ -75,7 +83,17 @@ impl Model {
 
     /// Number of features: `F` of the memory's type.
     pub const fn features(&self) -> usize {
-        self.map.features(self.dimensions)
+        let (mut sum, mut j) = (0, 0);
+        while j < self.dimensions {
+            sum += self.widths[j] as usize;
+            j += 1;
+        }
+        self.map.features(sum)
+    }
+
+    /// The widths of its dimensions.
+    pub fn widths(&self) -> &[u8] {
+        &self.widths[..self.dimensions.min(MAX_DIMENSIONS)]
     }
 
     const fn own_signal(&self) -> bool {
@@ -138,15 +156,15 @@ mod tests {
 
     #[test]
     fn theta_has_the_sizes_of_the_design() {
-        let deep = Model { map: Map::Deep { width: 64 }, dimensions: 6, offsets: OFFSETS };
+        let deep = Model::plain(Map::Deep { width: 64 }, 6, OFFSETS);
         assert_eq!((deep.parameters(), deep.features(), deep.signal()), (8769, 64, None));
-        let ard = Model { map: Map::Ard, dimensions: 4, offsets: OFFSETS };
+        let ard = Model::plain(Map::Ard, 4, OFFSETS);
         assert_eq!((ard.parameters(), ard.features(), ard.signal(), ard.gamma()), (6, 4, Some(4), 5));
     }
 
     #[test]
     fn fidelities_correlate_less_with_their_distance() {
-        let ard = Model { map: Map::Ard, dimensions: 1, offsets: OFFSETS };
+        let ard = Model::plain(Map::Ard, 1, OFFSETS);
         let hyper = ard.hyper(&[0.0, 0.5, 0.0]);
         assert!((hyper.signal - 1.6487213).abs() < 1e-6);
         assert!((hyper.kappa(0, 2) - (-0.4 * 1.00258).exp_approx()).abs() < 1e-3);

@@ -122,7 +122,7 @@ pub use optimizer::{
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
-pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, Problem};
+pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, MAX_VALUES, Problem};
 pub use svgd::{Bandwidth, Step};
 pub use watch::{Baseline, Change, Reading, Watch, WatchStatus};
 

@@ -291,12 +291,12 @@ mod tests {
     const PRIOR: Prior = Prior { weights: Weights::PerInput(0.5), length: LOG, signal: LOG, gamma: LOG };
 
     fn ard() -> Model {
-        Model { map: Map::Ard, dimensions: 2, offsets: PRIOR.offsets() }
+        Model::plain(Map::Ard, 2, PRIOR.offsets())
     }
 
     #[test]
     fn samples_have_the_stated_variances() {
-        let model = Model { map: Map::Deep { width: 16 }, dimensions: 2, offsets: PRIOR.offsets() };
+        let model = Model::plain(Map::Deep { width: 16 }, 2, PRIOR.offsets());
         let mut theta = [0.0f32; 1024];
         let mut random = Random::new(3, 0, 0, Purpose::Prior, 0);
         let (mut first, mut second) = (0.0, 0.0);

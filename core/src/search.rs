@@ -50,7 +50,7 @@ impl Lattice {
         let mut step = ratio;
         for (j, (x, dimension)) in x.iter_mut().zip(dimensions).enumerate() {
             let word = self.shift[j].wrapping_add((index as u32).wrapping_mul(step as u32));
-            *x = dimension.snap((word >> 8) as f32 * (1.0 / 16_777_216.0));
+            *x = dimension.spread((word >> 8) as f32 * (1.0 / 16_777_216.0));
             step = (step * ratio) >> 32;
         }
     }
@@ -66,9 +66,13 @@ pub(crate) fn uniform(dimensions: &[Dimension<'_>], random: &mut Random, x: &mut
     }
 }
 
+/// How often a category takes another value while all coordinates move.
+const CHANGED: f32 = 0.2;
+
 /// A point around `centre`: every coordinate moves by some `radius`, or, half the time, one coordinate alone.
 ///
-/// On levels the move is at least one level.
+/// On levels the move is at least one level. A category alone takes another value, beside others one time in five, whatever the
+/// radius.
 pub(crate) fn around(
     dimensions: &[Dimension<'_>],
     centre: &[f32],
@@ -82,8 +86,19 @@ pub(crate) fn around(
         let by = radius * random.normal();
         x[j] = match alone {
             Some(only) if only != j => centre[j],
+            _ if dimension.is_category() => changed(dimension, centre[j], alone.is_some(), random),
             _ => moved(dimension, centre[j], by),
         };
+    }
+}
+
+/// Another value of a category, surely or now and then.
+fn changed(category: &Dimension<'_>, from: f32, surely: bool, random: &mut Random) -> f32 {
+    match (category.level_of_unit(from), category.levels()) {
+        (Some(value), Some(count)) if surely || random.uniform() < CHANGED => {
+            category.unit_of_level((value + 1 + random.below(count - 1)) % count)
+        }
+        _ => from,
     }
 }
 
@@ -162,5 +177,20 @@ mod tests {
             same += usize::from(x == centre);
         }
         assert!(same < 80, "only moves beyond the border of a level stay: {same}");
+    }
+
+    #[test]
+    fn a_category_jumps_to_any_other_value_however_small_the_radius() {
+        let dimensions = [Dimension::Category { count: 4 }, Dimension::Interval { low: 0.0, high: 1.0 }];
+        let (mut random, mut hits) = (random(), [0; 4]);
+        for _ in 0..3000 {
+            let mut x = [0.0; 2];
+            around(&dimensions, &[dimensions[0].unit_of_level(1), 0.5], 1e-3, &mut random, &mut x);
+            hits[dimensions[0].value(x[0]) as usize] += 1;
+            assert!(x != [dimensions[0].unit_of_level(1), 0.5], "no move at all");
+        }
+        // A fourth of the time alone, half of the time beside others: 0.25 + 0.5 · 0.2.
+        let others = [hits[0], hits[2], hits[3]];
+        assert!(others.iter().all(|hits| (300..400).contains(hits)), "{hits:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The search space: intervals, ordered levels and conditions, each mapped to the unit interval and back.
+//! The search space: intervals, ordered levels, categories and conditions, each mapped to the unit interval and back.
 //!
 //! The optimizer thinks in the unit cube `[0,1]^D`; a user thinks in dBm. A level survives the round trip exactly:
 //! its unit coordinate is always computed by the same function of its index, and read back as the nearest level.
@@ -8,6 +8,8 @@ use crate::live::{Floor, Guard, Limit, MAX_GUARDS, Predicate};
 
 /// Most dimensions of a problem.
 pub const MAX_DIMENSIONS: usize = 16;
+/// Most values of a category.
+pub const MAX_VALUES: usize = 8;
 /// How often a point is moved half-way to one that keeps to the limits, before that one is taken itself.
 const HALVINGS: usize = 8;
 
@@ -34,6 +36,11 @@ pub enum Dimension<'a> {
     /// A list of strictly ascending levels, at least 2; distances between them count, and must not be lost in the
     /// rounding of the whole range.
     Levels(&'a [f32]),
+    /// Values without an order, such as algorithms or antennas, by their index from 0: any two are as far apart as any others.
+    Category {
+        /// Number of values, 2 to 8.
+        count: u8,
+    },
     /// What is not chosen but known, such as a load, a temperature or the hour: any value between two ends. It is given with
     /// every [ask](crate::Optimizer::ask_at), and the model sees it as it sees a parameter.
     Condition {
@@ -50,13 +57,30 @@ impl Dimension<'_> {
         matches!(self, Dimension::Condition { .. })
     }
 
+    /// Whether its values have no order.
+    pub const fn is_category(&self) -> bool {
+        matches!(self, Dimension::Category { .. })
+    }
+
+    /// How many features the kernel sees of it: one, but one for each of more than two values of a category.
+    pub const fn features(&self) -> u8 {
+        match *self {
+            Dimension::Category { count } if count > 2 => count,
+            _ => 1,
+        }
+    }
+
     /// What is wrong with it, if anything is.
     pub(crate) const fn fault(&self) -> Option<&'static str> {
         let levels = match *self {
             Dimension::Interval { .. } | Dimension::Condition { .. } => 2,
             Dimension::Grid { levels, .. } => levels as usize,
             Dimension::Levels(values) => values.len(),
+            Dimension::Category { count } => count as usize,
         };
+        if self.is_category() && levels > MAX_VALUES {
+            return Some("at most 8 values of a category are possible");
+        }
         if levels < 2 {
             return Some("at least 2 levels are needed");
         }
@@ -78,7 +102,7 @@ impl Dimension<'_> {
 
     const fn has_distinct_levels(&self) -> bool {
         match *self {
-            Dimension::Interval { .. } | Dimension::Condition { .. } => true,
+            Dimension::Interval { .. } | Dimension::Condition { .. } | Dimension::Category { .. } => true,
             Dimension::Grid { low, high, levels } => {
                 let rounding = f32::EPSILON * low.abs().max(high.abs());
                 (high - low) / (levels - 1) as f32 >= 2.0 * rounding
@@ -101,6 +125,7 @@ impl Dimension<'_> {
             Dimension::Interval { .. } | Dimension::Condition { .. } => None,
             Dimension::Grid { levels, .. } => Some(levels as usize),
             Dimension::Levels(values) => Some(values.len()),
+            Dimension::Category { count } => Some(count as usize),
         }
     }
 
@@ -110,6 +135,7 @@ impl Dimension<'_> {
             | Dimension::Grid { low, high, .. }
             | Dimension::Condition { low, high } => (low, high),
             Dimension::Levels(values) => (values[0], values[values.len() - 1]),
+            Dimension::Category { count } => (0.0, count as f32 - 1.0),
         }
     }
 
@@ -118,6 +144,7 @@ impl Dimension<'_> {
         match *self {
             Dimension::Interval { .. } | Dimension::Condition { .. } => 0.0,
             Dimension::Grid { levels, .. } => index as f32 / (levels - 1) as f32,
+            Dimension::Category { count } => index as f32 / (count - 1) as f32,
             Dimension::Levels(values) => {
                 let (low, high) = self.ends();
                 let last = values.len() - 1;
@@ -128,11 +155,11 @@ impl Dimension<'_> {
 
     /// Index of the level nearest to a unit coordinate, or `None` where there are none.
     pub fn level_of_unit(&self, unit: f32) -> Option<usize> {
+        let nearest = |levels: u16| Some((unit.clamp(0.0, 1.0) * (levels - 1) as f32 + 0.5) as usize);
         match *self {
             Dimension::Interval { .. } | Dimension::Condition { .. } => None,
-            Dimension::Grid { levels, .. } => {
-                Some((unit.clamp(0.0, 1.0) * (levels - 1) as f32 + 0.5) as usize)
-            }
+            Dimension::Grid { levels, .. } => nearest(levels),
+            Dimension::Category { count } => nearest(count.into()),
             Dimension::Levels(values) => {
                 (0..values.len()).min_by(|&a, &b| self.distance(a, unit).total_cmp(&self.distance(b, unit)))
             }
@@ -151,11 +178,22 @@ impl Dimension<'_> {
         }
     }
 
+    /// As [`snap`](Self::snap), but of uniform numbers each value of a category takes the same share.
+    pub(crate) fn spread(&self, uniform: f32) -> f32 {
+        match *self {
+            Dimension::Category { count } => {
+                self.unit_of_level(((uniform * f32::from(count)) as usize).min(count as usize - 1))
+            }
+            _ => self.snap(uniform),
+        }
+    }
+
     /// The natural value at a unit coordinate.
     pub fn value(&self, unit: f32) -> f32 {
         let (low, high) = self.ends();
         match (*self, self.level_of_unit(unit)) {
             (Dimension::Levels(values), Some(level)) => values[level],
+            (Dimension::Category { .. }, Some(level)) => level as f32,
             (Dimension::Grid { levels, .. }, Some(level)) if level + 1 == levels as usize => high,
             (Dimension::Grid { .. }, Some(level)) => low + (high - low) * self.unit_of_level(level),
             _ => crate::math::clamp(low + (high - low) * unit.clamp(0.0, 1.0), low, high),
@@ -186,12 +224,13 @@ pub(crate) fn enumerate(dimensions: &[Dimension<'_>], mut index: usize, x: &mut 
     }
 }
 
-/// Whether two points of the unit cube differ by one level of one dimension, and by nothing else.
+/// Whether two points of the unit cube differ by one level of one dimension, or the value of one category, and by nothing
+/// else.
 pub(crate) fn are_neighbours(dimensions: &[Dimension<'_>], a: &[f32], b: &[f32]) -> bool {
     let mut unequal = dimensions.iter().zip(a.iter().zip(b)).filter(|(_, (a, b))| a != b);
     let Some((dimension, (a, b))) = unequal.next() else { return false };
     let levels = dimension.level_of_unit(*a).zip(dimension.level_of_unit(*b));
-    unequal.next().is_none() && levels.is_some_and(|(a, b)| a.abs_diff(b) == 1)
+    unequal.next().is_none() && levels.is_some_and(|(a, b)| a.abs_diff(b) == 1 || dimension.is_category())
 }
 
 /// How long to measure: one fidelity of the objective. The last one of a problem is the truth.
@@ -266,7 +305,7 @@ pub struct Problem<'a> {
     /// to use the whole budget, to 1.
     pub tolerance: f32,
     /// What holds for every query and every recommendation; needs a point in use that keeps to them. Coefficients of
-    /// conditions are 0.
+    /// conditions and categories are 0.
     pub limits: &'a [Limit<'a>],
     /// The same as a function; it is in no checksum, so that a restored task must be given the same one. It sees conditions
     /// at their lower ends.
@@ -361,10 +400,10 @@ impl<'a> Problem<'a> {
         index = 0;
         while index < self.limits.len() {
             if !self.limits[index].is_valid(self.dimensions.len())
-                || self.bounds_condition(&self.limits[index])
+                || self.bounds_unordered(&self.limits[index])
             {
                 return Some(
-                    "each of `limits` needs one finite coefficient per dimension, 0 for a condition",
+                    "each of `limits` needs one finite coefficient per dimension, 0 for a condition or category",
                 );
             }
             index += 1;
@@ -375,11 +414,13 @@ impl<'a> Problem<'a> {
         None
     }
 
-    /// Whether a limit speaks of a condition.
-    const fn bounds_condition(&self, limit: &Limit<'_>) -> bool {
+    /// Whether a limit speaks of a condition or category.
+    const fn bounds_unordered(&self, limit: &Limit<'_>) -> bool {
         let (mut found, mut index) = (false, 0);
         while index < self.dimensions.len() {
-            found = found || self.dimensions[index].is_condition() && limit.coefficients[index] != 0.0;
+            let dimension = &self.dimensions[index];
+            let unordered = dimension.is_condition() || dimension.is_category();
+            found = found || unordered && limit.coefficients[index] != 0.0;
             index += 1;
         }
         found
@@ -392,6 +433,16 @@ impl<'a> Problem<'a> {
         let (mut count, mut index) = (0, 0);
         while index < self.dimensions.len() {
             count += self.dimensions[index].is_condition() as usize;
+            index += 1;
+        }
+        count
+    }
+
+    /// How many features the kernel sees: as many as there are dimensions, and more where there are categories.
+    pub const fn features(&self) -> usize {
+        let (mut count, mut index) = (0, 0);
+        while index < self.dimensions.len() {
+            count += self.dimensions[index].features() as usize;
             index += 1;
         }
         count
@@ -453,7 +504,7 @@ impl<'a> Problem<'a> {
                 return;
             }
             for ((x, to), dimension) in x.iter_mut().zip(towards).zip(self.dimensions) {
-                *x = dimension.snap(0.5 * (*x + *to));
+                *x = if dimension.is_category() { *to } else { dimension.snap(0.5 * (*x + *to)) };
             }
         }
         if !self.admits(x) {
@@ -494,7 +545,8 @@ impl<'a> Problem<'a> {
         mix(self.goal as u32);
     }
 
-    /// The parameters: ranges and levels. A condition counts as what has one level, which no parameter has.
+    /// The parameters: ranges and levels. A condition counts as what has one level, which no parameter has; behind a category
+    /// stands what is no number of levels.
     pub(crate) fn fingerprint_parameters(&self, mut mix: impl FnMut(u32)) {
         for dimension in self.dimensions {
             let (low, high) = dimension.ends();
@@ -503,6 +555,9 @@ impl<'a> Problem<'a> {
             mix(high.to_bits());
             if let Dimension::Levels(values) = dimension {
                 values.iter().for_each(|value| mix(value.to_bits()));
+            }
+            if dimension.is_category() {
+                mix(u32::MAX);
             }
         }
     }

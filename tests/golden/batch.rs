@@ -11,7 +11,7 @@ use crate::reference::{assert_near, float, floats, list, number, read, text};
 
 const D: usize = 2;
 const MODEL: Model =
-    Model { map: Map::Ard, dimensions: D, offsets: Offsets { length: 0.0, signal: 0.0, gamma: 0.0 } };
+    Model::plain(Map::Ard, D, Offsets { length: 0.0, signal: 0.0, gamma: 0.0 });
 
 /// Of the information, in nats; no two candidates of the golden data are as near to each other.
 const TOLERANCE: f64 = 1e-4;

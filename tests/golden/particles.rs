@@ -49,7 +49,7 @@ const UNIT: LogNormal = LogNormal { mean: 0.0, deviation: 1.0 };
 const PRIOR: Prior = Prior { weights: Weights::Fixed(1.0), length: UNIT, signal: UNIT, gamma: UNIT };
 
 fn model(prior: &Prior, dimensions: usize) -> Model {
-    Model { map: Map::Ard, dimensions, offsets: prior.offsets() }
+    Model::plain(Map::Ard, dimensions, prior.offsets())
 }
 
 #[test]

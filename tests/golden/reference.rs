@@ -135,7 +135,7 @@ impl Case {
         let dimensions = list(&list(&data["x"])[0]).len();
         let mut noise = [f32::NAN; MAX_FIDELITIES];
         noise[..FIDELITIES].copy_from_slice(&floats(&case["noise"]));
-        let model = Model { map, dimensions, offsets: NO_OFFSETS };
+        let model = Model::plain(map, dimensions, NO_OFFSETS);
         assert_eq!(theta.len(), model.parameters());
         Case {
             name: text(&case["name"]).to_string(),

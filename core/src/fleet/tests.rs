@@ -199,7 +199,7 @@ fn likelihood_gradient_and_posterior_agree_with_double_precision() {
             fidelity: fidelity.clone(),
             z: z.clone(),
         };
-        let model = Model { map: Map::Ard, dimensions: D, offsets: OFFSETS };
+        let model = Model::plain(Map::Ard, D, OFFSETS);
         let mut count = Fallbacks::default();
         let particle = Particle::new(&model, &theta, &NOISE, &mut count);
         let flat = points.concat();

@@ -20,7 +20,7 @@ fn workspace() -> Workspace<'static> {
 }
 
 fn model(map: Map) -> Model {
-    Model { map, dimensions: D, offsets: OFFSETS }
+    Model::plain(map, D, OFFSETS)
 }
 
 /// A moderate `θ`.
@@ -270,7 +270,7 @@ fn huge_parameters_give_no_nan() {
     for map in MAPS {
         for offset in [-20.0, 0.0, 20.0] {
             let offsets = Offsets { length: offset, signal: offset, gamma: offset };
-            let model = Model { map, dimensions: D, offsets };
+            let model = Model::plain(map, D, offsets);
             for signs in 0..8 {
                 let sign = |bit: usize| if signs >> bit & 1 == 0 { 30.0 } else { -30.0 };
                 let mut theta: Vec<f32> = (0..model.parameters()).map(|i| sign(i % 2)).collect();

@@ -16,7 +16,7 @@ use crate::live::MAX_GUARDS;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
 use crate::settings::{MAX_CARRIED, Settings};
-use crate::space::{MAX_DIMENSIONS, Problem};
+use crate::space::{MAX_DIMENSIONS, MAX_VALUES, Problem};
 use crate::svgd::{Pairs, Step};
 
 /// Parts that are told apart when it is asked what takes how much.
@@ -49,6 +49,8 @@ pub struct Capacities {
     pub fleet: bool,
     /// Guards that there is room for, 0 unless said, to 4.
     pub guards: usize,
+    /// Features of categories beyond one for each, 0 unless said: `n − 1` for a category of `n > 2` values.
+    pub categories: usize,
 }
 
 impl Capacities {
@@ -65,6 +67,7 @@ impl Capacities {
         keeps_factors: false,
         fleet: false,
         guards: 0,
+        categories: 0,
     };
 
     /// What a problem and settings need, for so many observations.
@@ -82,6 +85,7 @@ impl Capacities {
             keeps_factors: false,
             fleet: false,
             guards: problem.guards.len(),
+            categories: problem.features() - problem.dimensions.len(),
         }
     }
 
@@ -105,6 +109,9 @@ impl Capacities {
         let (problem, settings) = (problem.checked()?, settings.checked()?);
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
         let needed = Capacities::of(&problem, &settings, self.observations);
+        if needed.categories > 0 && settings.map != Map::Ard {
+            return Err(Error::Setting { name: "map", allowed: "ARD with a category of more than 2 values" });
+        }
         for (what, needed, available) in [
             ("dimensions", needed.dimensions, self.dimensions),
             ("fidelities", fidelities, self.fidelities),
@@ -130,7 +137,7 @@ impl Capacities {
     }
 
     const fn features(&self) -> usize {
-        self.map.features(self.dimensions)
+        self.map.features(self.dimensions + self.categories)
     }
 
     const fn parameters(&self) -> usize {
@@ -211,13 +218,14 @@ impl Capacities {
         assert!(q >= n, "`candidates` must be at least as many as `observations`");
         assert!(q < 1 << 16, "`candidates` must be at most 65535");
         assert!(self.guards <= MAX_GUARDS, "`guards` must be at most 4");
+        assert!(self.categories < MAX_DIMENSIONS * MAX_VALUES, "`categories` must be at most 127");
         let switches = [self.moments() > 0, self.keeps_particles, self.keeps_factors, self.fleet];
         let switches = switches[0] as usize
             | (switches[1] as usize) << 1
             | (switches[2] as usize) << 2
             | (switches[3] as usize) << 3
             | self.guards << 4;
-        let fields = [d, m, n, v, width, q, switches];
+        let fields = [d, m, n, v, width, q, switches, self.categories];
         let (mut packed, mut i) = (0, fields.len());
         while i > 0 {
             i -= 1;
@@ -243,6 +251,7 @@ impl Capacities {
             keeps_factors: switches & 4 > 0,
             fleet: switches & 8 > 0,
             guards: switches >> 4,
+            categories: field(packed, 7),
         }
     }
 }

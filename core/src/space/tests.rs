@@ -7,7 +7,9 @@ const POWER: Dimension<'static> = Dimension::Grid { low: -202.0, high: 24.0, lev
 
 #[test]
 fn levels_survive_the_round_trip() {
-    for dimension in [ALPHA, POWER, Dimension::Grid { low: 0.0, high: 1e-3, levels: u16::MAX }] {
+    let fine = Dimension::Grid { low: 0.0, high: 1e-3, levels: u16::MAX };
+    for dimension in [ALPHA, POWER, fine, Dimension::Category { count: 7 }, Dimension::Category { count: 8 }]
+    {
         for level in 0..dimension.levels().unwrap() {
             let unit = dimension.unit_of_level(level);
             assert_eq!(dimension.level_of_unit(unit), Some(level));
@@ -54,6 +56,9 @@ fn refuses_malformed_problems_by_name() {
         (Dimension::Interval { low: f32::MIN, high: f32::MAX }, infinite),
         (Dimension::Grid { low: 0.0, high: 1.0, levels: 1 }, few),
         (Dimension::Levels(&[1.0]), few),
+        (Dimension::Category { count: 0 }, few),
+        (Dimension::Category { count: 1 }, few),
+        (Dimension::Category { count: 9 }, "at most 8 values of a category are possible"),
         (Dimension::Levels(&[1.0, 1.0]), empty),
         (Dimension::Levels(&[]), few),
         (Dimension::Levels(&[0.0, f32::NAN, 1.0]), close),
@@ -121,6 +126,8 @@ fn whatever_decides_queries_is_in_the_fingerprint() {
         Problem { limits: &wide, ..problem },
         Problem { limits: &narrow, ..problem },
         Problem { dimensions: &[ALPHA], ..problem },
+        Problem { dimensions: &[Dimension::Category { count: 3 }], ..problem },
+        Problem { dimensions: &[Dimension::Grid { low: 0.0, high: 2.0, levels: 3 }], ..problem },
         Problem { fidelities: &[Fidelity { cost: 10.0, samples: 10, noise: 0.2 }], ..problem },
     ];
     for (i, one) in variants.iter().enumerate() {
@@ -143,4 +150,22 @@ fn neighbours_are_one_level_of_one_dimension_apart() {
     assert!(!next([0.3, 0.4, 0.5]), "the point itself");
     assert!(!next([0.5, 0.4, 0.5]) && !next([0.2, 0.0, 0.5]), "farther away");
     assert!(!next([0.3, 0.4, 0.51]) && !next([0.2, 0.4, 0.51]), "an interval has no next point");
+}
+
+#[test]
+fn values_of_a_category_have_no_order() {
+    let dimensions = [Dimension::Category { count: 4 }, Dimension::Interval { low: 0.0, high: 1.0 }];
+    let unit = |value: f32, x: f32| [dimensions[0].unit(value).unwrap(), x];
+    assert!(are_neighbours(&dimensions, &unit(0.0, 0.5), &unit(3.0, 0.5)));
+    assert!(!are_neighbours(&dimensions, &unit(0.0, 0.5), &unit(3.0, 0.6)));
+    let limits = [Limit { coefficients: &[0.0, 1.0], at_most: 0.5 }];
+    let problem = Problem { dimensions: &dimensions, limits: &limits, ..Problem::PLAIN };
+    let mut x = unit(3.0, 0.8);
+    problem.keep_to_limits(Some(&unit(0.0, 0.2)), &mut x);
+    assert_eq!(x, unit(0.0, 0.5), "straight to the other value, half-way elsewhere");
+    let mut hits = [0; 4];
+    for i in 0..400 {
+        hits[dimensions[0].value(dimensions[0].spread(i as f32 / 400.0)) as usize] += 1;
+    }
+    assert_eq!(hits, [100; 4]);
 }

@@ -5,6 +5,7 @@ mod beside;
 mod block;
 mod budget;
 mod capacities;
+mod categories;
 mod change;
 mod conditions;
 mod fleet;

@@ -136,7 +136,7 @@ pub fn count_model(mut gp: Workspace<'_>, model: &Model, theta: &[f32], scratch:
         for _ in 0..REPETITIONS {
             let hidden = [first.as_view_mut(), second.as_view_mut()];
             let work = Forward { points: block, hidden, features: features.as_view_mut() };
-            forward(model.map, d, model.offsets.length, theta, work);
+            forward(model.map, model.widths(), model.offsets.length, theta, work);
         }
     });
     tell("forward", 0, passes / REPETITIONS / BLOCK as u64);

@@ -87,7 +87,7 @@ impl Parameters {
         fidelities: usize,
         natural: &Natural,
     ) -> Result<Self, Error> {
-        let model = Model { map: Map::Ard, dimensions: d, offsets: NO_OFFSETS };
+        let model = Model::plain(Map::Ard, d, NO_OFFSETS);
         let noise = [0.0; MAX_FIDELITIES];
         let mut particle =
             Self { name, model, theta: Vec::new(), noise, sizes: [0; LAYERS], positive: Vec::new() };

@@ -134,7 +134,7 @@ impl<'a> Watch<'a> {
 
     fn renew_beliefs(&mut self) {
         let d = self.law.d;
-        let model = Model { map: Map::Ard, dimensions: d, offsets: MODEL_OFFSETS };
+        let model = Model::plain(Map::Ard, d, MODEL_OFFSETS);
         let mut theta = vec![self.law.lengthscale.ln() as f32; d];
         theta.extend([0.0, 0.0]);
         let mut unused = Default::default();

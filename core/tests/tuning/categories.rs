@@ -1,0 +1,131 @@
+//! Parameters without an order: every value is tried, none is a neighbour of another, and a restored task goes on bit for bit.
+
+use crate::support::{SETTINGS, answer, finish_task, next, query_event, snapshot};
+use foretune_core::{
+    Ask, Block, Capacities, Dimension, Error, Fidelity, Limit, Map, Optimizer, Problem, Settings, memory,
+};
+use proptest::prelude::*;
+
+const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };
+const SIX: Dimension<'static> = Dimension::Category { count: 6 };
+/// The same as if they had an order.
+const LEVELS: Dimension<'static> = Dimension::Grid { low: 0.0, high: 5.0, levels: 6 };
+const NOISE: f32 = 0.1;
+const PROBLEM: Problem<'static> = Problem {
+    dimensions: &[SIX, X, X],
+    fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: NOISE * NOISE }],
+    budget: 40.0,
+    ..Problem::PLAIN
+};
+
+fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
+    let capacities = Capacities::of(&problem, &settings, 64);
+    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
+}
+
+/// Numbers from 0 to 1 that look random, and normal ones.
+struct Draws(u64);
+
+impl Draws {
+    fn uniform(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1 << 24) as f32
+    }
+
+    fn normal(&mut self) -> f32 {
+        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
+    }
+}
+
+/// What a value of the category is worth, in an order that says nothing, and a hill in the others; 1 at its best.
+fn value(worth: &[f32; 6], x: &[f32]) -> f32 {
+    let hill = (x[1] - 0.3).powi(2) + (x[2] - 0.7).powi(2);
+    worth[x[0] as usize] - 2.0 * hill
+}
+
+/// By how much the recommendation falls short of the best, on average over seeds with another order each.
+fn loss(problem: Problem<'static>, settings: Settings, seeds: u64) -> f32 {
+    let of = |seed: u64| {
+        let mut draws = Draws(seed + 1000);
+        let mut worth = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
+        (1..6).for_each(|i| worth.swap(i, (draws.uniform() * (i + 1) as f32) as usize));
+        let mut tuner = start(problem, settings, seed);
+        while let Ask::Query(query) = tuner.ask() {
+            let y = value(&worth, query.point()) + NOISE * draws.normal();
+            tuner.tell(query, y).unwrap();
+        }
+        1.0 - value(&worth, tuner.recommendation().unwrap().point())
+    };
+    (0..seeds).map(of).sum::<f32>() / seeds as f32
+}
+
+#[test]
+fn where_the_order_misleads_a_category_loses_less_than_levels() {
+    let category = loss(PROBLEM, Settings::DEFAULT, 24);
+    let levels = loss(Problem { dimensions: &[LEVELS, X, X], ..PROBLEM }, Settings::DEFAULT, 24);
+    println!("mean loss: {category} as a category, {levels} as levels");
+    assert!(category <= levels && category < 0.1, "{category} as a category, {levels} as levels");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_query_is_a_value_and_every_value_is_asked(count in 2u8..=8, other in 2u8..=8, seed: u64) {
+        let dimensions = [X, Dimension::Category { count }, Dimension::Category { count: other }];
+        let problem = Problem { dimensions: &dimensions, budget: 60.0, ..PROBLEM };
+        let mut tuner = start(problem, Settings { initial: 8, ..SETTINGS }, seed);
+        let mut asked = [[false; 8]; 2];
+        while let Ask::Query(query) = tuner.ask() {
+            for (asked, (x, count)) in asked.iter_mut().zip(query.point()[1..].iter().zip([count, other])) {
+                prop_assert!(x.fract() == 0.0 && (0.0..f32::from(count)).contains(x), "{x} of {count}");
+                asked[*x as usize] = true;
+            }
+            tuner.tell(query, 1.0).unwrap();
+        }
+        prop_assert!(asked[0][..usize::from(count)].iter().all(|asked| *asked), "{asked:?}");
+        prop_assert!(asked[1][..usize::from(other)].iter().all(|asked| *asked), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
+    let mut tuner = start(PROBLEM, SETTINGS, 5);
+    finish_task(&mut tuner, &[], &mut Vec::new());
+    tuner.next_task().unwrap();
+    let (mut saved, mut events) = (Vec::new(), Vec::new());
+    while let Ok(query) = next(&mut tuner, &[]).unwrap() {
+        saved.push(snapshot(&tuner));
+        events.push(query_event(&query));
+        answer(&mut tuner, query);
+    }
+    finish_task(&mut tuner, &[], &mut events);
+    for (position, bytes) in saved.iter().enumerate() {
+        let (mut other, mut rest) = (start(PROBLEM, SETTINGS, 1), Vec::new());
+        other.load(bytes).unwrap();
+        finish_task(&mut other, &[], &mut rest);
+        assert_eq!(rest, events[position..], "at {position}");
+    }
+    let mut levels = start(Problem { dimensions: &[LEVELS, X, X], ..PROBLEM }, SETTINGS, 5);
+    assert!(levels.load(&saved[0]).is_err(), "what was learnt of a category says nothing of levels");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    type Exact = memory!(problem: PROBLEM, settings: SETTINGS, observations: 24);
+    assert!(Exact::new().start(PROBLEM, SETTINGS, 1).is_ok());
+    type Narrow = memory!(
+        dimensions: 3, fidelities: 1, observations: 24, particles: 4, map: Ard, candidates: 32
+    );
+    let refused =
+        |problem: Problem<'static>| Box::leak(Box::new(Narrow::new())).start(problem, SETTINGS, 1).err();
+    assert_eq!(refused(PROBLEM), Some(Error::Capacity { what: "features", needed: 8, available: 3 }));
+    let switch = Problem { dimensions: &[Dimension::Category { count: 2 }, X, X], ..PROBLEM };
+    assert_eq!(refused(switch), None, "two values take no more room than a level");
+    let deep = Settings { map: Map::Deep { width: 4 }, ..SETTINGS };
+    let wrong = Capacities::checked(&PROBLEM, &deep, 24).unwrap_err();
+    assert!(matches!(wrong, Error::Setting { name: "map", .. }), "{wrong}");
+    let limits = [Limit { coefficients: &[1.0, 0.0, 0.0], at_most: 9.0 }];
+    let limited = Problem { deployed: Some(&[0.0; 3]), limits: &limits, ..PROBLEM };
+    assert!(matches!(limited.checked(), Err(Error::Live(_))), "a limit has no coefficient for a category");
+}
