@@ -170,6 +170,9 @@ enum foretune_dimension_kind
   FORETUNE_LEVELS = 2,
   // Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
   FORETUNE_CONDITION = 3,
+  // Values without an order, as many as levels says, 2 to 8: each is its index, from 0. In FORETUNE_SIZE, one of more than two
+  // values counts as so many dimensions.
+  FORETUNE_CATEGORY = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -366,11 +369,11 @@ struct foretune;
 struct foretune_dimension {
   // A foretune_dimension_kind.
   uint32_t kind;
-  // Lower end, but of a list.
+  // Lower end, but of a list or a category.
   float low;
-  // Upper end, but of a list.
+  // Upper end, but of a list or a category.
   float high;
-  // Number of levels of a grid or a list, 2 to 65535.
+  // Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
   uint32_t levels;
   // The levels of a list; read as long as the tuner is used.
   const float *values;

@@ -197,6 +197,9 @@ unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension
     Ok(choose!(kind, Error::Dimension { index, what: "its kind must be a foretune_dimension_kind" }.into(),
         foretune_dimension_kind::FORETUNE_INTERVAL => Dimension::Interval { low, high },
         foretune_dimension_kind::FORETUNE_CONDITION => Dimension::Condition { low, high },
+        foretune_dimension_kind::FORETUNE_CATEGORY => {
+            Dimension::Category { count: u8::try_from(levels).unwrap_or(u8::MAX) }
+        },
         foretune_dimension_kind::FORETUNE_GRID => Dimension::Grid { low, high, levels },
         foretune_dimension_kind::FORETUNE_LEVELS => {
             // SAFETY: the caller's promise.

@@ -31,6 +31,9 @@ pub enum foretune_dimension_kind {
     FORETUNE_LEVELS = 2,
     /// Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
     FORETUNE_CONDITION = 3,
+    /// Values without an order, as many as levels says, 2 to 8: each is its index, from 0. In FORETUNE_SIZE, one of more than two
+    /// values counts as so many dimensions.
+    FORETUNE_CATEGORY = 4,
 }
 
 /// One parameter to tune, or a condition.
@@ -39,11 +42,11 @@ pub enum foretune_dimension_kind {
 pub struct foretune_dimension {
     /// A foretune_dimension_kind.
     pub kind: u32,
-    /// Lower end, but of a list.
+    /// Lower end, but of a list or a category.
     pub low: f32,
-    /// Upper end, but of a list.
+    /// Upper end, but of a list or a category.
     pub high: f32,
-    /// Number of levels of a grid or a list, 2 to 65535.
+    /// Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
     pub levels: u32,
     /// The levels of a list; read as long as the tuner is used.
     pub values: *const f32,

@@ -14,7 +14,8 @@ use foretune_core::{Ask, Dimension, Fleet, Problem, Reading, Watch, profile};
 use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings};
 
 type Room = foretune_core::memory!(
-    dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2
+    dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2,
+    categories: 4
 );
 
 #[test]
@@ -69,6 +70,24 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
         assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
         rust.next_task().unwrap();
     }
+}
+
+#[test]
+fn categories_do_what_they_do_from_rust() {
+    const IN_RUST: Problem<'static> = Problem {
+        dimensions: &[Dimension::Interval { low: -5.0, high: 10.0 }, Dimension::Category { count: 5 }],
+        ..support::RUST
+    };
+    let category = foretune_dimension { kind: 4, levels: 5, ..support::INTERVAL };
+    let (dimensions, nine) =
+        ([support::INTERVAL, category], [category, foretune_dimension { levels: 9, ..category }]);
+    let problem = foretune_problem { dimensions: dimensions.as_ptr(), ..problem() };
+    same_queries(&problem, IN_RUST);
+    let (size, ..) = support::check(&problem, &settings());
+    assert!(size <= bound(1 + 5, 2, 64, 10, 80), "{size}");
+    let refused = foretune_problem { dimensions: nine.as_ptr(), ..problem };
+    let (_, error, text) = support::check(&refused, &settings());
+    assert!(error == FORETUNE_DIMENSION && text.contains("at most 8 values"), "{text}");
 }
 
 #[test]

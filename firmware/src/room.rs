@@ -1,24 +1,26 @@
 //! What a device has room for, and whether a problem can be tuned in it.
 
-use foretune_core::{Capacities, Dimension, Error, Limit, Problem};
+use foretune_core::{Capacities, Dimension, Error, Limit, Map, Problem};
 use foretune_link::{MAX_GUARDS, Misfit, Part};
 
 /// What a device has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Most dimensions.
+    /// Most dimensions, each value of a category of more than two counted.
     pub dimensions: usize,
     /// Most fidelities.
     pub fidelities: usize,
     /// Most guards.
     pub guards: usize,
+    /// Whether the feature map is deep, which takes no such category.
+    pub deep: bool,
 }
 
 impl Room {
     /// That of a memory.
     pub const fn of(capacities: &Capacities) -> Room {
-        let Capacities { dimensions, fidelities, guards, .. } = *capacities;
-        Room { dimensions, fidelities, guards }
+        let Capacities { dimensions, fidelities, guards, map, .. } = *capacities;
+        Room { dimensions, fidelities, guards, deep: !matches!(map, Map::Ard) }
     }
 }
 
@@ -28,8 +30,11 @@ impl Room {
 /// The first part that it cannot take.
 pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
     let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
-    if problem.dimensions.len() > room.dimensions {
+    if problem.features() > room.dimensions {
         return misfit(Part::Dimensions, room.dimensions);
+    }
+    if let Some(wide) = problem.dimensions.iter().position(|d| room.deep && d.features() > 1) {
+        return misfit(Part::Dimension, wide);
     }
     if problem.fidelities.len() > room.fidelities {
         return misfit(Part::Fidelities, room.fidelities);
@@ -116,7 +121,7 @@ mod tests {
         floor: Floor { level: Level::Share(0.9), risk: 0.05 },
         noise: &[0.5, 0.25],
     };
-    const ROOM: Room = Room { dimensions: 4, fidelities: 4, guards: 2 };
+    const ROOM: Room = Room { dimensions: 4, fidelities: 4, guards: 2, deep: false };
 
     #[test]
     fn what_does_not_fit_is_named() {
@@ -126,6 +131,7 @@ mod tests {
         let beyond = Limit { coefficients: &[1.0, 0.0, 0.0], at_most: -100.0 };
         for (problem, part, at) in [
             (Problem { dimensions: &[grid; 5], ..LIVE }, Part::Dimensions, 4),
+            (Problem { dimensions: &[grid, Dimension::Category { count: 4 }], ..LIVE }, Part::Dimensions, 4),
             (Problem { fidelities: &[fidelity; 5], ..LIVE }, Part::Fidelities, 4),
             (Problem { dimensions: &[grid, Dimension::Levels(&[1.0])], ..LIVE }, Part::Dimension, 1),
             (Problem { fidelities: &[Fidelity { cost: 0.0, ..fidelity }], ..LIVE }, Part::Fidelity, 0),
@@ -144,5 +150,14 @@ mod tests {
         ] {
             assert_eq!(check(&problem, ROOM), Err(Misfit { part, at }), "{problem:?}");
         }
+        let category = Problem {
+            dimensions: &[grid, Dimension::Category { count: 3 }],
+            fidelities: LIVE.fidelities,
+            budget: 1.0,
+            ..Problem::PLAIN
+        };
+        assert_eq!(check(&category, ROOM), Ok(()));
+        let wide = Misfit { part: Part::Dimension, at: 1 };
+        assert_eq!(check(&category, Room { deep: true, ..ROOM }), Err(wide));
     }
 }

@@ -12,7 +12,7 @@
 //! | 1 | `G` |
 //! | 4, 4 | the floor's level and risk (a share of the time), `f32`; 0 without one |
 //! | 4 | tolerance, `f32` |
-//! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32`; 3 condition: low, high, `f32` |
+//! | `D` times | 1 byte 0 interval: low, high, `f32`; 1 grid: low, high, `f32`, levels, `u16`; 2 list: length, `u16`, its values, `f32`; 3 condition: low, high, `f32`; 4 category: number of values, `u8` |
 //! | `M` times 12 | cost, `f32`; samples, `u32`; noise, `f32` |
 //! | 4 `D` | the point in use, if there is one, `f32`, natural units |
 //! | `L` times 4 (`D` + 1) | coefficients, then what their sum may be at most, `f32` |
@@ -152,6 +152,7 @@ impl Bytes {
                 self.put(&(values.len() as u16).to_le_bytes());
                 self.floats(values);
             }
+            Dimension::Category { count } => self.put(&[4, count]),
         }
     }
 }
@@ -331,6 +332,9 @@ impl<'n> Reader<'_, 'n> {
         if kind == 2 {
             let length = self.count()?;
             return self.list(usize::from(length)).map(Dimension::Levels);
+        }
+        if kind == 4 {
+            return self.take().map(|[count]| Dimension::Category { count });
         }
         let (low, high) = (self.float()?, self.float()?);
         match kind {

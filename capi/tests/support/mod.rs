@@ -13,7 +13,7 @@ pub const INTERVAL: foretune_dimension =
     foretune_dimension { kind: 0, low: -5.0, high: 10.0, levels: 0, values: null() };
 /// No such kind.
 pub const GRID: [foretune_dimension; 2] =
-    [INTERVAL, foretune_dimension { kind: 4, levels: 5, values: null(), low: 0.0, high: 1.0 }];
+    [INTERVAL, foretune_dimension { kind: 5, levels: 5, values: null(), low: 0.0, high: 1.0 }];
 
 /// Pointers to constants, for all threads.
 struct Shared<T>(T);

@@ -300,8 +300,10 @@ impl fmt::Display for Misfit {
         let at = self.at;
         match self.part {
             Part::Bytes => f.write_str("its bytes are of no format that the device knows"),
-            Part::Dimensions => write!(f, "there is room for {at} dimensions"),
-            Part::Dimension => write!(f, "dimension {at} (from 0) has impossible ends or levels"),
+            Part::Dimensions => {
+                write!(f, "there is room for {at} dimensions, and each value of a category may take one")
+            }
+            Part::Dimension => write!(f, "dimension {at} (from 0) has impossible ends, levels or values"),
             Part::Fidelities => write!(f, "there is room for {at} fidelities"),
             Part::Fidelity => write!(f, "fidelity {at} (from 0) has an impossible cost or noise"),
             Part::PointInUse => f.write_str("the point in use is missing, out of range or beyond a limit"),
@@ -520,7 +522,7 @@ mod tests {
             (Refusal::Fault { code: 100 }, "it is out of order (fault 100)"),
             (
                 Refusal::BadProblem(Misfit { part: Part::Dimensions, at: 4 }),
-                "the problem does not fit: there is room for 4 dimensions",
+                "the problem does not fit: there is room for 4 dimensions, and each value of a category may take one",
             ),
             (Refusal::WrongKpis { wanted: 2 }, "a report needs 2 KPIs, one for each of the problem's guards"),
             (

@@ -6,6 +6,7 @@ const DIMENSIONS: &[Dimension<'static>] = &[
     Dimension::Levels(&[0.0, 0.4, 1.0]),
     Dimension::Interval { low: -1.0, high: 1.0 },
     Dimension::Condition { low: 0.0, high: 100.0 },
+    Dimension::Category { count: 3 },
 ];
 const FIDELITIES: &[Fidelity] =
     &[Fidelity { cost: 10.0, samples: 10, noise: 0.5 }, Fidelity { cost: 20.0, samples: 300, noise: 0.25 }];
@@ -16,10 +17,10 @@ const LIVE: Problem<'static> = Problem {
     fidelities: FIDELITIES,
     budget: 7.0,
     goal: Goal::Minimise,
-    deployed: Some(&[-80.0, 0.4, 0.5, 0.0]),
+    deployed: Some(&[-80.0, 0.4, 0.5, 0.0, 2.0]),
     floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
     tolerance: 0.01,
-    limits: &[Limit { coefficients: &[1.0, 2.0, 0.0, 0.0], at_most: 0.0 }],
+    limits: &[Limit { coefficients: &[1.0, 2.0, 0.0, 0.0, 0.0], at_most: 0.0 }],
     guards: &[
         Guard {
             side: Side::AtLeast,
@@ -58,13 +59,14 @@ fn a_problem_survives_its_bytes_and_its_number_is_their_crc() {
 #[test]
 fn the_bytes_are_as_documented() {
     let bytes = bytes_of(&LIVE);
-    assert_eq!(bytes[..8], [1, 4, 2, 1, 1, 1, 3, 2]);
+    assert_eq!(bytes[..8], [1, 5, 2, 1, 1, 1, 3, 2]);
     assert_eq!(bytes[8..12], 0.9f32.to_le_bytes());
     assert_eq!(bytes[20..21], [1], "a grid");
     assert_eq!(bytes[29..31], 114u16.to_le_bytes());
     assert_eq!(bytes[31..34], [2, 3, 0], "a list of three");
     assert_eq!(bytes[55..56], [3], "a condition");
-    let guards = 20 + 11 + 15 + 9 + 9 + 2 * 12 + 16 + 20;
+    assert_eq!(bytes[64..66], [4, 3], "a category of three");
+    let guards = 20 + 11 + 15 + 9 + 9 + 2 + 2 * 12 + 20 + 24;
     assert_eq!(bytes[guards..guards + 2], [0, 1], "at least a value");
     assert_eq!(bytes[guards + 18..guards + 20], [1, 2], "at most a drop more");
     assert_eq!(bytes.len(), guards + 2 * (10 + 4 * 2));
@@ -78,7 +80,7 @@ fn every_shorter_or_longer_text_is_refused() {
     }
     let longer = [&bytes[..], &[0]].concat();
     assert_eq!(Parts::read(&longer, &mut Numbers::new()), Err(BYTES));
-    for (at, value) in [(0, 2), (4, 2), (5, 2), (6, 4), (7, 1), (7, 3), (20, 4), (124, 2), (125, 0), (125, 4)]
+    for (at, value) in [(0, 2), (4, 2), (5, 2), (6, 4), (7, 1), (7, 3), (20, 5), (134, 2), (135, 0), (135, 4)]
     {
         let mut wrong = bytes.clone();
         wrong[at] = value;
