@@ -79,6 +79,7 @@ fn specs_are_consistent() {
         assert!(at.iter().zip(&spec.dimensions).all(|(x, dimension)| match dimension {
             DimensionSpec::Interval { low, high, .. } => low <= x && x <= high,
             DimensionSpec::Levels { values, .. } => values.contains(x),
+            DimensionSpec::Category { .. } => false,
         }));
     }
 }
@@ -290,6 +291,7 @@ fn query(spec: &ProblemSpec, random: &mut Random) -> Vec<f64> {
     let coordinate = |dimension: &DimensionSpec| match dimension {
         DimensionSpec::Interval { low, high, .. } => random.uniform(*low, *high),
         DimensionSpec::Levels { values, .. } => values[random.below(values.len())],
+        DimensionSpec::Category { values, .. } => random.below(values.len()) as f64,
     };
     spec.dimensions.iter().map(coordinate).collect()
 }

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &EvaluateArguments, out: &mut dyn Write) -> Result<
     let range = |dimension: &DimensionSpec| match dimension {
         DimensionSpec::Interval { low, high, .. } => json!({ "low": low, "high": high }),
         DimensionSpec::Levels { values, .. } => json!({ "levels": values }),
+        DimensionSpec::Category { values, .. } => json!({ "values": values }),
     };
     let parameters: Vec<_> = spec.dimensions.iter().map(range).collect();
     let noise = spec.fidelities[truth].noise_variance;

@@ -50,7 +50,7 @@ pub struct FidelitySpec {
     pub noise_variance: f64,
 }
 
-/// One input. Both kinds map to [0, 1], affinely but on a logarithmic scale: `(value − lowest) / (highest − lowest)`.
+/// One input. All kinds map to [0, 1], affinely but on a logarithmic scale: `(value − lowest) / (highest − lowest)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DimensionSpec {
     /// Any value between two bounds.
@@ -69,6 +69,8 @@ pub enum DimensionSpec {
         values: Vec<f64>,
         notation: Notation,
     },
+    /// Values without an order, by their names; as a number, a value is its index.
+    Category { name: String, values: Vec<String> },
 }
 
 impl DimensionSpec {
@@ -85,6 +87,29 @@ impl DimensionSpec {
     pub fn notation(&self) -> Notation {
         match self {
             Self::Interval { notation, .. } | Self::Levels { notation, .. } => *notation,
+            Self::Category { .. } => Notation::default(),
+        }
+    }
+
+    /// A value as people have it: a number, or the name of a category's.
+    pub fn shown(&self, value: f64) -> String {
+        match self {
+            Self::Category { values, .. } => values.get(value as usize).cloned().unwrap_or_default(),
+            _ => number(value),
+        }
+    }
+
+    /// The value that a text stands for, or why it stands for none.
+    pub fn read(&self, text: &str) -> Result<f64, String> {
+        match self {
+            Self::Category { name, values } => {
+                let found = values.iter().position(|value| value == text).map(|index| index as f64);
+                let values = || values.join(", ");
+                found.ok_or_else(|| {
+                    format!("parameter `{name}` has no value `{text}`: there are {}", values())
+                })
+            }
+            _ => self.admissible(text.parse().map_err(|_| format!("`{text}` is not a number"))?),
         }
     }
 
@@ -118,12 +143,13 @@ impl DimensionSpec {
                 let [value, nearest] = [value, nearest_word].map(number);
                 Err(format!("parameter `{name}` has no level {value}; the nearest is {nearest}"))
             }
+            Self::Category { .. } => self.read(&number(value)),
         }
     }
 
     pub fn name(&self) -> &str {
         match self {
-            Self::Interval { name, .. } | Self::Levels { name, .. } => name,
+            Self::Interval { name, .. } | Self::Levels { name, .. } | Self::Category { name, .. } => name,
         }
     }
 
@@ -131,6 +157,7 @@ impl DimensionSpec {
     pub fn unit(&self) -> &str {
         match self {
             Self::Interval { unit, .. } | Self::Levels { unit, .. } => unit,
+            Self::Category { .. } => "",
         }
     }
 
@@ -138,6 +165,7 @@ impl DimensionSpec {
         match self {
             Self::Interval { low, high, .. } => (*low, *high),
             Self::Levels { values, .. } => (values[0], values[values.len() - 1]),
+            Self::Category { values, .. } => (0.0, (values.len() - 1) as f64),
         }
     }
 }

@@ -136,5 +136,6 @@ pub(super) fn anywhere(dimension: &DimensionSpec, random: &mut Random) -> f64 {
             let level = random.uniform(0.0, values.len() as f64) as usize;
             values[level.min(values.len() - 1)]
         }
+        DimensionSpec::Category { values, .. } => random.uniform(0.0, values.len() as f64).floor(),
     }
 }

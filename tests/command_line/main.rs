@@ -1,6 +1,7 @@
 //! The built programs on tiny studies: the same results however they were run, and a clear word for every bad request.
 
 mod bad_input;
+mod categories;
 mod conditions;
 mod documents;
 mod fleet;

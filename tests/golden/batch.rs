@@ -10,8 +10,7 @@ use serde_json::Value;
 use crate::reference::{assert_near, float, floats, list, number, read, text};
 
 const D: usize = 2;
-const MODEL: Model =
-    Model::plain(Map::Ard, D, Offsets { length: 0.0, signal: 0.0, gamma: 0.0 });
+const MODEL: Model = Model::plain(Map::Ard, D, Offsets { length: 0.0, signal: 0.0, gamma: 0.0 });
 
 /// Of the information, in nats; no two candidates of the golden data are as near to each other.
 const TOLERANCE: f64 = 1e-4;

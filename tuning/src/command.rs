@@ -107,7 +107,10 @@ impl Command {
         let rung = &target.fidelities[ask.fidelity];
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
-            Piece::Parameter(index) => ask.point[*index].to_string(),
+            Piece::Parameter(index) => match &target.parameters[*index] {
+                category @ DimensionSpec::Category { .. } => category.shown(ask.point[*index]),
+                _ => ask.point[*index].to_string(),
+            },
             Piece::Fidelity => rung.name.clone(),
             Piece::Samples => rung.samples.map(|samples| samples.to_string()).unwrap_or_default(),
             Piece::Task => ask.task.to_string(),

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::parameter::{Parameter, Scale, parameters};
-use super::target::{Limit, RUN_LENGTH, Rung, Target};
+use super::target::{Given, Limit, RUN_LENGTH, Rung, Target};
 use host_sim::error::Error;
-use host_sim::problems::Guarded;
+use host_sim::problems::{DimensionSpec, Guarded};
 use host_sim::runner::Space;
 use host_sim::words;
 
@@ -34,7 +34,7 @@ struct Contents {
     condition: Vec<Spanned<Parameter>>,
     #[serde(default)]
     fidelity: Vec<Spanned<Fidelity>>,
-    deployed: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
+    deployed: Option<Spanned<BTreeMap<String, Spanned<Given>>>>,
     floor: Option<Spanned<FloorTable>>,
     #[serde(default)]
     guard: Vec<Spanned<GuardTable>>,
@@ -283,9 +283,9 @@ fn count(value: &Spanned<i64>, name: &str) -> Result<u32, Fault> {
     }
 }
 
-fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<f64>>>) -> Result<Vec<f64>, Fault> {
+fn point(target: &Target, table: &Spanned<BTreeMap<String, Spanned<Given>>>) -> Result<Vec<f64>, Fault> {
     let values = table.get_ref();
-    let pairs = values.iter().map(|(name, value)| (name.as_str(), *value.get_ref()));
+    let pairs = values.iter().map(|(name, value)| (name.as_str(), value.get_ref().clone()));
     target.choice(pairs).map_err(|(name, what)| {
         let at = name.and_then(|name| values.get(&name)).map_or(table.span(), Spanned::span);
         Fault { at, what: format!("[deployed]: {what}") }
@@ -399,6 +399,12 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
                 format!("sum: parameter `{name}` has a logarithmic scale: a limit takes others"),
             );
         }
+        if matches!(target.parameters[known], DimensionSpec::Category { .. }) {
+            return fault(
+                value.span(),
+                format!("sum: the values of parameter `{name}` are names: a limit takes numbers"),
+            );
+        }
         coefficients[known] = number(value, "a coefficient of sum", -1e30, 1e30)?;
     }
     if coefficients.iter().all(|&coefficient| coefficient == 0.0) {
@@ -423,7 +429,6 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
 mod tests {
     use super::*;
     use crate::fixture::FILE;
-    use host_sim::problems::DimensionSpec;
 
     fn refusal(text: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
@@ -477,6 +482,16 @@ mod tests {
             ("name = \"alpha\"", "name = \"P0\"", 10, "alike"),
             ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 0.4, 0.4]", 11, "above the one before"),
             ("[0.0, 0.4, 0.7, 1.0]", "[0.0, 1e-12, 0.7]", 11, "single precision"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[0.0, \"high\"]", 11, "numbers, or names in quotes: not both"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\"]", 11, "2 to 8 names, not 1"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"]", 11, "not 9"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"\"]", 11, "no empty name"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"high\", \"low\"]", 11, "has `low` twice"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"a,b\"]", 11, "not `a,b`"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"high\"]\nunit = \"V\"", 11, "neither unit nor scale"),
+            ("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"high\"]", 22, "no value `0.7`: there are low, high"),
+            ("p0 = -80.0", "p0 = \"much\"", 21, "`much` is not a number"),
+            ("p0 = -80.0", "p0 = true", 21, "a number or a name"),
             (
                 "[[fidelity]]",
                 "[[condition]]\nname = \"load\"\nlow = 0\nhigh = 1\n[[fidelity]]",

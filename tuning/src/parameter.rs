@@ -1,8 +1,9 @@
-//! A parameter as people have it: a range, levels, steps, integers or a list, on either scale.
+//! A parameter as people have it: a range, levels, steps, integers or a list, on either scale; or names.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use foretune_core::MAX_VALUES;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -27,8 +28,16 @@ pub(super) struct Parameter {
     step: Option<Spanned<f64>>,
     #[serde(default)]
     integer: bool,
-    values: Option<Spanned<Vec<f64>>>,
+    values: Option<Spanned<Values>>,
     scale: Option<Scale>,
+}
+
+/// Levels, or the names of what has no order.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "values takes numbers, or names in quotes: not both, and nothing else")]
+enum Values {
+    Numbers(Vec<f64>),
+    Names(Vec<String>),
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -72,7 +81,14 @@ fn parameter(table: &Spanned<Parameter>, seen: &mut HashSet<String>) -> Result<D
     let notation = Notation { log, whole: *integer, condition: false };
     let steps = [levels.is_some(), step.is_some(), *integer].into_iter().filter(|given| *given).count();
     let (low, high) = match (low, high, values) {
-        (None, None, Some(values)) if steps == 0 => return list(name, unit, values, notation),
+        (None, None, Some(values)) if steps == 0 => {
+            return match values.get_ref() {
+                Values::Numbers(numbers) => list(name, unit, numbers, notation, values.span()),
+                Values::Names(names) => {
+                    category(name, names, scale.is_some() || !unit.is_empty(), values.span())
+                }
+            };
+        }
         (Some(low), Some(high), None) if steps <= 1 => (low, high),
         _ => {
             return fault(
@@ -160,20 +176,48 @@ fn stepped(name: &str, (low, high): (f64, f64), step: f64, at: Range<usize>) -> 
 fn list(
     name: String,
     unit: String,
-    values: &Spanned<Vec<f64>>,
+    found: &[f64],
     notation: Notation,
+    at: Range<usize>,
 ) -> Result<DimensionSpec, Fault> {
-    let found = values.get_ref();
     let least = if notation.log { 1e-30 } else { -1e30 };
     let within = found.iter().all(|value| (least..=1e30).contains(value));
     if found.len() < 2 || !within || !found.is_sorted_by(|a, b| a < b) {
         let kind = if notation.log { "numbers above 0" } else { "finite numbers" };
         return fault(
-            values.span(),
+            at,
             format!("values of parameter `{name}` takes two {kind} or more, each above the one before"),
         );
     }
-    distinct(DimensionSpec::Levels { name, unit, values: found.clone(), notation }, values.span())
+    distinct(DimensionSpec::Levels { name, unit, values: found.to_vec(), notation }, at)
+}
+
+/// Values without an order.
+fn category(
+    name: String,
+    values: &[String],
+    measured: bool,
+    at: Range<usize>,
+) -> Result<DimensionSpec, Fault> {
+    let wrong = |what: &str| fault(at.clone(), format!("values of parameter `{name}` {what}"));
+    // They stand in tables and behind options.
+    let plain = |value: &String| {
+        value.trim() == value && !value.contains(|c: char| ",\"".contains(c) || c.is_control())
+    };
+    let mut seen = HashSet::new();
+    if measured {
+        wrong("are names, which have neither unit nor scale")
+    } else if !(2..=MAX_VALUES).contains(&values.len()) {
+        wrong(&format!("takes 2 to {MAX_VALUES} names, not {}", values.len()))
+    } else if values.iter().any(String::is_empty) {
+        wrong("takes no empty name")
+    } else if let Some(odd) = values.iter().find(|value| !plain(value)) {
+        wrong(&format!("takes names without commas, quotes or blanks at their ends: not `{odd}`"))
+    } else if let Some(twice) = values.iter().find(|value| !seen.insert(*value)) {
+        wrong(&format!("has `{twice}` twice"))
+    } else {
+        Ok(DimensionSpec::Category { name, values: values.to_vec() })
+    }
 }
 
 /// Levels that single precision can tell apart within their range.

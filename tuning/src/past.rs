@@ -7,7 +7,7 @@ use foretune_core::LARGEST_VALUE;
 use serde::Deserialize;
 
 use super::state::{Past, State};
-use crate::Target;
+use crate::{Given, Target};
 use host_sim::error::Error;
 use host_sim::words::{counted, number, say, shortest};
 
@@ -18,7 +18,7 @@ const BESIDE: [&str; 3] = ["task", "why", "cost"];
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    pub setting: BTreeMap<String, f64>,
+    pub setting: BTreeMap<String, Given>,
     pub value: f64,
     /// The fidelity that counts, if none is given.
     pub fidelity: Option<String>,
@@ -30,7 +30,7 @@ pub struct Known {
 /// Measurements of a target, or why one of them is none.
 pub fn of_known(target: &Target, known: &[Known]) -> Result<Vec<Past>, Error> {
     let one = |(i, known): (usize, &Known)| {
-        let setting = known.setting.iter().map(|(name, value)| (name.as_str(), *value));
+        let setting = known.setting.iter().map(|(name, value)| (name.as_str(), value.clone()));
         let kpi = |name: &str| known.kpis.get(name).copied();
         past(target, setting, known.fidelity.as_deref(), known.value, kpi)
             .map_err(|(_, why)| Error::usage(format!("past measurement {}: {why}", i + 1)))
@@ -41,7 +41,7 @@ pub fn of_known(target: &Target, known: &[Known]) -> Result<Vec<Past>, Error> {
 /// A measurement, or the column that is wrong and why.
 fn past<'a>(
     target: &Target,
-    setting: impl IntoIterator<Item = (&'a str, f64)>,
+    setting: impl IntoIterator<Item = (&'a str, Given)>,
     fidelity: Option<&str>,
     value: f64,
     kpi: impl Fn(&str) -> Option<f64>,
@@ -90,7 +90,7 @@ pub fn cells(target: &Target, state: &State) -> Vec<Vec<String>> {
         state.tasks.iter().enumerate().flat_map(|(i, task)| task.answers.iter().map(move |t| (i + 1, t)))
     {
         let mut row = vec![task.to_string(), format!("{:?}", told.why).to_lowercase()];
-        row.extend(told.point.iter().map(|x| number(*x)));
+        row.extend(target.parameters.iter().zip(&told.point).map(|(parameter, x)| parameter.shown(*x)));
         let value = told.value.map(|value| number(shortest(value))).unwrap_or_default();
         row.extend([target.fidelities[told.fidelity].name.clone(), number(told.cost), value]);
         let kpi = |g: usize| told.kpis.get(g).map(|kpi| number(*kpi)).unwrap_or_default();
@@ -151,7 +151,7 @@ fn row(text: &str, columns: &[&str], target: &Target) -> Result<Option<Past>, St
     if cell("value") == Some("") {
         return Ok(None);
     }
-    let setting = target.names().map(|name| Ok((name, number(name)?))).collect::<Result<Vec<_>, String>>()?;
+    let setting = target.names().map(|name| (name, Given::Text(cell(name).unwrap_or_default().into())));
     let kpis = target.guards.iter().map(|guard| Ok((&guard.name[..], number(&guard.name)?)));
     let kpis = kpis.collect::<Result<BTreeMap<&str, f64>, String>>()?;
     let past = past(target, setting, cell("fidelity"), number("value")?, |name| kpis.get(name).copied());

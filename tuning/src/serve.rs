@@ -241,7 +241,10 @@ impl Lines<'_> {
                 None => return Ok(After::End),
                 Some(Request::NextTask(NextTask { deployed: None })) => return Ok(After::Next(None)),
                 Some(Request::NextTask(NextTask { deployed: Some(values) })) => {
-                    match self.target.choice(values.iter().map(|(name, value)| (name.as_str(), *value))) {
+                    match self
+                        .target
+                        .choice(values.iter().map(|(name, value)| (name.as_str(), value.clone())))
+                    {
                         Ok(point) => return Ok(After::Next(Some(point))),
                         Err((_, why)) => why,
                     }

@@ -192,7 +192,7 @@ impl Target {
         let one = |(parameter, value): (&DimensionSpec, &f64)| {
             let unit = parameter.unit();
             let gap = if unit.is_empty() { "" } else { " " };
-            format!("{} = {}{gap}{unit}", parameter.name(), number(*value))
+            format!("{} = {}{gap}{unit}", parameter.name(), parameter.shown(*value))
         };
         self.parameters.iter().zip(point).map(one).collect::<Vec<_>>().join(", ")
     }
@@ -200,7 +200,7 @@ impl Target {
     /// The point that a table of values stands for: every parameter and condition once, each admissible.
     pub fn point<'a>(
         &self,
-        values: impl IntoIterator<Item = (&'a str, f64)>,
+        values: impl IntoIterator<Item = (&'a str, Given)>,
     ) -> Result<Vec<f64>, (Option<String>, String)> {
         self.named(values, self.parameters.len())
     }
@@ -208,14 +208,14 @@ impl Target {
     /// The same without conditions.
     pub fn choice<'a>(
         &self,
-        values: impl IntoIterator<Item = (&'a str, f64)>,
+        values: impl IntoIterator<Item = (&'a str, Given)>,
     ) -> Result<Vec<f64>, (Option<String>, String)> {
         self.named(values, self.chosen())
     }
 
     fn named<'a>(
         &self,
-        values: impl IntoIterator<Item = (&'a str, f64)>,
+        values: impl IntoIterator<Item = (&'a str, Given)>,
         count: usize,
     ) -> Result<Vec<f64>, (Option<String>, String)> {
         let mut point = vec![None; count];
@@ -230,7 +230,10 @@ impl Target {
             if point[known].is_some() {
                 return Err((Some(name.to_string()), format!("parameter `{name}` is given twice")));
             }
-            let fits = self.parameters[known].admissible(value);
+            let fits = match value {
+                Given::Number(value) => self.parameters[known].admissible(value),
+                Given::Text(text) => self.parameters[known].read(&text),
+            };
             point[known] = Some(fits.map_err(|why| (Some(name.to_string()), why))?);
         }
         let lacks = |(value, parameter): (&Option<f64>, &DimensionSpec)| {
@@ -240,11 +243,23 @@ impl Target {
     }
 }
 
+/// A parameter's value as it is given: a number, or the name of a category's; a number may be a text, too.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "a value takes a number or a name")]
+pub enum Given {
+    Number(f64),
+    Text(String),
+}
+
 /// What is given as `NAME=VALUE,…` behind an option.
-fn pairs(option: &str, text: &str) -> Result<Vec<(String, f64)>, Error> {
-    let value = |pair: &str| {
+fn pairs<'a, T>(
+    option: &str,
+    text: &'a str,
+    read: impl Fn(&'a str) -> Option<T>,
+) -> Result<Vec<(String, T)>, Error> {
+    let value = |pair: &'a str| {
         let (name, value) = pair.split_once('=')?;
-        Some((name.trim().to_string(), value.trim().parse().ok()?))
+        Some((name.trim().to_string(), read(value.trim())?))
     };
     let wrong = || Error::usage(format!("{option}: takes NAME=VALUE,NAME=VALUE,…, not `{text}`"));
     text.split(',').map(value).collect::<Option<Vec<_>>>().ok_or_else(wrong)
@@ -252,14 +267,15 @@ fn pairs(option: &str, text: &str) -> Result<Vec<(String, f64)>, Error> {
 
 /// A point of a target, behind `--deployed`.
 pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
-    let values = pairs("--deployed", text)?;
-    let point = target.choice(values.iter().map(|(name, value)| (name.as_str(), *value)));
+    let values = pairs("--deployed", text, |value| Some(Given::Text(value.into())))?;
+    let point = target.choice(values.iter().map(|(name, value)| (name.as_str(), value.clone())));
     point.map_err(|(_, why)| Error::usage(format!("--deployed: {why}")))
 }
 
 /// Conditions of a target, behind `--at`.
 pub fn conditions(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
-    let values = target.conditions_of(&pairs("--at", text)?.into_iter().collect());
+    let values = pairs("--at", text, |value| value.parse().ok())?;
+    let values = target.conditions_of(&values.into_iter().collect());
     values.map_err(|why| Error::usage(format!("--at: {why}")))
 }
 
@@ -279,6 +295,9 @@ struct Axis {
     /// Lowest and highest value of an interval, or all levels.
     values: Vec<f64>,
     levels: bool,
+    /// The values of a category, which has no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     log: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -288,12 +307,13 @@ struct Axis {
 impl Identity {
     pub fn of(target: &Target) -> Self {
         let axis = |d: &DimensionSpec| {
-            let (values, levels) = match d {
-                DimensionSpec::Interval { low, high, .. } => (vec![*low, *high], false),
-                DimensionSpec::Levels { values, .. } => (values.clone(), true),
+            let (values, levels, names) = match d {
+                DimensionSpec::Interval { low, high, .. } => (vec![*low, *high], false, Vec::new()),
+                DimensionSpec::Levels { values, .. } => (values.clone(), true, Vec::new()),
+                DimensionSpec::Category { values, .. } => (Vec::new(), true, values.clone()),
             };
             let Notation { log, condition, .. } = d.notation();
-            Axis { name: d.name().into(), values, levels, log, condition }
+            Axis { name: d.name().into(), values, levels, names, log, condition }
         };
         let goal = match target.goal {
             Goal::Maximise => "maximise",
@@ -315,6 +335,7 @@ impl Identity {
                 DimensionSpec::Interval { name, unit: String::new(), low: *low, high: *high, notation }
             }
             (false, [low, high]) => DimensionSpec::interval(&axis.name, "", *low, *high),
+            (_, []) => DimensionSpec::Category { name: axis.name.clone(), values: axis.names.clone() },
             (_, values) => DimensionSpec::levels(&axis.name, "", values.to_vec()),
         };
         Target {
@@ -357,6 +378,9 @@ impl Identity {
 }
 
 fn range(axis: &Axis) -> String {
+    if !axis.names.is_empty() {
+        return format!("one of {}", axis.names.join(", "));
+    }
     let (first, last) = (axis.values.first(), axis.values.last());
     let [first, last] = [first, last].map(|end| number(end.copied().unwrap_or(0.0)));
     let ends = format!("from {first} to {last}");

@@ -8,7 +8,7 @@ use super::past::Known;
 use super::session::{Standing, Watched};
 use super::state::{Ended, Reason, Told};
 use super::why::Because;
-use crate::{Ask, Rung, Target};
+use crate::{Ask, Given, Rung, Target};
 use host_sim::problems::DimensionSpec;
 
 /// Version of the protocol, in the first line.
@@ -66,7 +66,7 @@ pub(super) struct Nothing {}
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NextTask {
-    pub deployed: Option<BTreeMap<String, f64>>,
+    pub deployed: Option<BTreeMap<String, Given>>,
 }
 
 #[derive(Serialize)]
@@ -156,12 +156,12 @@ struct Setting<'a>(&'a Target, &'a [f64]);
 
 impl Serialize for Setting<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = |(parameter, x): (&DimensionSpec, &f64)| match parameter.notation().whole {
-            true => serde_json::Number::from(*x as i64),
-            // Every value of a parameter is finite.
-            false => serde_json::Number::from_f64(*x).unwrap_or(0.into()),
+        let value = |(parameter, x): (&DimensionSpec, &f64)| match parameter {
+            DimensionSpec::Category { .. } => serde_json::Value::from(parameter.shown(*x)),
+            _ if parameter.notation().whole => (*x as i64).into(),
+            _ => (*x).into(),
         };
-        serializer.collect_map(self.0.names().zip(self.0.parameters.iter().zip(self.1).map(number)))
+        serializer.collect_map(self.0.names().zip(self.0.parameters.iter().zip(self.1).map(value)))
     }
 }
 

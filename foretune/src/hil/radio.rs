@@ -65,7 +65,7 @@ impl Radio {
                 let (low, high) = dimension.range();
                 low + (high - low) * f64::from(unit)
             }
-            (Coordinate::Level(_), DimensionSpec::Interval { low, .. }) => *low,
+            (Coordinate::Level(_), _) => dimension.range().0,
         };
         point.iter().zip(&self.spec.dimensions).map(value).collect()
     }

@@ -36,6 +36,7 @@ struct Input {
     /// Where the core is given another number than a person.
     mapping: Option<Mapping>,
     condition: bool,
+    category: bool,
 }
 
 impl Space {
@@ -160,7 +161,9 @@ impl Input {
         let (low, high) = spec.range();
         let (low, high) = (core(low) as f32, core(high) as f32);
         let condition = spec.notation().condition;
-        let mut input = Self { low, high, levels: Vec::new(), uneven: Vec::new(), mapping, condition };
+        let category = matches!(spec, DimensionSpec::Category { .. });
+        let mut input =
+            Self { low, high, levels: Vec::new(), uneven: Vec::new(), mapping, condition, category };
         if let DimensionSpec::Levels { values, .. } = spec {
             let given: Vec<f64> = values.iter().map(|value| core(*value)).collect();
             input.levels = values.clone();
@@ -188,6 +191,7 @@ impl Input {
     fn dimension(&self) -> Dimension<'_> {
         match *self {
             Self { low, high, condition: true, .. } => Dimension::Condition { low, high },
+            Self { high, category: true, .. } => Dimension::Category { count: high as u8 + 1 },
             Self { ref uneven, .. } if !uneven.is_empty() => Dimension::Levels(uneven),
             Self { low, high, ref levels, .. } if levels.is_empty() => Dimension::Interval { low, high },
             Self { low, high, ref levels, .. } => Dimension::Grid { low, high, levels: levels.len() as u16 },
