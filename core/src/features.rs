@@ -111,15 +111,17 @@ fn forward_ard(widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
         *scale = inverse_scale(theta + offset);
     }
     for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
-        let mut features = features.data.into_slice_mut().iter_mut();
+        let (features, mut first) = (features.data.into_slice_mut(), 0);
+        features.fill(0.0);
         for ((x, scale), &width) in point.data.into_slice().iter().zip(&scales).zip(widths) {
-            for (value, feature) in (0..width).zip(&mut features) {
-                *feature = match width {
-                    1 => x * scale,
-                    _ if value == (x * f32::from(width - 1) + 0.5) as u8 => scale * FRAC_1_SQRT_2,
-                    _ => 0.0,
-                };
+            let (at, x) = match width {
+                1 => (0, *x),
+                _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
+            };
+            if let Some(feature) = features.get_mut(first + at) {
+                *feature = x * scale;
             }
+            first += usize::from(width);
         }
     }
 }

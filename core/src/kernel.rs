@@ -7,7 +7,7 @@
 
 use crate::features::Map;
 use crate::math;
-use crate::space::MAX_DIMENSIONS;
+use crate::space::{Dimension, MAX_DIMENSIONS};
 
 /// Most fidelities that a problem may have.
 pub const MAX_FIDELITIES: usize = 8;
@@ -34,6 +34,8 @@ pub struct Model {
     pub dimensions: usize,
     /// How many features each dimension has in the ARD map: 1, but of categories of more than two values as many.
     pub widths: [u8; MAX_DIMENSIONS],
+    /// Their sum.
+    pub width: usize,
     /// Offsets of the positive parameters.
     pub offsets: Offsets,
 }
@@ -73,7 +75,18 @@ pub struct PairSums(pub [[f32; MAX_FIDELITIES]; MAX_FIDELITIES]);
 impl Model {
     /// Of so many dimensions, none of them a category.
     pub const fn plain(map: Map, dimensions: usize, offsets: Offsets) -> Model {
-        Model { map, dimensions, widths: [1; MAX_DIMENSIONS], offsets }
+        Model { map, dimensions, widths: [1; MAX_DIMENSIONS], width: dimensions, offsets }
+    }
+
+    /// Gives each of these dimensions its features.
+    // On a device, a copy of this would be unrolled.
+    #[inline(never)]
+    pub fn widen(&mut self, dimensions: &[Dimension<'_>]) {
+        self.width = 0;
+        for (width, dimension) in self.widths.iter_mut().zip(dimensions) {
+            *width = dimension.features();
+            self.width += usize::from(*width);
+        }
     }
 
     /// Length of `θ`: `P` of the memory's type.
@@ -83,12 +96,7 @@ impl Model {
 
     /// Number of features: `F` of the memory's type.
     pub const fn features(&self) -> usize {
-        let (mut sum, mut j) = (0, 0);
-        while j < self.dimensions {
-            sum += self.widths[j] as usize;
-            j += 1;
-        }
-        self.map.features(sum)
+        self.map.features(self.width)
     }
 
     /// The widths of its dimensions.

@@ -57,6 +57,7 @@ impl Lattice {
 }
 
 /// A uniform point of the space.
+#[inline(never)]
 pub(crate) fn uniform(dimensions: &[Dimension<'_>], random: &mut Random, x: &mut [f32]) {
     for (x, dimension) in x.iter_mut().zip(dimensions) {
         *x = match dimension.levels() {
@@ -94,12 +95,12 @@ pub(crate) fn around(
 
 /// Another value of a category, surely or now and then.
 fn changed(category: &Dimension<'_>, from: f32, surely: bool, random: &mut Random) -> f32 {
-    match (category.level_of_unit(from), category.levels()) {
-        (Some(value), Some(count)) if surely || random.uniform() < CHANGED => {
-            category.unit_of_level((value + 1 + random.below(count - 1)) % count)
-        }
-        _ => from,
+    if !surely && random.uniform() >= CHANGED {
+        return from;
     }
+    let (value, count) = (category.level_of_unit(from).unwrap_or(0), category.levels().unwrap_or(2));
+    let next = value + 1 + random.below(count - 1);
+    category.unit_of_level(if next < count { next } else { next - count })
 }
 
 fn moved(dimension: &Dimension<'_>, from: f32, by: f32) -> f32 {

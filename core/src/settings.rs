@@ -14,7 +14,6 @@ use crate::kernel::Model;
 use crate::math::LARGEST_VALUE;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
-use crate::space::{MAX_DIMENSIONS, Problem};
 use crate::svgd::{Bandwidth, Step};
 
 /// Most points carried from task to task.
@@ -419,16 +418,6 @@ impl Settings {
     /// The model that these settings make of a problem with `d` dimensions, none of them a category.
     pub const fn model(&self, d: usize) -> Model {
         Model::plain(self.map, d, self.details.prior.offsets())
-    }
-
-    /// The model that they make of a problem.
-    pub const fn model_of(&self, problem: &Problem<'_>) -> Model {
-        let (mut model, mut j) = (self.model(problem.dimensions.len()), 0);
-        while j < problem.dimensions.len() && j < MAX_DIMENSIONS {
-            model.widths[j] = problem.dimensions[j].features();
-            j += 1;
-        }
-        model
     }
 
     /// Whether particles go on to the next task.

@@ -79,7 +79,7 @@ impl Dimension<'_> {
             Dimension::Category { count } => count as usize,
         };
         if self.is_category() && levels > MAX_VALUES {
-            return Some("at most 8 values of a category are possible");
+            return Some("at most 8 values are possible");
         }
         if levels < 2 {
             return Some("at least 2 levels are needed");
@@ -179,6 +179,7 @@ impl Dimension<'_> {
     }
 
     /// As [`snap`](Self::snap), but of uniform numbers each value of a category takes the same share.
+    #[inline(never)]
     pub(crate) fn spread(&self, uniform: f32) -> f32 {
         match *self {
             Dimension::Category { count } => {

@@ -6,21 +6,22 @@ use foretune_link::{MAX_GUARDS, Misfit, Part};
 /// What a device has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Most dimensions, each value of a category of more than two counted.
+    /// Most dimensions.
     pub dimensions: usize,
     /// Most fidelities.
     pub fidelities: usize,
     /// Most guards.
     pub guards: usize,
-    /// Whether the feature map is deep, which takes no such category.
-    pub deep: bool,
+    /// Most features, if any dimension has several: the deep map takes no such category.
+    pub features: usize,
 }
 
 impl Room {
     /// That of a memory.
     pub const fn of(capacities: &Capacities) -> Room {
         let Capacities { dimensions, fidelities, guards, map, .. } = *capacities;
-        Room { dimensions, fidelities, guards, deep: !matches!(map, Map::Ard) }
+        let features = if matches!(map, Map::Ard) { dimensions } else { 0 };
+        Room { dimensions, fidelities, guards, features }
     }
 }
 
@@ -30,11 +31,9 @@ impl Room {
 /// The first part that it cannot take.
 pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
     let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
-    if problem.features() > room.dimensions {
+    let most = problem.dimensions.len().max(room.features).min(room.dimensions);
+    if problem.features() > most {
         return misfit(Part::Dimensions, room.dimensions);
-    }
-    if let Some(wide) = problem.dimensions.iter().position(|d| room.deep && d.features() > 1) {
-        return misfit(Part::Dimension, wide);
     }
     if problem.fidelities.len() > room.fidelities {
         return misfit(Part::Fidelities, room.fidelities);
@@ -121,7 +120,7 @@ mod tests {
         floor: Floor { level: Level::Share(0.9), risk: 0.05 },
         noise: &[0.5, 0.25],
     };
-    const ROOM: Room = Room { dimensions: 4, fidelities: 4, guards: 2, deep: false };
+    const ROOM: Room = Room { dimensions: 4, fidelities: 4, guards: 2, features: 4 };
 
     #[test]
     fn what_does_not_fit_is_named() {
@@ -157,7 +156,7 @@ mod tests {
             ..Problem::PLAIN
         };
         assert_eq!(check(&category, ROOM), Ok(()));
-        let wide = Misfit { part: Part::Dimension, at: 1 };
-        assert_eq!(check(&category, Room { deep: true, ..ROOM }), Err(wide));
+        let wide = Misfit { part: Part::Dimensions, at: 4 };
+        assert_eq!(check(&category, Room { features: 0, ..ROOM }), Err(wide));
     }
 }

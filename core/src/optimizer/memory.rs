@@ -9,7 +9,7 @@ use crate::data::Data;
 use crate::error::Error;
 use crate::features::{Map, Maps};
 use crate::gp::{Fallbacks, Workspace};
-use crate::kernel::MAX_FIDELITIES;
+use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::kernels::VECTORS;
 use crate::linalg::MatrixMut;
 use crate::live::MAX_GUARDS;
@@ -105,6 +105,8 @@ impl Capacities {
     }
 
     /// Whether problem and settings are sound, and there is room for them.
+    // Not inlined, here and elsewhere: it takes less flash.
+    #[inline(never)]
     fn check(&self, problem: &Problem<'_>, settings: &Settings) -> Result<(), Error> {
         let (problem, settings) = (problem.checked()?, settings.checked()?);
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
@@ -141,7 +143,7 @@ impl Capacities {
     }
 
     const fn parameters(&self) -> usize {
-        Settings { map: self.map, ..Settings::DEFAULT }.model(self.dimensions).parameters()
+        Model::plain(self.map, self.dimensions, Settings::DEFAULT.details.prior.offsets()).parameters()
     }
 
     /// Columns for the moments of the steps.

@@ -147,7 +147,8 @@ enum Phase {
 #[allow(clippy::result_large_err, reason = "a refused query goes back to whoever measures")]
 impl<'a> Optimizer<'a> {
     fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
-        let model = settings.model_of(&problem);
+        let mut model = settings.model(problem.dimensions.len());
+        model.widen(problem.dimensions);
         let task = Task::new(seed, 1, settings.details.scaling);
         // The middle of every range.
         let conditions =

@@ -25,6 +25,7 @@ pub(super) struct Start {
 
 impl Start {
     /// Of the first task.
+    #[inline(never)]
     pub fn new(problem: &Problem<'_>, method: Method) -> Result<Start, Error> {
         if problem.is_guarded() && method.asks_in_batches() {
             return Err(Error::Live(

@@ -58,7 +58,7 @@ fn refuses_malformed_problems_by_name() {
         (Dimension::Levels(&[1.0]), few),
         (Dimension::Category { count: 0 }, few),
         (Dimension::Category { count: 1 }, few),
-        (Dimension::Category { count: 9 }, "at most 8 values of a category are possible"),
+        (Dimension::Category { count: 9 }, "at most 8 values are possible"),
         (Dimension::Levels(&[1.0, 1.0]), empty),
         (Dimension::Levels(&[]), few),
         (Dimension::Levels(&[0.0, f32::NAN, 1.0]), close),
