@@ -12,8 +12,8 @@ use std::time::Duration;
 pub use host_sim::error::Error;
 
 use crate::cli::{KeepArguments, SettingArguments};
-pub use foretune_tuning::Known;
 use foretune_tuning::{self as tuning, Store};
+pub use foretune_tuning::{Given, Known};
 
 /// How tuning starts and where it is kept.
 #[derive(Debug, Default)]

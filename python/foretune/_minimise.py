@@ -59,8 +59,8 @@ def minimise(
     >>> result.setting["n"], result.value < 0.1, len(result.history)
     (3, True, 40)
 
-    A parameter is a range `(low, high)`, a range on a logarithmic scale `Log(low, high)`, a list of numbers, or a table of a
-    problem file. `noise` is the variance of what `f` returns; `start` a setting to begin with; `parallel` how many
+    A parameter is a range `(low, high)`, a range on a logarithmic scale `Log(low, high)`, a list of numbers, a list of 2 to 8 names,
+    which have no order, or a table of a problem file. `noise` is the variance of what `f` returns; `start` a setting to begin with; `parallel` how many
     calls, 8 at most, run at once, in threads. What `more` says is said of the problem as in its file: `limit`, `tolerance`,
     `failures`, `floor`, `fleet`.
 

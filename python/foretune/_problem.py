@@ -36,12 +36,13 @@ class Problem:
     budget: float
     """What the measurements of one task may cost."""
     parameter: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
-    """Tables as in files, or for every name a pair `(low, high)`, ascending values, or such a table without its name."""
+    """Tables as in files, or for every name a pair `(low, high)`, a list of numbers, a list of names, which have no order, or
+    such a table without its name."""
     fidelity: Sequence[Mapping[str, Any]]
     """Ways to measure, cheapest first; the last is the one that counts."""
     condition: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]] = ()
     """What is not chosen but known, such as a load: as parameters, `(low, high)` for every name."""
-    deployed: Optional[Mapping[str, float]] = None
+    deployed: Optional[Mapping[str, Any]] = None
     floor: Optional[Mapping[str, float]] = None
     guard: Sequence[Mapping[str, Any]] = ()
     limit: Sequence[Mapping[str, Any]] = ()
@@ -59,11 +60,11 @@ class Log(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """A parameter of a problem: its table, and what its numbers stand for."""
+    """A parameter of a problem: its table, and what its values stand for."""
 
     table: dict[str, Any]
-    decode: Callable[[float], Any] = float
-    encode: Callable[[Any], float] = float
+    decode: Callable[[Any], Any] = float
+    encode: Callable[[Any], Any] = float
 
 
 def axis(name: str, spec: Any) -> Axis:
@@ -71,7 +72,11 @@ def axis(name: str, spec: Any) -> Axis:
     if isinstance(spec, Axis):
         return spec._replace(table={"name": name, **spec.table})
     if isinstance(spec, Mapping):
+        if _are_names(spec.get("values")):
+            return Axis({"name": name, **spec}, str, str)
         return Axis({"name": name, **spec}, int if spec.get("integer") else float)
+    if _are_names(spec):
+        return Axis({"name": name, "values": list(spec)}, str, str)
     if isinstance(spec, Log):
         if not 0 < spec.low < spec.high:
             raise ProblemError(f"Log takes 0 < low < high, not {spec.low} and {spec.high}", name)
@@ -84,8 +89,13 @@ def axis(name: str, spec: Any) -> Axis:
             return Axis({"name": name, "values": known}, nearest)
         low, high = values
     except (TypeError, ValueError):
-        raise ProblemError(f"takes (low, high), a list of numbers, or a table, not {spec!r}", name) from None
+        raise ProblemError(f"takes (low, high), a list of numbers or of names, or a table, not {spec!r}", name) from None
     return Axis({"name": name, "low": low, "high": high}, lambda x: min(max(float(x), low), high))
+
+
+def _are_names(values: Any) -> bool:
+    """Whether these are the values of a category."""
+    return isinstance(values, (list, tuple)) and len(values) > 0 and all(isinstance(value, str) for value in values)
 
 
 class Text(NamedTuple):

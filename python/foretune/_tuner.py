@@ -28,7 +28,7 @@ class Query(_Setting):
     """What to measure: a value for every parameter. `numpy.asarray(query)` has them in their order."""
 
     id: int
-    setting: dict[str, float]
+    setting: dict[str, Any]
     fidelity: str
     cost: float
     samples: Optional[int] = None
@@ -54,7 +54,7 @@ class Recommendation(_Setting):
     `setting` is None if nothing was measured; `outliers` are answers too far from all others, and not confirmed by a second.
     """
 
-    setting: Optional[dict[str, float]]
+    setting: Optional[dict[str, Any]]
     reason: str
     spent: float
     mean: Optional[float] = None
@@ -95,10 +95,14 @@ def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(number) for name, number in numbers.items()}
 
 
-def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, float], float, Optional[str], dict[str, float]]]:
+def _texts(setting: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else repr(float(value)) for name, value in setting.items()}
+
+
+def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, str], float, Optional[str], dict[str, float]]]:
     rows = ((one.setting, one.value, one.fidelity, one.kpis) if isinstance(one, Trial) else (*one, None, None)[:4]
             for one in measurements)
-    return [(_floats(setting), float(value), fidelity, _floats(kpis or {}))
+    return [(_texts(setting), float(value), fidelity, _floats(kpis or {}))
             for setting, value, fidelity, kpis in rows if value is not None]
 
 
@@ -137,12 +141,12 @@ class Tuner:
         *,
         state: Any = None,
         seed: Optional[int] = None,
-        deployed: Optional[Mapping[str, float]] = None,
+        deployed: Optional[Mapping[str, Any]] = None,
         settings: Optional[Mapping[str, Any]] = None,
         knowledge: Optional[bytes] = None,
         past: Iterable[Any] = (),
     ):
-        in_use = ",".join(f"{name}={float(value)!r}" for name, value in deployed.items()) if deployed else None
+        in_use = ",".join(f"{name}={value}" for name, value in _texts(deployed).items()) if deployed else None
         words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
         self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=_known(past))
 
@@ -214,10 +218,9 @@ class Tuner:
         """Ends the task now, with what is known."""
         self._send("stop")
 
-    def next_task(self, deployed: Optional[Mapping[str, float]] = None) -> None:
+    def next_task(self, deployed: Optional[Mapping[str, Any]] = None) -> None:
         """Begins another task, after the end of this one, with what was learnt."""
-        values = deployed and {name: float(value) for name, value in deployed.items()}
-        self._send("next_task", deployed=values)
+        self._send("next_task", deployed=deployed and _texts(deployed))
 
     def watch(self, value: float, kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> Optional[Change]:
         """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
@@ -251,11 +254,16 @@ class Tuner:
     def history(self) -> list[Trial]:
         """The measurements of this task; values have single precision."""
         state = self._state()
-        names = [parameter["name"] for parameter in state["problem"]["parameters"]]
+        parameters = state["problem"]["parameters"]
+
+        def setting(point: list[float]) -> dict[str, Any]:
+            pairs = ((one["name"], one.get("names"), x) for one, x in zip(parameters, point))
+            return {name: values[int(x)] if values else x for name, values, x in pairs}
+
         fidelities = [fidelity["name"] for fidelity in state["problem"]["fidelities"]]
         task = state["tasks"][-1]
         guards = [words.split(":")[0] for words in task["begun"]["service"].get("guards", "").split(", ")]
-        return [Trial(dict(zip(names, told["point"])), told["value"], fidelities[told["fidelity"]], told["cost"],
+        return [Trial(setting(told["point"]), told["value"], fidelities[told["fidelity"]], told["cost"],
                       dict(zip(guards, told.get("kpis", ()))))
                 for told in task["answers"]]
 

@@ -58,6 +58,8 @@ def _of_optuna(name: str) -> Optional[Method]:
 
     def run(f: Callable[..., float], parameters: Mapping[str, Any], budget: int, seed: int, goal: str) -> None:
         def suggest(trial: Any, name: str, spec: Any) -> Any:
+            if isinstance(spec[0], str):
+                return trial.suggest_categorical(name, spec)
             if isinstance(spec, tuple):
                 return trial.suggest_float(name, spec[0], spec[1], log=isinstance(spec, Log))
             return spec[trial.suggest_int(name, 0, len(spec) - 1)]

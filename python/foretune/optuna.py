@@ -26,6 +26,7 @@ from ._tuner import MOST_AT_ONCE, Query, Tuner
 
 _MOST_PARAMETERS = 16
 _MOST_LEVELS = 10_000
+_MOST_VALUES = 8
 # Of long studies, as much as the tuner has room for: the best and the latest.
 _BEST, _LATEST = 100, 50
 
@@ -33,8 +34,8 @@ _BEST, _LATEST = 100, 50
 class Sampler(BaseSampler):
     """Relative sampling by Foretune; `budget` is how many trials the study is expected to have, `noise` their variance.
 
-    Numbers of all kinds, categories that are numbers, and pairs of categories are tuned, up to sixteen; the rest, and the first
-    trial, are drawn at random. Trials that it did not ask for (enqueued, of other workers, from the storage) are learnt from.
+    Numbers of all kinds, categories that are numbers, which have an order, and up to eight others, which have none, are tuned, up to
+    sixteen; the rest, and the first trial, are drawn at random. Trials that it did not ask for (enqueued, of other workers, from the storage) are learnt from.
     Failed and pruned trials are kept away from. Up to eight run at once (`n_jobs`); of those of other workers, an average is assumed.
     """
 
@@ -149,7 +150,7 @@ def _axes(space: dict[str, BaseDistribution]) -> list[Axis]:
 
 
 def _axis(one: BaseDistribution) -> Optional[Axis]:
-    """A parameter between 0 and 1, or of levels from 0 on; none for what has no order."""
+    """A parameter between 0 and 1, of levels from 0 on, or without an order; none for what cannot be tuned."""
     if one.single():
         return None
     if isinstance(one, CategoricalDistribution):
@@ -175,9 +176,9 @@ def _axis(one: BaseDistribution) -> Optional[Axis]:
 
 def _categories(choices: list[Any]) -> Optional[Axis]:
     numbers = all(isinstance(choice, (int, float)) and not isinstance(choice, bool) for choice in choices)
-    if numbers and len(set(choices)) == len(choices):
-        choices = sorted(choices)
-    elif len(choices) != 2:
-        return None
+    if not numbers or len(set(choices)) < len(choices):
+        known = {"values": [str(i) for i in range(len(choices))]}
+        return Axis(known, lambda x: choices[int(x)], lambda value: str(choices.index(value))) if len(choices) <= _MOST_VALUES else None
+    choices = sorted(choices)
     table = {"low": 0, "high": len(choices) - 1, "levels": len(choices)}
     return Axis(table, lambda x: choices[round(x)], lambda value: choices.index(value))

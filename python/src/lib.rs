@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use foretune::conversation::{Conversation, Error, Known, Start};
+use foretune::conversation::{Conversation, Error, Given, Known, Start};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -35,7 +35,7 @@ impl Line {
 }
 
 /// Setting, value, fidelity and KPIs.
-type Measured = (Numbers, f64, Option<String>, Numbers);
+type Measured = (BTreeMap<String, String>, f64, Option<String>, Numbers);
 type Numbers = BTreeMap<String, f64>;
 
 #[pymethods]
@@ -54,7 +54,10 @@ impl Session {
         knowledge: Vec<u8>,
         past: Vec<Measured>,
     ) -> PyResult<Self> {
-        let known = |(setting, value, fidelity, kpis)| Known { setting, value, fidelity, kpis };
+        let known = |(setting, value, fidelity, kpis): Measured| {
+            let setting = setting.into_iter().map(|(name, text)| (name, Given::Text(text))).collect();
+            Known { setting, value, fidelity, kpis }
+        };
         let past = past.into_iter().map(known).collect();
         let start = Start { file, state, seed, deployed, settings, knowledge, past };
         let conversation = Conversation::open(&place, text, start).map_err(refused)?;

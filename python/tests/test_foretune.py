@@ -144,6 +144,24 @@ class Tuning(unittest.TestCase):
             with self.assertRaises(ForetuneError):
                 tuner.recommendation_at(**wrong)
 
+    def test_categories_go_in_and_out_by_name(self):
+        problem = {**PROBLEM, "parameter": {"mode": ["slow", "fast", "off"], "x": (0, 1)}}
+        start = {"mode": "off", "x": 0.5}
+        past = [({"mode": "fast", "x": 0.25}, 2.0)]
+        with foretune.Tuner(problem, seed=3, deployed=start, past=past) as tuner:
+            self.assertEqual(tuner.ask().setting, start)
+            for query in tuner:
+                tuner.tell(query, {"slow": 1, "fast": 0, "off": 2}[query.setting["mode"]] + query.setting["x"])
+            self.assertEqual(tuner.recommendation.setting["mode"], "fast")
+            self.assertEqual({trial.setting["mode"] for trial in tuner.history}, {"slow", "fast", "off"})
+            with self.assertRaisesRegex(foretune.ForetuneError, "no value `none`: there are slow, fast, off"):
+                tuner.next_task({**start, "mode": "none"})
+            tuner.next_task({**start, "mode": "slow"})
+            self.assertEqual(tuner.ask().setting["mode"], "slow")
+            tuner.past(tuner.history + past)
+        with self.assertRaisesRegex(foretune.ProblemError, "has `a` twice"):
+            foretune.Tuner({**problem, "parameter": {"mode": ["a", "a"]}})
+
     def test_several_are_measured_at_once_told_in_any_order_and_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder, "p.state")
@@ -435,6 +453,13 @@ class OneCall(unittest.TestCase):
         self.assertEqual(result.history[0].setting["units"], 32)
         self.assertEqual(result.reason, "budget")
 
+    def test_names_have_no_order(self):
+        worth = {"a": 3, "b": 0, "c": 2, "d": 4}
+        result = foretune.minimise(lambda mode, x: worth[mode] + (x - 1) ** 2, {"mode": list(worth), "x": (-4, 4)}, 25,
+                                   start={"mode": "d", "x": 0}, seed=1)
+        self.assertEqual((result.setting["mode"], result.history[0].setting), ("b", {"mode": "d", "x": 0}))
+        self.assertLess(result.value, 0.1)
+
     def test_noise_is_averaged_and_knowledge_carried(self):
         draw = __import__("random").Random(1).gauss
         f = lambda x: (x - 0.3) ** 2 + draw(0, 0.05)  # noqa: E731
@@ -545,13 +570,14 @@ class Optuna(unittest.TestCase):
                 trial.suggest_categorical("g", [64, 16, 32]), trial.suggest_categorical("h", [True, False]),
                 trial.suggest_float("i", 2, 2), trial.suggest_float("j", 0, 1e7, step=0.5),
             ]
-            trial.suggest_categorical("k", ["red", "green", "blue"])
+            self.assertIn(trial.suggest_categorical("k", ["red", None, 7]), ["red", None, 7])
+            trial.suggest_categorical("l", "123456789")
             return sum(map(float, values)) / 1e6
         study = self.study()
         study.optimize(f, n_trials=15)
         self.assertEqual({trial.state.name for trial in study.trials}, {"COMPLETE"})
         space = study.sampler.infer_relative_search_space(study, study.trials[-1])
-        self.assertEqual("".join(sorted(space)), "abcdefghj")
+        self.assertEqual("".join(sorted(space)), "abcdefghjk")
         self.assertTrue(all(isinstance(trial.params["d"], int) for trial in study.trials))
 
     def test_failed_pruned_and_endless_trials_do_not_stop_it(self):

@@ -43,6 +43,8 @@ fn names_go_to_the_command_into_the_state_and_back() {
     for name in ["slow", "fast", "very fast", "off"] {
         assert!(shown.contains(name), "{name} is in none of the measurements: {shown}");
     }
+    let said = folder.fail("fleet learn s --problem p.toml --out f.fleet", 2);
+    assert!(said.contains("the values of `mode` have none"), "{said}");
     assert!(folder.succeed("explain s").contains("mode = off, x = 0.5"));
     assert!(folder.read("page.html").contains("mode = very fast, x = 0.2"));
     let table = folder.read("past.csv");
@@ -63,7 +65,7 @@ fn names_that_there_are_not_are_refused_with_those_that_there_are() {
     folder.write("p.toml", &format!("{PROBLEM}[[limit]]\nsum = {{ mode = 1.0 }}\nat_most = 2\n"));
     assert!(folder.fail(TUNE, 2).contains("the values of parameter `mode` are names"));
     folder.write("p.toml", PROBLEM);
-    let said = folder.fail(&format!("{TUNE} --preset deep"), 2);
+    let said = folder.fail(&format!("{TUNE} --set map=deep:8"), 2);
     assert!(said.contains("map") && said.contains("category"), "{said}");
 }
 

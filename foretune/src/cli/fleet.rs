@@ -9,6 +9,7 @@ use foretune_core::fleet::{MAX_CENTRES, MAX_MODES, MAX_POINTS};
 use foretune_core::{Fleet, SnapshotError};
 use foretune_report::table::Table;
 use host_sim::error::Error;
+use host_sim::problems::DimensionSpec;
 use host_sim::results::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -117,6 +118,13 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
         return Err(Error::usage("--margin takes a number from 0 to 4"));
     }
     let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
+    let unordered = |d: &&DimensionSpec| matches!(d, DimensionSpec::Category { .. });
+    if let Some(category) = gathered.spec.dimensions.iter().find(unordered) {
+        let name = category.name();
+        return Err(Error::usage(format!(
+            "a fleet takes parameters with an order: the values of `{name}` have none"
+        )));
+    }
     let [sites, tasks, answers] = gathered.counts();
     writeln!(out, "{}: {sites} sites, {tasks} tasks, {answers} answers", gathered.spec.name)?;
     out.flush()?;
