@@ -1,6 +1,6 @@
 //! A custom space: tunes a coffee machine, whose taste is expensive to measure. Smaller is better.
 //!
-//! Three kinds of parameters (any value, evenly spaced levels, a list of levels), a quick sip or a whole cup.
+//! Four kinds of parameters (any value, evenly spaced levels, a list of levels, a category), a quick sip or a whole cup.
 //!
 //! `cargo run --release -p foretune-core --example mixed_space`
 
@@ -11,6 +11,7 @@ const MACHINE: Problem<'static> = Problem {
         Dimension::Interval { low: 88.0, high: 96.0 },         // °C
         Dimension::Grid { low: 10.0, high: 40.0, levels: 31 }, // seconds
         Dimension::Levels(&[7.0, 9.0, 14.0, 18.0, 20.0]),      // grams: the baskets there are
+        Dimension::Category { count: 3 },                      // beans
     ],
     fidelities: &[
         Fidelity { cost: 1.0, samples: 1, noise: 0.25 }, // a sip
@@ -21,11 +22,15 @@ const MACHINE: Problem<'static> = Problem {
     ..Problem::PLAIN
 };
 
+/// In no order: the values of the category.
+const BEANS: [&str; 3] = ["robusta", "arabica", "blend"];
+
 /// How far from perfect, in points; a sip misses some of the bitterness.
 fn complaint(point: &[f32], fidelity: usize) -> f32 {
     let (heat, seconds, dose) = (point[0] - 93.0, point[1] - 27.0, point[2] - 18.0);
     let bitter = if fidelity == 0 { 0.8 } else { 1.0 };
-    bitter * (heat / 2.0).powi(2) + (seconds / 6.0 - dose / 4.0).powi(2) + (dose / 6.0).powi(2)
+    let beans = [2.0, 0.0, 1.0][point[3] as usize];
+    bitter * (heat / 2.0).powi(2) + (seconds / 6.0 - dose / 4.0).powi(2) + (dose / 6.0).powi(2) + beans
 }
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,9 +39,11 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut tuner = memory.start(MACHINE, Settings::DEFAULT, 7)?;
     let stop = tuner.run_task(|query| Some(complaint(query.point(), query.fidelity())))?;
     let best = tuner.recommendation().ok_or("nothing was measured")?;
-    let [heat, seconds, dose] = best.point() else { unreachable!("three dimensions") };
+    let [heat, seconds, dose, beans] = best.point() else { unreachable!("four dimensions") };
+    let beans = BEANS[*beans as usize];
     println!("{} tastings, then: {stop:?}", tuner.status().observations);
-    println!("{heat:.1} °C, {seconds} s, {dose} g: {:.2} ± {:.2} points expected", best.mean, best.deviation);
+    println!("{heat:.1} °C, {seconds} s, {dose} g of {beans}:");
+    println!("{:.2} ± {:.2} points expected", best.mean, best.deviation);
     println!("really: {:.2}", complaint(best.point(), 1));
     assert!(complaint(best.point(), 1) < 0.5, "a good coffee");
     Ok(())

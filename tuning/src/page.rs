@@ -2,6 +2,7 @@
 //! model believes. While the last task goes on, the page loads itself again.
 
 use foretune_core::Goal;
+use host_sim::problems::DimensionSpec;
 
 use super::belief::{Belief, Slice};
 use super::state::{State, TaskState, Told};
@@ -9,7 +10,8 @@ use crate::why::VALUE;
 use crate::{Target, Why};
 use foretune_report::html::{chart, live_document, table, text};
 use foretune_report::plot::{
-    Axis, Curve, Dash, HeatMap, HeatRow, LineChart, Panel, Sample, ScaleKind, Style, Theme, short_number,
+    Axis, Curve, Dash, HeatMap, HeatRow, LineChart, Panel, Sample, ScaleKind, Style, Theme, Tick,
+    short_number,
 };
 
 const WIDE: f64 = 1080.0;
@@ -88,14 +90,15 @@ fn glance(target: &Target, task: Option<&TaskState>) -> String {
 fn beliefs(target: &Target, belief: &Belief) -> String {
     let all: f32 = belief.slices.iter().map(Slice::spread).sum();
     let slices: String = target
-        .names()
+        .parameters
+        .iter()
         .zip(&belief.slices)
-        .map(|(name, slice)| {
+        .map(|(parameter, slice)| {
             let share = 100.0 * slice.spread() / all.max(f32::MIN_POSITIVE);
-            let picture = along(target, belief, (name, slice));
+            let picture = along(target, belief, (parameter, slice));
             format!(
                 "<div><h3>{}: {share:.0}\u{a0}% of the change</h3>\n{}</div>\n",
-                text(name),
+                text(parameter.name()),
                 chart(|width| picture.svg(width, Theme::Page), HALF, NARROW)
             )
         })
@@ -116,7 +119,7 @@ fn beliefs(target: &Target, belief: &Belief) -> String {
 }
 
 /// Value and KPIs along one parameter.
-fn along(target: &Target, belief: &Belief, (name, slice): (&str, &Slice)) -> LineChart {
+fn along(target: &Target, belief: &Belief, (parameter, slice): (&DimensionSpec, &Slice)) -> LineChart {
     let flat = |x: f64, y: f64| Sample { x, mean: y, low: y, high: y };
     let panel = |kpi: &str| {
         let sample = |(x, [mean, deviation]): (&f64, &[f32; 2])| {
@@ -135,11 +138,14 @@ fn along(target: &Target, belief: &Belief, (name, slice): (&str, &Slice)) -> Lin
         Panel { title: String::new(), curves, y: Some(Axis { title: kpi.into(), ..Axis::default() }) }
     };
     let kpis = [VALUE].into_iter().chain(target.guards.iter().map(|guard| guard.name.as_str()));
-    let log = target.parameters.iter().any(|parameter| parameter.name() == name && parameter.notation().log);
-    let scale = if log { ScaleKind::Log } else { ScaleKind::Linear };
+    let scale = if parameter.notation().log { ScaleKind::Log } else { ScaleKind::Linear };
+    let tick = |at: &f64| Tick { at: *at, label: parameter.shown(*at), note: String::new() };
+    let named = matches!(parameter, DimensionSpec::Category { .. });
+    let ticks = slice.at.iter().filter(|_| named).map(tick).collect();
+    let name = parameter.name();
     LineChart {
         name: format!("What is expected along {name}"),
-        x: Axis { title: name.into(), scale, ..Axis::default() },
+        x: Axis { title: name.into(), scale, ticks, ..Axis::default() },
         panels: kpis.map(panel).collect(),
         ..LineChart::default()
     }
@@ -148,7 +154,14 @@ fn along(target: &Target, belief: &Belief, (name, slice): (&str, &Slice)) -> Lin
 fn map(target: &Target, belief: &Belief) -> HeatMap {
     let Some(map) = &belief.map else { return HeatMap::default() };
     let names: Vec<&str> = target.names().collect();
-    let [columns, rows] = map.at.each_ref().map(|at| at.iter().map(|x| short_number(*x)).collect::<Vec<_>>());
+    let labels = [0, 1].map(|side: usize| {
+        let label = |x: &f64| match &target.parameters[map.over[side]] {
+            category @ DimensionSpec::Category { .. } => category.shown(*x),
+            _ => short_number(*x),
+        };
+        map.at[side].iter().map(label).collect::<Vec<_>>()
+    });
+    let [columns, rows] = labels;
     let row = |(label, mean): (String, &Vec<f32>)| HeatRow {
         label,
         cells: mean.iter().map(|mean| Some(f64::from(*mean))).collect(),

@@ -1,6 +1,6 @@
 //! Parameters without an order: every value is tried, none is a neighbour of another, and a restored task goes on bit for bit.
 
-use crate::support::{SETTINGS, answer, finish_task, next, query_event, snapshot};
+use crate::support::{Draws, SETTINGS, answer, finish_task, next, query_event, snapshot};
 use foretune_core::{
     Ask, Block, Capacities, Dimension, Error, Fidelity, Limit, Map, Optimizer, Problem, Settings, memory,
 };
@@ -21,20 +21,6 @@ const PROBLEM: Problem<'static> = Problem {
 fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
     let capacities = Capacities::of(&problem, &settings, 64);
     Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
-}
-
-/// Numbers from 0 to 1 that look random, and normal ones.
-struct Draws(u64);
-
-impl Draws {
-    fn uniform(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1 << 24) as f32
-    }
-
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
-    }
 }
 
 /// What a value of the category is worth, in an order that says nothing, and a hill in the others; 1 at its best.
