@@ -42,7 +42,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 2960
+#define FORETUNE_HEAD 2984
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16
