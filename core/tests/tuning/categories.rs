@@ -2,7 +2,8 @@
 
 use crate::support::{Draws, SETTINGS, answer, finish_task, next, query_event, snapshot};
 use foretune_core::{
-    Ask, Block, Capacities, Dimension, Error, Fidelity, Limit, Map, Optimizer, Problem, Settings, memory,
+    Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Level, Limit, Map, Optimizer, Problem,
+    Settings, memory,
 };
 use proptest::prelude::*;
 
@@ -114,4 +115,23 @@ fn what_cannot_be_is_refused() {
     let limits = [Limit { coefficients: &[1.0, 0.0, 0.0], at_most: 9.0 }];
     let limited = Problem { deployed: Some(&[0.0; 3]), limits: &limits, ..PROBLEM };
     assert!(matches!(limited.checked(), Err(Error::Live(_))), "a limit has no coefficient for a category");
+}
+
+/// Nothing is known of a value that was never measured, so that a floor keeps away from it; one measurement from before is enough.
+#[test]
+fn under_a_floor_the_values_are_tried_that_something_is_known_of() {
+    const WORTH: [f32; 6] = [10.0, 10.2, 9.9, 10.5, 10.0, 10.0];
+    let floor = Some(Floor { level: Level::Share(0.9), risk: 0.05 });
+    let problem = Problem { deployed: Some(&[0.0, 0.5, 0.5]), floor, ..PROBLEM };
+    for (known, best) in [(0..0, 0.0), (0..6, 3.0)] {
+        let (mut tuner, mut draws) = (start(problem, Settings::LIVE, 1), Draws(1));
+        for x in known.map(|value| [value as f32, 0.5, 0.5]) {
+            tuner.add_past(&x, 0, value(&WORTH, &x)).unwrap();
+        }
+        while let Ask::Query(query) = tuner.ask() {
+            let y = value(&WORTH, query.point()) + NOISE * draws.normal();
+            tuner.tell(query, y).unwrap();
+        }
+        assert_eq!(tuner.recommendation().unwrap().point()[0], best);
+    }
 }

@@ -255,6 +255,37 @@ mod tests {
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(0.1), None));
     }
 
+    #[test]
+    fn a_device_asks_for_values_of_a_category_and_the_command_gets_their_names() {
+        let text = file()
+            .replace("[0.0, 0.4, 0.7, 1.0]", "[\"low\", \"mid\", \"high\"]")
+            .replace("alpha = 0.7", "alpha = \"high\"")
+            .replace(", alpha = 2.0", "")
+            .replace("[floor]\nshare = 0.9\nrisk = 0.05\n", "");
+        let command = "sh -c 'case $FORETUNE_ALPHA in low) echo 3;; mid) echo 1;; high) echo 2;; esac'";
+        let (mut own, profile) = (own(&text, command).unwrap(), Profile::find("compact").unwrap());
+        profile.fits(&own.bytes).unwrap();
+        let bytes = own.bytes.clone();
+        assert_eq!(
+            own.natural(&[Coordinate::Level(0), Coordinate::Level(2)].into_iter().collect()),
+            [-100.0, 2.0]
+        );
+        let begin = Begin { task: 1, seed: 1, budget: 60.0, ..Begin::PLAIN };
+        let mut answer = |query: &Query| match own.measure(query).unwrap() {
+            (Outcome::Value(value), _) => Answer::Value(value, Kpis::NONE, None),
+            other => panic!("{other:?}"),
+        };
+        let outline = profile.run(&begin, Some(&bytes), &[], &mut answer).unwrap();
+        let best = outline.trace.recommendation.unwrap().point;
+        assert_eq!(best[1], Coordinate::Level(1));
+        assert!(World::Own(Box::new(own)).show(&best).ends_with("alpha = mid"));
+        let wide = text.replace("\"low\", \"mid\"", "\"low\", \"mid\", \"1\", \"2\"");
+        let refused =
+            profile.fits(&super::tests::own(&wide, command).unwrap().bytes).unwrap_err().to_string();
+        assert!(refused.contains("room for 4 dimensions, and each value of a category"), "{refused}");
+        assert!(Profile::find("deep").unwrap().fits(&bytes).is_err(), "the deep map takes none");
+    }
+
     /// The second task on the compact profile begins at the last recommendation, or where the station says.
     #[test]
     fn a_station_says_whether_the_file_s_point_is_in_use_now() {

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use foretune_core::{Floor, Guard, Level, Problem};
+use foretune_core::{Dimension, Floor, Guard, Level, Problem};
 use foretune_link::problem::number;
 use foretune_link::{Begin, Blob, Kpis, Misfit, Outcome, Part, Query, Refusal, Request, Response, Upload};
 
@@ -49,6 +49,7 @@ fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() 
     let grid = sent.dimensions[0];
     let misfit = |part, at| Refusal::BadProblem(Misfit { part, at });
     let floor = Some(Floor { level: Level::Share(2.0), risk: 0.1 });
+    let wide = [grid, Dimension::Category { count: 3 }, grid, grid];
     let hopeless = Guard { noise: &[f32::NAN; 2], ..sent.guards[0] };
     let mut device = Talk::<Small>::to(Sim::new(FLASH));
     for (problem, refusal) in [
@@ -56,6 +57,7 @@ fn what_does_not_fit_is_refused_by_name_and_the_built_in_problem_still_begins() 
             Problem { dimensions: &[grid; 5], deployed: None, floor: None, limits: &[], guards: &[], ..sent },
             misfit(Part::Dimensions, 4),
         ),
+        (Problem { dimensions: &wide, ..sent }, misfit(Part::Dimensions, 4)),
         (Problem { fidelities: &[sent.fidelities[0]; 5], guards: &[], ..sent }, misfit(Part::Fidelities, 4)),
         (Problem { guards: &[sent.guards[0]; 3], ..sent }, misfit(Part::Guards, 2)),
         (Problem { guards: &[hopeless], ..sent }, misfit(Part::Guards, 2)),
