@@ -537,13 +537,19 @@ impl<'a> Data<'a> {
 
     /// What was told from slot `from` on and is believed.
     pub fn told(&self, from: usize) -> impl Iterator<Item = f32> + Clone {
-        self.answers[from..self.len].iter().filter(|answer| answer.is_believed()).map(|answer| answer.y)
+        self.believed(from, false)
     }
 
     /// The same of initial points alone.
     pub fn started(&self, from: usize) -> impl Iterator<Item = f32> + Clone {
-        let initial = |answer: &&Answer| answer.is_believed() && answer.kind() == Kind::Initial;
-        self.answers[from..self.len].iter().filter(initial).map(|answer| answer.y)
+        self.believed(from, true)
+    }
+
+    /// One kind of iterator for both, so that what takes it is there once.
+    fn believed(&self, from: usize, initial: bool) -> impl Iterator<Item = f32> + Clone {
+        let wanted =
+            move |answer: &&Answer| answer.is_believed() && (!initial || answer.kind() == Kind::Initial);
+        self.answers[from..self.len].iter().filter(wanted).map(|answer| answer.y)
     }
 
     /// Observations as the model sees them: standardised, larger is better.
