@@ -57,7 +57,6 @@ impl Lattice {
 }
 
 /// A uniform point of the space.
-#[inline(never)]
 pub(crate) fn uniform(dimensions: &[Dimension<'_>], random: &mut Random, x: &mut [f32]) {
     for (x, dimension) in x.iter_mut().zip(dimensions) {
         *x = match dimension.levels() {

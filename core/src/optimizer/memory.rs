@@ -112,7 +112,7 @@ impl Capacities {
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
         let needed = Capacities::of(&problem, &settings, self.observations);
         if needed.categories > 0 && settings.map != Map::Ard {
-            return Err(Error::Setting { name: "map", allowed: "ARD with a category of more than 2 values" });
+            return Err(Error::Setting { name: "map", allowed: "ARD with a category" });
         }
         for (what, needed, available) in [
             ("dimensions", needed.dimensions, self.dimensions),
