@@ -110,10 +110,23 @@ fn forward_ard(widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     for ((scale, theta), _) in scales.iter_mut().zip(theta).zip(widths) {
         *scale = inverse_scale(theta + offset);
     }
+    if features.nrows() > widths.len() {
+        return with_categories(widths, &scales, &points, &mut features);
+    }
+    for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
+        let (features, point) = (features.data.into_slice_mut(), point.data.into_slice());
+        for ((feature, x), scale) in features.iter_mut().zip(point).zip(&scales) {
+            *feature = x * scale;
+        }
+    }
+}
+
+#[inline(never)]
+fn with_categories(widths: &[u8], scales: &[f32], points: &Matrix<'_>, features: &mut MatrixMut<'_>) {
     for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
         let (features, mut first) = (features.data.into_slice_mut(), 0);
         features.fill(0.0);
-        for ((x, scale), &width) in point.data.into_slice().iter().zip(&scales).zip(widths) {
+        for ((x, scale), &width) in point.data.into_slice().iter().zip(scales).zip(widths) {
             let (at, x) = match width {
                 1 => (0, *x),
                 _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
