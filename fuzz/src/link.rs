@@ -82,7 +82,7 @@ fn read_problem(bytes: &[u8]) {
     let floor = problem.floor.is_some();
     // Without a floor its level and risk may be anything.
     assert!(again[..8] == bytes[..8] && again[16..] == bytes[16..] && (!floor || again == bytes));
-    if room::check(&problem, Room { dimensions: 16, fidelities: 8, guards: 4 }).is_ok() {
+    if room::check(&problem, Room { dimensions: 16, features: 128, fidelities: 8, guards: 4 }).is_ok() {
         assert!(problem.checked().is_ok());
     }
 }
