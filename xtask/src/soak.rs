@@ -13,9 +13,10 @@ use crate::error::Error;
 use crate::shell::{cargo, run};
 
 /// Where property tests are: the arguments of `cargo test`. A test below finds what is missing.
-const PROPERTIES: [(&str, &[&str]); 5] = [
+const PROPERTIES: [(&str, &[&str]); 6] = [
     ("core/src/linalg/tests.rs", &["--package", "foretune-core", "--lib", "linalg::tests"]),
     ("core/src/outlier.rs", &["--package", "foretune-core", "--lib", "outlier::tests"]),
+    ("core/tests/tuning/categories.rs", &["--package", "foretune-core", "--test", "tuning", "categories"]),
     ("core/tests/tuning/outliers.rs", &["--package", "foretune-core", "--test", "tuning", "outliers"]),
     ("core/tests/tuning/promises.rs", &["--package", "foretune-core", "--test", "tuning", "promises"]),
     ("link/tests/dialogue/messages.rs", &["--package", "foretune-link", "--test", "dialogue", "messages"]),
