@@ -18,8 +18,9 @@ impl Optimizer<'_> {
         self.state.reasons(query.unit(), query.fidelity())
     }
 
-    /// What is thought of any point of the unit cube, at the truth's fidelity: while a query waits for its answer, or once the task
-    /// has ended; `None` at other times, and before anything was observed. As much work, and as little changes.
+    /// What is thought of any point of the unit cube at the target fidelity, while a query waits for its answer or once the task has
+    /// ended; `None` at other times, and before anything was observed. It takes as long as [`explain`](Self::explain), and changes
+    /// nothing else either.
     pub fn explain_at(&mut self, unit: &[f32]) -> Option<Reasons> {
         let looks = matches!(self.phase, Phase::Waiting | Phase::Done)
             && unit.len() == self.problem().dimensions.len();

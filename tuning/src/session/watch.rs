@@ -50,13 +50,13 @@ impl Tuning {
     /// # Errors
     /// [`Error::Usage`] if the task has not ended, or for a number that is not finite. Nothing has changed then.
     pub fn watch(&mut self, value: f64, kpis: &[f64], conditions: &[f64]) -> Result<Watched, Error> {
-        self.in_use()?;
+        let Ask { fidelity, .. } = self.in_use()?;
         let mut readings = vec![value as f32];
         readings.extend(self.target.told(kpis));
         let mut deviation = 1.0;
         if let Some(belief) = self.state.belief.as_ref().filter(|_| !conditions.is_empty()) {
             // What the model is unsure of counts as noise.
-            let noise = self.noise()[self.in_use()?.fidelity].max(f64::from(f32::MIN_POSITIVE));
+            let noise = self.noise()[fidelity].max(f64::from(f32::MIN_POSITIVE));
             deviation =
                 (1.0 + belief.variance_under(&self.target, conditions) / noise).sqrt().min(1e6) as f32;
             let [here, there] = [conditions, &belief.through[self.target.chosen()..]]
