@@ -78,8 +78,8 @@ const HEADING: &str = "\
 # What the programs take
 
 Bytes, as `cargo xtask size --write` found them. *Flash* is everything that is loaded: vectors, code, constants and the
-initial values of variables. *Stack* is what the board leaves for it; the budget counts what the program may use of it.
-*Key*: built with a key for the serial line (`FORETUNE_KEY`).
+initial values of variables; *with a key* it is built with one for the serial line (`FORETUNE_KEY`). *Memory* is
+variables and the stack that the budget grants, which is less than what the board leaves for it.
 
 ";
 
@@ -146,24 +146,22 @@ fn languages([c, rust]: [u64; 2]) -> String {
 
 fn table_of(sizes: &[Size]) -> String {
     let mut table = String::from(
-        "| program | board | key | flash | budget | .data | .bss | .uninit | stack granted | memory | budget | stack there |\n\
-         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| program | board | flash | with a key | memory |\n\
+         |---|---|---:|---:|---:|\n",
     );
-    for size in sizes {
-        let Budget { program, flash, ram, stack } = size.budget;
-        let (flash, ram, stack) = (flash * 1024, ram * 1024, stack * 1024);
-        let Size { board, data, bss, uninit, .. } = size;
-        let key = if size.key { "yes" } else { "" };
-        writeln!(
-            table,
-            "| {program} | {board} | {key} | {} | {flash} | {data} | {bss} | {uninit} | {stack} | {} | {ram} | {} |",
-            size.flash,
-            size.ram(),
-            size.stack
-        )
-        .expect("writing to a string");
+    for size in sizes.iter().filter(|size| !size.key) {
+        let (program, board, flash, memory) = (size.budget.program, size.board, size.flash, size.ram());
+        let same = |other: &&Size| other.key && other.board == board && other.budget.program == program;
+        let keyed = sizes.iter().find(same).map_or_else(String::new, |keyed| keyed.flash.to_string());
+        writeln!(table, "| {program} | {board} | {flash} | {keyed} | {memory} |")
+            .expect("writing to a string");
     }
-    table
+    let budget = |budget: &Budget| {
+        let Budget { program, flash, ram, stack } = budget;
+        format!("{program} {flash}, {ram}, {stack}")
+    };
+    let budgets: Vec<String> = BUDGETS.iter().map(budget).collect();
+    table + &format!("\nBudgets, KB of flash, memory and, of that, stack: {}.\n", budgets.join("; "))
 }
 
 #[cfg(test)]
