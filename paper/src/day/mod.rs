@@ -202,9 +202,7 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
         "time below the floor, of that in trials",
         "tasks per day",
         "trials per day",
-        "time in trials",
         "events found",
-        "readings until then",
     ];
     let ways: Vec<Way> = Way::ALL.into_iter().filter(|way| !numbers(*way, 2).is_empty()).collect();
     let mut table = Table::new(titles);
@@ -222,9 +220,7 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
             format!("{:.1} %", 100.0 * average(3)),
             format!("{:.1}", average(4)),
             format!("{:.0}", average(5)),
-            format!("{:.1} %", 100.0 * average(6)),
             if events > 0.0 { format!("{found} of {events}") } else { String::new() },
-            if found > 0.0 { format!("{:.0}", sum(9) / found) } else { String::new() },
         ]);
     }
     Ok(table)
