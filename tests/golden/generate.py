@@ -1,7 +1,31 @@
-"""Write the golden data of the core's tests: `python3 generate.py`; `--check` only compares with what is there.
+"""Write the golden data of the core's tests: `python3 generate.py` (20 s); `--check` compares with what is there, to 1e-6.
 
-Each part below makes one file from the equations in `reference.py` and checks itself on the way: gradients against
-differences, factors against eigenvalues, quantiles against sampling. README.md explains the fields.
+Needs numpy, scipy and mpmath. Written from the paper and the design, never from the Rust code. Each part below makes one
+file from the equations in `reference.py` and checks itself on the way: gradients against differences, factors against
+eigenvalues, quantiles against sampling. `cargo test -p foretune-tests --test golden` compares the core with the files.
+
+All inputs are exact `f32` values; outputs have ten digits. Arrays over candidates, particles and fidelities nest in that
+order; fidelities count from 0, the last is the target.
+
+- `gp.json`, `conditioning.json`: a case takes the first `t` points of its data set (and `y` from `targets` if it names a
+  `target`), `noise` per fidelity, and gives the posterior at the set's `candidates`, `lml` and its gradient. ARD
+  `gradient`: ln l_1..ln l_D, ln s, ln gamma. `condition` is that of K + noise.
+- Deep weights: flat entry i of W1, b1, W2, b2, W3, b3 (W by rows, outputs x inputs) is
+  `((splitmix64(seed + i) >> 40) / 2^23 - 1) * bound[layer]` in `f32`. Of the gradient: largest |entry|, sums, and entries
+  `value` at flat `index`; that in ln gamma apart.
+- `acquisition.json`: `information` over g x rho^2 (rho^2 = 1: paper form); terms per particle and fidelity; `transfer`
+  before and after the cap ln V; scores (mean information + beta capped)/cost.
+- `max_value.json`: exact `quartiles` of the maximum, Gumbel `location`, `scale`, and `draws` at `u`, none below the
+  largest mean.
+- `svgd.json`: Omega for `fixed_h` and `median_h` = ln(V+1)/med^2, med^2 the lower median of squared distances over pairs
+  u < v; priors: KDE (standard deviation `bandwidth`) and independent Gaussians.
+- `batch.json`: greedy order at the target fidelity, first pick index 0 (all tie), and the objective after each pick, not
+  capped at ln V.
+
+Tolerances at noise 0.1: mean, variance 1e-4; `lml` 1e-4 relative; gradients 1e-3 of their largest entry; acquisition,
+quantiles 1e-3: about ten times what `f32` costs. In `conditioning.json` (up to 1e7) the error itself is the result: the
+tests print it as a table, fail if it has doubled since `conditioning.txt`, and check that the core's noise floor lies where
+mean and likelihood can still be trusted. `UPDATE_GOLDEN=1 cargo test -p foretune-tests --test golden` writes it anew.
 """
 
 import json
