@@ -88,13 +88,38 @@ mod first_program {
     }
 }
 
-/// `docs/guide/live.md`: a program as it stands.
+/// `docs/guide/live.md`, beside the problem that it takes as given.
 mod in_service {
+    use foretune_core::{Ask, Dimension, Fidelity, Floor, Level, Limit, Problem, Settings, memory};
+
+    const RADIO: Problem = Problem {
+        dimensions: &[
+            Dimension::Grid { low: -100.0, high: 24.0, levels: 63 },
+            Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        ],
+        fidelities: &[
+            Fidelity { cost: 10.0, samples: 10, noise: 0.4 },
+            Fidelity { cost: 100.0, samples: 100, noise: 0.04 },
+        ],
+        budget: 2000.0,
+        ..Problem::PLAIN
+    };
+
     include!(concat!(env!("OUT_DIR"), "/live_1.rs"));
+
+    type Memory = memory!(problem: IN_SERVICE, settings: Settings::LIVE, observations: 64);
 
     #[test]
     fn runs_a_task() {
-        main();
+        let mut memory = Box::new(Memory::new());
+        let mut tuner = memory.start(IN_SERVICE, Settings::LIVE, 1).unwrap();
+        while let Ask::Query(query) = tuner.ask() {
+            let [power, alpha] = [query.point()[0] + 60.0, query.point()[1] - 0.8];
+            assert!(query.point()[0] + 40.0 * query.point()[1] <= 0.0, "{:?}", query.point());
+            tuner.tell(query, 40.0 - 0.01 * power * power - 20.0 * alpha * alpha).unwrap();
+        }
+        let live = tuner.status().live.unwrap();
+        assert!(live.meanwhile > live.worst && live.below_time < 0.5, "{live:?}");
     }
 }
 
