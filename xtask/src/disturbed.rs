@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::board::{Board, emulated, find};
-use crate::error::{Error, Verdict};
+use crate::error::{Error, Verdict, ensure};
 use crate::hil::{Plan, station};
 use crate::proxy::{Proxy, Random};
 use crate::qemu::{CUT, Device, Running};
@@ -123,9 +123,7 @@ impl Rig {
             }
         }
         game.finish()?;
-        if struck < plan.len() / 2 {
-            return Err(Error::failed(format!("only {struck} of {} disturbances struck", plan.len())));
-        }
+        ensure!(struck >= plan.len() / 2, "only {struck} of {} disturbances struck", plan.len());
         Ok(struck)
     }
 }

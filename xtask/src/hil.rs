@@ -8,14 +8,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::board::{Board, Variant, emulated, find};
-use crate::error::{Error, Verdict};
+use crate::error::{Error, Verdict, ensure};
 use crate::qemu::{Device, instructions_per_tick};
 use crate::shell::{host_built, root, run};
 use crate::size::budget;
 use crate::tools::Tools;
 
 /// A run: which program on which board, and what it tunes.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct Plan {
     /// The board.
     #[arg(long, value_name = "BOARD", default_value = "mps2-an500", value_parser = PossibleValuesParser::new(emulated().map(|board| board.name)))]
@@ -67,21 +67,7 @@ pub const KEYS: [&str; 2] = [
 impl Plan {
     /// A plan with the profile's own steps.
     pub fn new(board: &str, profile: &str, tasks: u32, budget: u32) -> Self {
-        Plan {
-            board: board.into(),
-            profile: profile.into(),
-            tasks,
-            budget,
-            steps: None,
-            count: false,
-            travel: false,
-            sent: false,
-            guarded: false,
-            pid: false,
-            fleet: false,
-            watch: false,
-            key: false,
-        }
+        Plan { board: board.into(), profile: profile.into(), tasks, budget, ..Plan::default() }
     }
 
     pub fn build(&self, tools: &Tools) -> Result<PathBuf, Error> {
@@ -213,9 +199,7 @@ pub fn measured(board: &Board, plan: &Plan, log: &[String]) -> Verdict {
     let stack = largest("used: ").ok_or_else(missing)?;
     let slice = largest("longest slice ").ok_or_else(missing)?;
     let granted = budget(&plan.profile)?.stack * 1024;
-    if stack > granted {
-        return Err(Error::failed(format!("a stack of {stack} bytes, but the budget grants {granted}")));
-    }
+    ensure!(stack <= granted, "a stack of {stack} bytes, but the budget grants {granted}");
     let slice = match plan.count {
         true => {
             let instructions = slice.checked_mul(instructions_per_tick(board));

@@ -4,27 +4,22 @@ mod audit;
 mod board;
 mod c;
 mod count;
-mod device;
 mod dist;
 mod disturbed;
 mod elf;
 mod error;
 mod examples;
-mod fuzz;
 mod hil;
-mod install;
-mod keyed;
 mod map;
-mod package;
 mod panics;
 mod proxy;
 mod python;
-mod python_station;
 mod qemu;
 mod selftest;
 mod shell;
 mod size;
 mod soak;
+mod stations;
 mod test;
 mod toolchain;
 mod tools;
@@ -61,7 +56,7 @@ enum Command {
     /// Run the long tests: property tests on fresh seeds, storage, line and life on this host, disturbed boards.
     Soak(soak::SoakArguments),
     /// Run libFuzzer on every fuzz target, or on those named; needs a nightly compiler.
-    Fuzz(fuzz::FuzzArguments),
+    Fuzz(audit::FuzzArguments),
     /// Run what needs more tools: licences and sources, versions since the last tag, Miri, sanitizers; half an hour and a nightly compiler.
     Audit {
         /// Checks to run, instead of all but `advisories`, which needs a network, and `mutants`, which takes hours.
@@ -159,14 +154,14 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Test { steps } => test::test(&steps),
         Command::Hil(plan) => hil::hil(&plan),
         Command::Soak(arguments) => soak::soak(&arguments),
-        Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
+        Command::Fuzz(arguments) => audit::fuzz(&arguments),
         Command::Audit { checks, shards } => audit::audit(&checks, shards),
-        Command::Emulate { board, program } => device::emulate(&board, &program),
+        Command::Emulate { board, program } => board::emulate(&board, &program),
         Command::Boards => {
             board::list();
             Ok(())
         }
-        Command::Flash { program, board } => device::flash(&program, &board),
+        Command::Flash { program, board } => board::flash(&program, &board),
         Command::Size { board, write } => size::size(board.as_deref(), write),
         Command::Count { write } => count::count(write),
         Command::C { target } => {

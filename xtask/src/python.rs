@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Verdict};
-use crate::install::{PATIENCE, install};
 use crate::shell::{read, root, run, run_within, target_dir};
-use crate::tools::Tools;
+use crate::tools::{PATIENCE, Tools, install};
 
 /// What builds the package, and what it works with where that is there.
 const PACKAGES: [&str; 5] = ["maturin>=1.9,<2", "matplotlib", "mypy", "numpy", "optuna"];

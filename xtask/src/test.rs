@@ -9,9 +9,7 @@ use crate::error::{Error, Verdict, ensure};
 use crate::selftest::selftest;
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
-use crate::{
-    c, count, dist, disturbed, examples, hil, keyed, map, package, panics, python, python_station, size,
-};
+use crate::{c, count, dist, disturbed, examples, hil, map, panics, python, size, stations};
 
 /// One thing that `cargo xtask test` does.
 pub struct Step {
@@ -39,7 +37,7 @@ pub const STEPS: &[Step] = &[
     step("fuzz", "every fuzz target on a fixed number of inputs", fuzz),
     step("xtask", "tests of these commands", xtask),
     step("doc", "the documentation builds without warnings", doc),
-    step("package", "the guide's program compiles with the packaged crates alone", package::check),
+    step("package", "the guide's program compiles with the packaged crates alone", dist::package),
     step("core", "the core builds for a board, without std and without allocator", core),
     step("boards", "the firmware builds for every board, and clippy has nothing to say", boards),
     step("map", "every memory map fits its chip", map::check_all),
@@ -61,11 +59,11 @@ pub const STEPS: &[Step] = &[
     step("pid", "control loops tuned from C and by an emulated board: the table in the guide", c::pid),
     step("count", "no count of instructions on the Cortex-M7 has grown by more than 5 %", count::check),
     step("hil", "emulated boards tune tasks, bit for bit as this host would", hil::check_all),
-    step("key", "an emulated board with a key: another key and a recording are refused", keyed::check),
+    step("key", "an emulated board with a key: another key and a recording are refused", stations::key),
     step(
         "station",
         "a station in Python recommends what ours does, on a board and on this host",
-        python_station::check,
+        stations::foreign,
     ),
     step("power", "power failures while an emulated board tunes", disturbed::power),
     step("line", "a bad line and restarts of either side meanwhile", disturbed::line),

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::install::{debian, install};
 use crate::shell::{cargo, cargo_home, find, read, root, run_within, target_dir, tool_path};
+use crate::tools::{debian, install};
 
 /// Set to `debian` to take the fallback although rustup would do.
 const CHOICE: &str = "FORETUNE_BOARD_TOOLCHAIN";

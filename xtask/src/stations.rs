@@ -1,16 +1,17 @@
-//! A key on an emulated board: who holds it tunes, who does not is refused, and so is a recording of who did.
+//! Other stations than `foretune hil` on an emulated board: one with a key, those without it, and one that is not ours.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::board::find;
-use crate::error::{Error, Verdict};
+use crate::error::{Error, Verdict, ensure};
 use crate::hil::{KEYS, Plan, key_file, measured, station};
 use crate::proxy::Proxy;
 use crate::qemu::{Device, Running};
-use crate::shell::run;
+use crate::shell::{Killed, read, root, run, target_dir};
+use crate::test::firmware_and_fuzz;
 use crate::tools::Tools;
 
 /// First byte of an answer that is sealed, and of one that is not.
@@ -19,8 +20,8 @@ const OPEN: u8 = b'<';
 /// How long the line may be silent before nothing more is expected.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The step.
-pub fn check(tools: &Tools) -> Verdict {
+/// The step `key`: who holds the key tunes, who does not is refused, and so is a recording of who did.
+pub fn key(tools: &Tools) -> Verdict {
     let plan = Plan { key: true, count: true, ..Plan::new("mps2-an386", "compact", 2, 60) };
     let (board, folder) = (find(&plan.board)?, tempfile::tempdir()?);
     let mut device = Device::new(tools, board, &plan.build(tools)?, folder.path())?;
@@ -33,13 +34,10 @@ pub fn check(tools: &Tools) -> Verdict {
     run(&mut rig.station(proxy.port, KEYS[0])?)?;
     let recorded = proxy.recorded();
     let before = rig.flash()?;
-    if rig.station(running.port, KEYS[1])?.args(["--patience", "3"]).status()?.success() {
-        return Err(Error::failed("a station with another key was served"));
-    }
+    let served = rig.station(running.port, KEYS[1])?.args(["--patience", "3"]).status()?.success();
+    ensure!(!served, "a station with another key was served");
     let refused = replay(&running, &recorded)?;
-    if rig.flash()? != before {
-        return Err(Error::failed("another key or a recording changed what the device stores"));
-    }
+    ensure!(rig.flash()? == before, "another key or a recording changed what the device stores");
     let log = running.kill()?;
     let restarted = rig.device.start()?;
     let again = replay(&restarted, &recorded)?;
@@ -102,4 +100,57 @@ fn hear(line: &mut impl Read, answers: &mut Vec<u8>) -> Result<(), Error> {
 /// The first byte of the body of every frame: COBS puts one byte before it.
 fn marks(bytes: &[u8]) -> Vec<u8> {
     bytes.split(|byte| *byte == 0).filter_map(|frame| frame.get(1).copied()).collect()
+}
+
+/// The step `station`, for `examples/station.py`, which is written from `docs/protocol.md` alone: on an emulated board and on this host it comes to the end that `foretune hil` comes to.
+pub fn foreign(tools: &Tools) -> Verdict {
+    let plan = Plan { sent: true, ..Plan::new("mps2-an386", "compact", 1, 40) };
+    let folder = tempfile::tempdir()?;
+    let device = Device::new(tools, find(&plan.board)?, &plan.build(tools)?, folder.path())?;
+    let running = device.start()?;
+    let on_board = end(&mut python(running.port))?;
+    running.kill()?;
+    let host = Host::start()?;
+    let on_host = end(&mut python(host.port))?;
+    let host = Host::start()?;
+    let ours = end(Command::new(station()?).args(plan.arguments(host.port)?))?;
+    ensure!(
+        on_board == ours && on_host == ours,
+        "three ends of one task:\n  emulated board: {on_board}\n  this host: {on_host}\n  ours: {ours}"
+    );
+    Ok(ours)
+}
+
+fn python(port: u16) -> Command {
+    let mut command = Command::new("python3");
+    command.arg(root().join("examples/station.py"));
+    command.args(["--connect", &format!("tcp:127.0.0.1:{port}"), "--budget", "40"]);
+    command
+}
+
+/// The line that tells how the task ended.
+fn end(command: &mut Command) -> Result<String, Error> {
+    let said = read(command).ok_or_else(|| Error::failed(format!("{command:?} failed")))?;
+    let line = said.lines().find(|line| line.starts_with("task 1 ended"));
+    line.map(str::to_owned).ok_or_else(|| Error::failed(format!("no task ended:\n{said}")))
+}
+
+/// The application on this host, until the end of this value.
+struct Host {
+    _child: Killed,
+    port: u16,
+}
+
+impl Host {
+    fn start() -> Result<Self, Error> {
+        run(firmware_and_fuzz("build").args(["--example", "host"]))?;
+        let mut command = Command::new(target_dir().join("debug/examples/host"));
+        let mut child = Killed(command.arg("0").stdout(Stdio::piped()).spawn()?);
+        let mut line = String::new();
+        let told = child.0.stdout.take().map(|said| BufReader::new(said).read_line(&mut line));
+        told.transpose()?;
+        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+        let port = port.ok_or_else(|| Error::failed("the application on this host tells no port"))?;
+        Ok(Host { _child: child, port })
+    }
 }
