@@ -164,7 +164,7 @@ pub fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         for task in 0..study.manifest().tasks as usize {
             let rate = |of: &Vec<Vec<Hour>>| average(&of[task], |hour| hour.rates[part]);
             let rates = hours.iter().map(|of| fixed_number(rate(of), digits));
-            table.push([(task + 1).to_string()].into_iter().chain(rates).collect());
+            table.push([(task + 1).to_string()].into_iter().chain(rates));
         }
         table.write(out)?;
     }

@@ -62,8 +62,22 @@ const fn mft(particles: usize, beta: Beta) -> Line {
     Line { beta, ..line(Method::MftMes, particles) }
 }
 
+/// MFT-MES with the weight that the paper has in this figure.
+const fn paper(beta: f32) -> Line {
+    mft(10, Beta::Paper(beta))
+}
+
+/// MFT-MES at a point of a grid.
+const fn grid(beta: f32) -> Line {
+    mft(10, Beta::Grid(beta))
+}
+
 const fn share(method: Method, c: f32) -> Line {
     Line { c: Some(c), ..line(method, 10) }
+}
+
+const fn two_phase(c: f32) -> Line {
+    share(Method::TwoPhase, c)
 }
 
 const MF: Line = line(Method::MfMes, 1);
@@ -77,13 +91,7 @@ pub const FIGURES: &[Figure] = &[
         about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.6, printed 1.2), the latter two with 5 and with 10 particles.",
         problem: "hartmann6",
         tasks: 10,
-        lines: &[
-            MF,
-            line(Method::Continual, 5),
-            CONTINUAL,
-            mft(5, Beta::Paper(0.6)),
-            mft(10, Beta::Paper(0.6)),
-        ],
+        lines: &[MF, line(Method::Continual, 5), CONTINUAL, mft(5, Beta::Paper(0.6)), paper(0.6)],
         view: View::Lines,
     },
     Figure {
@@ -93,15 +101,7 @@ pub const FIGURES: &[Figure] = &[
         about: "Regret for each weight β of the transfer term and each task, with 10 particles. Stars mark the best β of a task.",
         problem: "hartmann6",
         tasks: 10,
-        lines: &[
-            MF,
-            CONTINUAL,
-            mft(10, Beta::Grid(0.2)),
-            mft(10, Beta::Grid(0.4)),
-            mft(10, Beta::Grid(0.6)),
-            mft(10, Beta::Grid(0.9)),
-            mft(10, Beta::Grid(1.2)),
-        ],
+        lines: &[MF, CONTINUAL, grid(0.2), grid(0.4), grid(0.6), grid(0.9), grid(1.2)],
         view: View::Surface(Sweep::Beta),
     },
     Figure {
@@ -111,7 +111,7 @@ pub const FIGURES: &[Figure] = &[
         about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.8, printed 1.6), with 10 particles.",
         problem: "rrm",
         tasks: 40,
-        lines: &[MF, CONTINUAL, mft(10, Beta::Paper(0.8))],
+        lines: &[MF, CONTINUAL, paper(0.8)],
         view: View::Lines,
     },
     Figure {
@@ -121,16 +121,7 @@ pub const FIGURES: &[Figure] = &[
         about: "Optimality ratio against β after 20 and after 40 tasks (after half and all of them where there are fewer), with 10 particles.",
         problem: "rrm",
         tasks: 40,
-        lines: &[
-            MF,
-            CONTINUAL,
-            mft(10, Beta::Grid(0.2)),
-            mft(10, Beta::Grid(0.4)),
-            mft(10, Beta::Grid(0.6)),
-            mft(10, Beta::Grid(0.8)),
-            mft(10, Beta::Grid(1.0)),
-            mft(10, Beta::Grid(1.2)),
-        ],
+        lines: &[MF, CONTINUAL, grid(0.2), grid(0.4), grid(0.6), grid(0.8), grid(1.0), grid(1.2)],
         view: View::Slices(Sweep::Beta, [20, 40]),
     },
     Figure {
@@ -143,10 +134,10 @@ pub const FIGURES: &[Figure] = &[
         lines: &[
             MF,
             CONTINUAL,
-            mft(10, Beta::Paper(0.75)),
+            paper(0.75),
             share(Method::Separation, 0.6),
             share(Method::Myopic, 0.6),
-            share(Method::TwoPhase, 0.6),
+            two_phase(0.6),
         ],
         view: View::Lines,
     },
@@ -160,11 +151,11 @@ pub const FIGURES: &[Figure] = &[
         lines: &[
             MF,
             CONTINUAL,
-            share(Method::TwoPhase, 1.0),
-            share(Method::TwoPhase, 0.8),
-            share(Method::TwoPhase, 0.6),
-            share(Method::TwoPhase, 0.4),
-            share(Method::TwoPhase, 0.2),
+            two_phase(1.0),
+            two_phase(0.8),
+            two_phase(0.6),
+            two_phase(0.4),
+            two_phase(0.2),
         ],
         view: View::Surface(Sweep::Share),
     },
@@ -175,7 +166,7 @@ pub const FIGURES: &[Figure] = &[
         about: "MF-MES, Continual MF-MES and MFT-MES (β = 0.75, printed 1.5), with 10 particles.",
         problem: "gas",
         tasks: 17,
-        lines: &[MF, CONTINUAL, mft(10, Beta::Paper(0.75))],
+        lines: &[MF, CONTINUAL, paper(0.75)],
         view: View::Lines,
     },
     Figure {
@@ -185,15 +176,7 @@ pub const FIGURES: &[Figure] = &[
         about: "Regret against β after 7 and after 17 tasks, with 10 particles.",
         problem: "gas",
         tasks: 17,
-        lines: &[
-            MF,
-            CONTINUAL,
-            mft(10, Beta::Grid(0.25)),
-            mft(10, Beta::Grid(0.5)),
-            mft(10, Beta::Grid(0.75)),
-            mft(10, Beta::Grid(1.0)),
-            mft(10, Beta::Grid(1.25)),
-        ],
+        lines: &[MF, CONTINUAL, grid(0.25), grid(0.5), grid(0.75), grid(1.0), grid(1.25)],
         view: View::Slices(Sweep::Beta, [7, 17]),
     },
 ];

@@ -166,7 +166,7 @@ fn claim_table(figure: &Figure, studies: &[&StudyData], outcome: &mut Outcome) -
         let mut html = format!("{} <span class=\"figures\">{figures}</span>", chip(best.verdict, true));
         let user = finding(claim, study, Point::Recommended);
         if user.verdict != Verdict::NoData {
-            let (word, figures) = (word(user.verdict), prose(&user.figures));
+            let (word, figures) = (user.verdict.word(), prose(&user.figures));
             html += &format!(
                 "<details class=\"user\"><summary>recommended point: {word}</summary>{figures}</details>"
             );
@@ -181,15 +181,6 @@ fn claim_table(figure: &Figure, studies: &[&StudyData], outcome: &mut Outcome) -
     table("claims", &headings, &rows)
 }
 
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Fails => "does not hold",
-        Verdict::Undecided => "undecided",
-        Verdict::NoData => "not run",
-    }
-}
-
 /// A verdict as a coloured sign, with its word beside it or under the pointer.
 fn chip(verdict: Verdict, worded: bool) -> String {
     let (class, sign) = match verdict {
@@ -198,7 +189,7 @@ fn chip(verdict: Verdict, worded: bool) -> String {
         Verdict::Undecided => ("undecided", "?"),
         Verdict::NoData => ("nodata", "–"),
     };
-    let word = word(verdict);
+    let word = verdict.word();
     match worded {
         true => format!("<span class=\"chip {class}\">{sign} {word}</span>"),
         false => format!("<span class=\"chip {class}\" title=\"{word}\" aria-label=\"{word}\">{sign}</span>"),

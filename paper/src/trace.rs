@@ -96,10 +96,6 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     pub fn query(&mut self, task: u32, query: &Proposal, y: f32) -> String {
         let (kind, number) = match query.kind {
             Kind::Initial => ("initial", 0),
@@ -165,7 +161,7 @@ pub fn trace(
     each: &mut dyn FnMut(&str) -> Result<(), Error>,
 ) -> Result<u32, Error> {
     let (benchmark, seeds) = (plan.benchmark(), plan.seeds(experiment));
-    let mut tracer = Tracer::new();
+    let mut tracer = Tracer::default();
     plan.with_tuner(0, experiment, |tuner| {
         for number in 1..=plan.manifest().tasks {
             let task = benchmark.tasks(seeds.tasks)?.task(number as usize - 1);
@@ -188,7 +184,7 @@ mod tests {
 
     #[test]
     fn lines_and_digest_are_as_documented() {
-        let mut tracer = Tracer::new();
+        let mut tracer = Tracer::default();
         let query = Proposal { unit: vec![0.5, 1.0], fidelity: 1, kind: Kind::Carried, round: 7 };
         let line = tracer.query(3, &query, -2.0);
         assert_eq!(line, "query 3 7 carried 2 x 3f000000 3f800000 y c0000000");

@@ -1,5 +1,6 @@
-//! Tables of text: columns as wide as they need to be, numbers to the right.
+//! Tables: as text, columns as wide as they need to be and numbers to the right; and as Markdown.
 
+use std::fmt;
 use std::io::{self, Write};
 
 #[derive(Clone, Debug, Default)]
@@ -12,8 +13,8 @@ impl Table {
         Self { rows: vec![titles.into_iter().map(|t| t.to_string()).collect()] }
     }
 
-    pub fn push(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+    pub fn push<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
     }
 
     /// Writes the table, the first column to the left and the others to the right.
@@ -41,6 +42,19 @@ impl Table {
     }
 }
 
+/// As Markdown.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, row) in self.rows.iter().enumerate() {
+            writeln!(f, "| {} |", row.join(" | "))?;
+            if i == 0 {
+                writeln!(f, "{}|", "|---".repeat(row.len()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,7 +62,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let mut table = Table::new(["method", "β"]);
-        table.push(vec!["a".into(), "10".into()]);
+        table.push(["a", "10"]);
         let mut text = Vec::new();
         table.write(&mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), "method   β\n----------\na       10\n");

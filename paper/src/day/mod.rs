@@ -10,17 +10,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use foretune::cli::{shown, stop_flag};
 use foretune_report::plot::{Axis, Curve, Dash, LineChart, Panel, Sample, Style, Theme};
 use foretune_report::stats::Estimate;
+use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::{STEPS_PER_HOUR, Town};
 use host_sim::results::write_atomically;
 use host_sim::runner::Seeds;
 use host_sim::words::say;
 
-use crate::tables::{Table, difference, mean};
+use crate::tables::{difference, mean};
 use air::{STEP, Step};
 use ways::Way;
 
@@ -36,7 +37,7 @@ pub(crate) struct DayArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Ways to run it.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::ALL)]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::value_variants().iter().copied())]
     way: Vec<Way>,
     /// What other sites have in common, for the way of that name.
     #[arg(long, value_name = "FILE", default_value = "examples/radio.fleet")]
@@ -204,9 +205,9 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
         "trials per day",
         "events found",
     ];
-    let ways: Vec<Way> = Way::ALL.into_iter().filter(|way| !numbers(*way, 2).is_empty()).collect();
+    let ways = Way::value_variants().iter().filter(|way| !numbers(**way, 2).is_empty());
     let mut table = Table::new(titles);
-    for way in &ways {
+    for way in ways {
         let average = |column: usize| foretune_report::stats::mean(&numbers(*way, column));
         let sum = |column: usize| numbers(*way, column).iter().sum::<f64>();
         let hourly = numbers(Way::Hourly, 2);
@@ -214,7 +215,7 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
         let other = Estimate::of(&ahead).filter(|_| *way != Way::Hourly);
         let (events, found) = (sum(7), sum(8));
         table.push(vec![
-            way.name().to_string(),
+            way.name(),
             Estimate::of(&numbers(*way, 2)).map_or_else(String::new, mean),
             other.map_or_else(String::new, difference),
             format!("{:.1} %", 100.0 * average(3)),
@@ -247,7 +248,7 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
         let points =
             steps.iter().enumerate().skip(first).take(day).map(|(i, (step, _))| (hour(i), step.value / STEP));
         curves.push(curve(
-            way.name(),
+            &way.name(),
             Style { ink, dash: dashes[ink], ..Style::default() },
             points.collect(),
         ));

@@ -51,30 +51,9 @@ pub enum Way {
 }
 
 impl Way {
-    pub const ALL: [Way; 9] = [
-        Way::Watching,
-        Way::Fleet,
-        Way::Knowing,
-        Way::Keeping,
-        Way::Hourly,
-        Way::Once,
-        Way::Climbing,
-        Way::Never,
-        Way::Oracle,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Watching => "watching",
-            Way::Fleet => "fleet",
-            Way::Knowing => "knowing",
-            Way::Keeping => "keeping",
-            Way::Hourly => "hourly",
-            Way::Once => "once",
-            Way::Climbing => "climbing",
-            Way::Never => "never",
-            Way::Oracle => "oracle",
-        }
+    /// As on the command line.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// What the town comes to, step by step; the seeds are those of an experiment of a study, the fleet is the bytes of its file.

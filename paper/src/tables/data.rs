@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
+use std::fs;
 
 use foretune_report::Metric;
 use foretune_report::stats::Estimate;
@@ -274,33 +274,6 @@ fn group(study: &str) -> &str {
 /// Six significant digits: no table prints more than four.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub fn new<T: ToString>(titles: impl IntoIterator<Item = T>) -> Self {
-        Self { rows: vec![titles.into_iter().map(|title| title.to_string()).collect()] }
-    }
-
-    pub fn push<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
-    }
-}
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, row) in self.rows.iter().enumerate() {
-            writeln!(f, "| {} |", row.join(" | "))?;
-            if i == 0 {
-                writeln!(f, "{}|", "|---".repeat(row.len()))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Three figures, or all before the point.

@@ -1,8 +1,8 @@
 //! The paper's map, what its settings are worth, and its claims, judged on our numbers.
 
-use super::data::{BEST, RECOMMENDED, Results, Run, Table, against, difference, mean};
+use super::data::{BEST, RECOMMENDED, Results, Run, against, difference, mean};
 use super::default::OURS;
-use super::{Error, Made};
+use super::{Error, Made, Table};
 use crate::claims::{CLAIMS, Claim};
 use crate::verdict::{Finding, Verdict, judge};
 use foretune_report::{Metric, Samples};
@@ -135,40 +135,23 @@ fn found(results: &Results, group: &str, claim: &Claim) -> Result<Finding, Error
     Ok(judge(&claim.test, manifest, &Samples::of(Metric::of(manifest), &series?)))
 }
 
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Fails => "does not hold",
-        Verdict::Undecided => "undecided",
-        Verdict::NoData => "not run",
-    }
-}
-
 pub(super) fn claims(results: &Results) -> Made {
-    let mut table = Table::new(["figure", "the paper's claim", "printed settings", "deep preset"]);
-    for claim in CLAIMS {
-        let [printed, deep] = GROUPS.map(|group| found(results, group, claim));
-        table.push([figure(claim), text(claim), word(printed?.verdict), word(deep?.verdict)]);
-    }
-    Ok(table)
+    judged(results, |finding| finding.verdict.word().into())
 }
 
 pub(super) fn findings(results: &Results) -> Made {
+    judged(results, |finding| finding.figures)
+}
+
+/// Every claim, and what is told of our finding with either settings.
+fn judged(results: &Results, told: fn(Finding) -> String) -> Made {
     let mut table = Table::new(["figure", "the paper's claim", "printed settings", "deep preset"]);
     for claim in CLAIMS {
-        let [printed, deep] = GROUPS.map(|group| found(results, group, claim));
-        let (printed, deep) = (printed?.figures, deep?.figures);
-        table.push([figure(claim), text(claim), &printed, &deep]);
+        let [printed, deep] = GROUPS.map(|group| found(results, group, claim).map(told));
+        let figure = claim.study.trim_start_matches("fig");
+        table.push([figure, claim.text.trim_end_matches('.'), &printed?, &deep?]);
     }
     Ok(table)
-}
-
-fn figure(claim: &Claim) -> &'static str {
-    claim.study.trim_start_matches("fig")
-}
-
-fn text(claim: &Claim) -> &'static str {
-    claim.text.trim_end_matches('.')
 }
 
 /// How many claims hold with the printed settings, in words for a document.

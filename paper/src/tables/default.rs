@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::data::{
-    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, Table, WORST, against, difference,
+    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, WORST, against, difference,
     fixed, mean, short,
 };
-use super::{Error, Made};
+use super::{Error, Made, Table};
 use foretune_report::stats::Estimate;
 use host_sim::problems::One;
 

@@ -12,9 +12,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-pub use data::{Results, Table, difference, mean};
+pub use data::{Results, difference, mean};
 #[cfg(test)]
 use deep::summary;
+use foretune_report::table::Table;
 use host_sim::error::Error;
 
 /// Print the tables of the documents from the results, compare documents with them, or renew them.

@@ -4,10 +4,10 @@
 //! the other. What is lost in truth does not come from it.
 
 use super::bound::{Bound, greedy_gain, zeta};
-use super::law::{Bench, Law, ask, told};
+use super::law::{Bench, Law, told};
 use super::watch::{Round, Watch};
 use super::{LOOSENESS, MAX_ROUNDS, Options};
-use foretune_core::Error;
+use foretune_core::{Ask, Error};
 use foretune_report::stats::Estimate;
 use host_sim::problems::random::{Purpose, Random};
 use host_sim::shapes::Room;
@@ -146,7 +146,7 @@ fn run(
             let mut memory = Room::new(MAX_ROUNDS);
             let seed = stream(Purpose::Experiment).bits();
             let mut tuner = bench.start(&mut memory, told(law), seed)?;
-            while let Some(query) = ask(&mut tuner) {
+            while let Ask::Query(query) = tuner.ask() {
                 let y = answer(&mut watch, law.index(query.unit()));
                 tuner.tell(query, y as f32)?;
             }

@@ -2,8 +2,8 @@
 //! core's optimizer on that grid, told θ or not.
 
 use foretune_core::{
-    Ask, Dimension, Error, Fidelity, Goal, Information, LogNormal, Method, Optimizer, Prior, Problem, Query,
-    Scaling, Settings,
+    Dimension, Error, Fidelity, Goal, Information, LogNormal, Method, Optimizer, Prior, Problem, Scaling,
+    Settings,
 };
 use host_sim::problems::random::Random;
 use host_sim::shapes::Room;
@@ -175,14 +175,6 @@ pub fn learning(law: &Law, length: LogNormal, c: f64, particles: usize, bandwidt
     settings.steps_per_task = 60;
     settings.details.kde_bandwidth = bandwidth as f32;
     settings
-}
-
-/// The next query, until the task has ended.
-pub fn ask(tuner: &mut Optimizer<'_>) -> Option<Query> {
-    match tuner.ask() {
-        Ask::Query(query) => Some(query),
-        _ => None,
-    }
 }
 
 /// `⌈cT⌉`, as the optimizer counts it.

@@ -1,9 +1,9 @@
 //! Unknown θ: what Two-phase MFT-MES loses to the same optimizer told θ, against the task and the share `c`.
 
-use foretune_core::{Error, LogNormal, Optimizer};
+use foretune_core::{Ask, Error, LogNormal, Optimizer};
 
 use super::bound::{greedy_gain, zeta};
-use super::law::{Bench, Law, ask, first_phase, learning, told};
+use super::law::{Bench, Law, first_phase, learning, told};
 use super::watch::{Round, Watch};
 use super::{MAX_ROUNDS, Options};
 use foretune_report::stats::Estimate;
@@ -167,7 +167,7 @@ fn by_optimizer(
     if key.1 > 0 {
         tuner.next_task()?;
     }
-    while let Some(query) = ask(tuner) {
+    while let Ask::Query(query) = tuner.ask() {
         if trial.rounds.is_empty() {
             error = particle_error(law, tuner);
         }

@@ -11,7 +11,7 @@ mod sweeps;
 use std::ops::RangeInclusive;
 
 use crate::claims::{Tasks, Test};
-use foretune_report::plot::{decimals_for, fixed_number, short_number};
+use foretune_report::plot::{decimals_for, fixed_number, short_number as three};
 use foretune_report::stats::{Estimate, mean};
 use foretune_report::{Metric, Samples, Sweep, Term, Who};
 use host_sim::results::Manifest;
@@ -24,6 +24,17 @@ pub enum Verdict {
     Undecided,
     /// What it needs was not run.
     NoData,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "does not hold",
+            Self::Undecided => "undecided",
+            Self::NoData => "not run",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,10 +154,6 @@ fn words(tasks: &RangeInclusive<u32>) -> String {
         (a, b) if a == b => format!("task {a}"),
         (a, b) => format!("tasks {a}–{b}"),
     }
-}
-
-fn three(v: f64) -> String {
-    short_number(v)
 }
 
 /// A gain in words: `better by 0.2 (0.1 to 0.3)`.

@@ -143,8 +143,6 @@ fn worst(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
 /// A ratio of two means and its 90 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Number of experiments behind it.
-    pub n: usize,
     /// Mean of the one over mean of the other.
     pub value: f64,
     /// The interval; none when the denominator's mean cannot be told from zero.
@@ -161,7 +159,7 @@ impl Ratio {
         if n == 0 || b == 0.0 {
             return None;
         }
-        Some(Self { n, value: a / b, interval: if n > 1 { fieller(above, below) } else { None } })
+        Some(Self { value: a / b, interval: if n > 1 { fieller(above, below) } else { None } })
     }
 }
 
