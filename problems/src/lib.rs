@@ -14,7 +14,6 @@
 
 mod classic;
 mod gas;
-mod guard;
 mod hartmann6;
 mod mapping;
 mod name;
@@ -27,15 +26,13 @@ pub mod words;
 
 pub use classic::Classic;
 pub use gas::Gas;
-pub use guard::{Guarded, Kpi};
 pub use hartmann6::{Hartmann6, Order};
 pub use mapping::{Mapping, Notation, rounded};
 pub use name::{NAMES, Named, help};
 pub use one::One;
 pub use pid::Pid;
 pub use rrm::{Event, Rrm, STEPS_PER_HOUR, Town};
-pub use service::{Deployed, Service};
-pub use service::{level, level_words};
+pub use service::{Deployed, Guarded, Kpi, Service, level, level_words};
 
 use crate::words::{number, shortest};
 use random::{Purpose, Random};

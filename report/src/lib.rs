@@ -30,8 +30,7 @@ pub mod fixture;
 
 pub use charts::POINTS;
 pub use load::{StudyData, Trail};
-pub use samples::{Metric, Point, Samples, Term};
-pub use samples::{Sweep, View, Who, same, setting};
+pub use samples::{Metric, Point, Samples, Sweep, Term, View, Who, same, setting};
 
 #[derive(Clone, Copy)]
 pub struct Maker {

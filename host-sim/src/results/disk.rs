@@ -59,6 +59,14 @@ pub(super) fn remove_leftovers(folder: &Path) -> Result<(), Error> {
     paths.filter(is_leftover).try_for_each(|path| remove_if_there(&path))
 }
 
+/// A file's bytes; `None` when there is none.
+pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(Error::io("read", path)),
+    }
+}
+
 /// Removes a file that may already be gone.
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
@@ -87,11 +95,7 @@ fn first_line(name: &str, bytes: &[u8]) -> String {
 
 /// Name and bytes of a sealed file, not an altered one's; `None` when there is none.
 pub fn unseal(path: &Path) -> Result<Option<(String, Vec<u8>)>, Error> {
-    let text = match fs::read(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(Error::io("read", path))?,
-    };
-    unsealed(path, &text).map(Some)
+    read_if_there(path)?.map(|text| unsealed(path, &text)).transpose()
 }
 
 /// Name and bytes of what [`sealed`] made; the path is for errors.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::disk::write_atomically;
+use super::disk::{read_if_there, write_atomically};
 use crate::error::Error;
 use crate::results::crc32;
 use serde::{Deserialize, Serialize};
@@ -242,13 +242,8 @@ impl Timing {
     }
 
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Error> {
-        match std::fs::read(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io("read", path)(e)),
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|e| Error::damaged(path, e.line().max(1), e.to_string())),
-        }
+        let Some(bytes) = read_if_there(path)? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|e| Error::damaged(path, e.line().max(1), e))
     }
 
     pub(super) fn write(self, path: &Path) -> Result<(), Error> {

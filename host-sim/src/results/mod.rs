@@ -22,9 +22,7 @@ mod unit;
 mod writer;
 
 pub use disk::{check_writable, seal, sealed, unseal, unsealed, write_atomically};
-pub use manifest::Shard;
-pub use manifest::Timing;
-pub use manifest::{FORMAT, Manifest, UnitId, Variant};
+pub use manifest::{FORMAT, Manifest, Shard, Timing, UnitId, Variant};
 pub use row::{Bound, Kind, Row, Terms};
 pub use study::{Loaded, Resumed, Study};
 pub use summary::{GuardSummary, TaskSummary};

@@ -1,7 +1,5 @@
 //! One row of a unit's file: a query and what came of it, or a task's recommendation.
 
-use std::fmt;
-
 pub(super) const COLUMNS: &str =
     "variant,experiment,task,round,kind,fidelity,cost,x,y,truth,optimum,time,deployed,floor";
 
@@ -26,12 +24,6 @@ impl Kind {
             Self::Search => "search",
             Self::Recommend => "recommend",
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -137,7 +129,7 @@ pub(super) fn format_row(place: Place<'_>, row: &Row, terms: &Terms) -> String {
     terms.bounds.iter().for_each(|bound| numbers[5] += &format!(" {}", bound.text()));
     format!(
         "{variant},{experiment},{task},{round},{},{},{},{},{}\n",
-        row.kind,
+        row.kind.as_str(),
         row.fidelity,
         number(row.cost),
         x.join(" "),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::disk::{remove_if_there, remove_leftovers, unseal, write_atomically};
+use super::disk::{read_if_there, remove_if_there, remove_leftovers, unseal, write_atomically};
 use super::unit::unit_line;
 use super::writer::state_name;
 use super::{Manifest, TaskSummary, Timing, Unit, UnitId, UnitWriter, summary};
@@ -90,12 +90,8 @@ impl Study {
 
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("study.json");
-        let text = match fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::refused(folder, "is not a study: it has no study.json"));
-            }
-            other => other.map_err(Error::io("read", &path))?,
-        };
+        let missing = || Error::refused(folder, "is not a study: it has no study.json");
+        let text = read_if_there(&path)?.ok_or_else(missing)?;
         let text = String::from_utf8(text).map_err(|_| Error::damaged(&path, 1, "the file is not text"))?;
         let manifest = Manifest::from_json(&text, &path)?;
         Ok(Self { folder: folder.to_owned(), manifest })
@@ -117,10 +113,7 @@ impl Study {
     /// [`UnitWriter::save_snapshot`]: tasks behind it are done again.
     pub fn open_unit(&self, unit: UnitId) -> Result<Resumed, Error> {
         let (path, snapshot_path) = (self.unit_path(unit), self.unit_path(unit).with_extension("snapshot"));
-        let bytes = match fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(Error::io("read", &path))?,
-        };
+        let bytes = read_if_there(&path)?.unwrap_or_default();
         let found = Unit::parse(&bytes, &self.manifest, unit);
         let Some(problem) = found.problem else {
             // A kill may have come between the last line and the end of the saved state.
@@ -150,20 +143,15 @@ impl Study {
 
     /// Reads as much of a unit as is sound; `None` when it was not begun.
     pub fn read_unit(&self, unit: UnitId) -> Result<Option<Unit>, Error> {
-        let path = self.unit_path(unit);
-        match fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io("read", &path)(e)),
-            Ok(bytes) => Ok(Some(Unit::parse(&bytes, &self.manifest, unit))),
-        }
+        let bytes = read_if_there(&self.unit_path(unit))?;
+        Ok(bytes.map(|bytes| Unit::parse(&bytes, &self.manifest, unit)))
     }
 
     /// Reads a unit that must be finished and sound.
     pub fn finished_unit(&self, unit: UnitId) -> Result<Unit, Error> {
         let path = self.unit_path(unit);
-        let Some(found) = self.read_unit(unit)? else {
-            return Err(Error::refused(&path, "the unit is missing"));
-        };
+        let missing = || Error::refused(&path, "the unit is missing");
+        let found = self.read_unit(unit)?.ok_or_else(missing)?;
         match found.problem {
             Some(problem) => Err(Error::damaged(&path, problem.line, problem.what)),
             None => Ok(found),
@@ -180,13 +168,10 @@ impl Study {
     /// `tasks.csv` is replaced by what the units say, if there are any and all of them are sound.
     pub fn load(&self) -> Result<Loaded, Error> {
         let path = self.summary_path();
-        match fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => self.sum_up(),
-            Err(e) => Err(Error::io("read", &path)(e)),
-            Ok(bytes) => match summary::parse(&bytes, &self.manifest, &path) {
-                Ok(rows) => Ok(Loaded { rows, notes: Vec::new() }),
-                Err(damage) => self.rebuilt(damage),
-            },
+        let Some(bytes) = read_if_there(&path)? else { return self.sum_up() };
+        match summary::parse(&bytes, &self.manifest, &path) {
+            Ok(rows) => Ok(Loaded { rows, notes: Vec::new() }),
+            Err(damage) => self.rebuilt(damage),
         }
     }
 

@@ -104,7 +104,7 @@ pub(super) fn task(
         let (value, kpis) = match bench.measure(&trial, &go_on)? {
             Ok(measured) => measured,
             Err(why) => {
-                tuner.fail()?;
+                tuner.answer(None, &[])?;
                 failed += 1;
                 if failed >= bench.failures() {
                     return Err(Error::failing(failed, &why));
@@ -115,7 +115,7 @@ pub(super) fn task(
         failed = 0;
         let y = value as f32;
         let told: Vec<f32> = guards.iter().zip(&kpis).map(|(guard, kpi)| guard.told(*kpi)).collect();
-        tuner.answer_all(Some(y), if tuner.knows_guards() { &told } else { &[] }, None)?;
+        tuner.answer(Some(y), if tuner.knows_guards() { &told } else { &[] })?;
         pool.progress.advanced(unit, spent / spec.budget.max(f64::MIN_POSITIVE));
         rows.push(Row {
             kind: kind(proposal.kind),

@@ -17,7 +17,6 @@ mod tuner;
 pub use measured::{Bench, Measured, Trial};
 pub use plan::{Benchmark, Identity, Plan, Variant};
 pub use pool::{Execution, run};
-pub use session::{Answered, Ended, play};
-pub use session::{Noise, Seeds};
+pub use session::{Answered, Ended, Noise, Seeds, play};
 pub use space::{Parts, Space};
 pub use tuner::{Advice, Next, Proposal, Tuner};

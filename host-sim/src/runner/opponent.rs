@@ -176,13 +176,13 @@ impl Tuner for Opponent<'_> {
         Next::or_budget(self.asked.clone())
     }
 
-    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error> {
+    fn answer(&mut self, y: Option<f32>, kpis: &[f32]) -> Result<(), Error> {
         if self.optimizes() {
-            return self.inner.answer_all(y, kpis, cost);
+            return self.inner.answer(y, kpis);
         }
         let asked = self.asked.clone().ok_or(Error::OutOfTurn)?;
         if self.begins() && asked.kind != Kind::Search {
-            self.inner.answer_all(y, kpis, cost)?;
+            self.inner.answer(y, kpis)?;
             self.begun += 1;
             self.spent += if self.charges { self.problem.fidelities[asked.fidelity].cost } else { 0.0 };
         }

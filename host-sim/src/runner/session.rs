@@ -123,7 +123,7 @@ pub fn play(
             guard.told(kpi) + noise.kpi(f64::from(guard.noise[proposal.fidelity])) as f32
         };
         let kpis: Vec<f32> = guards.iter().zip(measured).map(told).collect();
-        tuner.answer_all(Some(y), if tuner.knows_guards() { &kpis } else { &[] }, None)?;
+        tuner.answer(Some(y), if tuner.knows_guards() { &kpis } else { &[] })?;
         let cost = if space.is_free(proposal.kind) { 0.0 } else { fidelity.cost };
         let (truth, kpis) = (task.value(truth, &setting), guarded(guards, task, truth, &setting));
         each(Answered { proposal, setting, cost, time: fidelity.cost, y, truth, kpis })?;

@@ -45,22 +45,8 @@ pub trait Tuner {
     /// Works until there is a query, the task has ended, or `go_on` says no.
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Next;
 
-    /// Answers the last query, with `None` where the measurement failed, and with what it cost if that is not its
-    /// fidelity's cost.
-    fn answer(&mut self, y: Option<f32>, cost: Option<f32>) -> Result<(), Error> {
-        self.answer_all(y, &[], cost)
-    }
-
-    /// The same with the KPIs of the problem's guards.
-    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error>;
-
-    fn tell(&mut self, y: f32) -> Result<(), Error> {
-        self.answer(Some(y), None)
-    }
-
-    fn fail(&mut self) -> Result<(), Error> {
-        self.answer(None, None)
-    }
+    /// Answers the last query, with the KPIs of the problem's guards; with `None` where the measurement failed.
+    fn answer(&mut self, y: Option<f32>, kpis: &[f32]) -> Result<(), Error>;
 
     /// The recommendation, once the task has ended.
     fn advice(&self) -> Option<Advice>;
@@ -95,12 +81,6 @@ pub trait Tuner {
     fn adopt(&mut self, unit: Vec<f32>) {
         let _ = unit;
     }
-
-    /// Says which point is in use, in natural units, if not the last recommendation; before the task's first query.
-    fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
-        let _ = point;
-        Err(Error::OutOfTurn)
-    }
 }
 
 impl Tuner for Optimizer<'_> {
@@ -126,9 +106,9 @@ impl Tuner for Optimizer<'_> {
         Next::Interrupted
     }
 
-    fn answer_all(&mut self, y: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Error> {
+    fn answer(&mut self, y: Option<f32>, kpis: &[f32]) -> Result<(), Error> {
         let query = self.outstanding().ok_or(Error::OutOfTurn)?;
-        Ok(Optimizer::answer_all(self, query, y, kpis, cost)?)
+        Ok(self.answer_all(query, y, kpis, None)?)
     }
 
     fn advice(&self) -> Option<Advice> {
@@ -165,9 +145,5 @@ impl Tuner for Optimizer<'_> {
 
     fn deployed(&self) -> Option<Vec<f32>> {
         Optimizer::deployed(self).map(<[f32]>::to_vec)
-    }
-
-    fn deploy(&mut self, point: &[f32]) -> Result<(), Error> {
-        Optimizer::deploy(self, point)
     }
 }

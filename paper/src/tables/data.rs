@@ -4,9 +4,9 @@
 //! task. A study's name is `GROUP/STUDY`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::fs;
 
 use foretune_report::Metric;
 use foretune_report::stats::Estimate;

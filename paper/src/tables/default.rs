@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::data::{
-    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, WORST, against, difference,
-    fixed, mean, short,
+    BELOW, BELOW_TIME, BEST, MEANWHILE, RECOMMENDED, Results, Run, SPENT, WORST, against, difference, fixed,
+    mean, short,
 };
 use super::{Error, Made, Table};
 use foretune_report::stats::Estimate;

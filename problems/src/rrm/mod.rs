@@ -26,7 +26,6 @@ mod day;
 mod deployment;
 mod fading;
 mod optimum;
-mod within;
 
 use std::sync::OnceLock;
 
@@ -36,8 +35,7 @@ use super::random::{Purpose, Random};
 use super::{DimensionSpec, FidelitySpec, Kpi, ProblemSpec, Task};
 use deployment::{Deployment, LONGEST_STEP, Layout};
 use fading::{Gains, SAMPLES, from_decibel};
-use optimum::Search;
-use within::optimum_within;
+use optimum::{Search, optimum_within};
 
 const USERS_PER_STATION: usize = 10;
 /// Highest transmit power of a user in dBm.
