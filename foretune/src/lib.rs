@@ -6,7 +6,6 @@
 
 pub mod cli;
 pub mod conversation;
-mod demo;
 mod fleet;
 mod hil;
 pub mod processor;

@@ -11,7 +11,6 @@ mod notes;
 mod profile;
 mod radio;
 mod station;
-mod watching;
 mod world;
 
 use std::fs;

@@ -191,6 +191,13 @@ mod tests {
         Own::new(target, command, 1)
     }
 
+    /// The first query of a task, at the cheapest fidelity.
+    fn query(point: &[Coordinate]) -> Query {
+        let ticket = foretune_link::Ticket { task: 1, step: 0 };
+        let point = point.iter().copied().collect();
+        Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point }
+    }
+
     #[test]
     fn a_problem_file_becomes_bytes_with_all_that_it_says() {
         let own = own(&file(), "echo 1").unwrap();
@@ -208,9 +215,7 @@ mod tests {
     #[test]
     fn a_query_is_measured_by_the_command_in_natural_units() {
         let mut own = own(&file(), "echo '{{\"value\": {p0}, \"cost\": 2.5}}'").unwrap();
-        let point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
-        let ticket = foretune_link::Ticket { task: 1, step: 0 };
-        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        let query = query(&[Coordinate::Level(10), Coordinate::Level(2)]);
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(-80.0), Some(2.5)));
     }
 
@@ -227,10 +232,7 @@ mod tests {
         let described = parts.problem(own.budget());
         assert_eq!(described.dimensions[2], Dimension::Condition { low: 0.0, high: 1.0 });
         assert_eq!(described.deployed.map(<[f32]>::len), Some(3));
-        let point = [Coordinate::Level(10), Coordinate::Level(2), Coordinate::Unit(1.0)];
-        let point = point.into_iter().collect();
-        let ticket = foretune_link::Ticket { task: 1, step: 0 };
-        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        let query = query(&[Coordinate::Level(10), Coordinate::Level(2), Coordinate::Unit(1.0)]);
         let kpis = Kpis::new(&[0.25f32.ln(), 0.5]);
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Values(-80.0, kpis), None));
         assert_eq!(World::Own(Box::new(own)).values(1.0, &kpis), "1, edge = 0.25");
@@ -249,9 +251,7 @@ mod tests {
         let problem = parts.problem(own.budget());
         assert_eq!(problem.dimensions[0], Dimension::Interval { low: 0.0, high: 1.0 });
         assert_eq!(problem.deployed, Some(&[0.5, 0.7][..]));
-        let point = [Coordinate::Unit(0.75), Coordinate::Level(2)].into_iter().collect();
-        let ticket = foretune_link::Ticket { task: 1, step: 0 };
-        let query = Query { ticket, attempt: 0, fidelity: 0, samples: 10, cost: 1.0, point };
+        let query = query(&[Coordinate::Unit(0.75), Coordinate::Level(2)]);
         assert_eq!(own.measure(&query).unwrap(), (Outcome::Value(0.1), None));
     }
 
@@ -315,11 +315,8 @@ mod tests {
     fn a_command_that_fails_again_and_again_ends_the_run() {
         let text = file().replace("goal =", "failures = 3\ngoal =");
         let mut own = own(&text, "false").unwrap();
-        let point: Point = [Coordinate::Level(10), Coordinate::Level(2)].into_iter().collect();
-        let ticket = foretune_link::Ticket { task: 1, step: 0 };
-        let mut measure = |attempt| {
-            own.measure(&Query { ticket, attempt, fidelity: 0, samples: 10, cost: 1.0, point: point.clone() })
-        };
+        let query = query(&[Coordinate::Level(10), Coordinate::Level(2)]);
+        let mut measure = |attempt| own.measure(&Query { attempt, ..query.clone() });
         assert_eq!([measure(0).unwrap(), measure(1).unwrap()], [(Outcome::Failed, None); 2]);
         let error = measure(2).unwrap_err();
         assert_eq!(error.exit_code(), 1);
