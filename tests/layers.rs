@@ -1,4 +1,4 @@
-//! Which package may use which, which module of the core may, and how large a package may become.
+//! Which package may use which, and how large a package may become.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,41 +79,6 @@ fn a_package_uses_what_it_may_and_no_more() {
     }
 }
 
-/// What a file of the core uses of those behind a prefix, its tests and comments apart.
-fn used_behind(text: &str, prefix: &str, known: &[&str]) -> Vec<String> {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let names = code.flat_map(|line| line.split(prefix).skip(1)).map(|rest| {
-        rest.chars().take_while(|letter| letter.is_ascii_lowercase() || *letter == '_').collect::<String>()
-    });
-    names.filter(|name| known.contains(&name.as_str())).collect()
-}
-
-/// Every module uses only those that stand before it, in the crate and among the files of the optimizer: there is no circle.
-#[test]
-fn a_module_of_the_core_uses_only_those_before_it() {
-    let read = |path: &Path| fs::read_to_string(path).unwrap();
-    for (list, prefix) in [("lib.rs", "crate::"), ("optimizer/mod.rs", "super::")] {
-        let list = Path::new("../core/src").join(list);
-        let text = read(&list);
-        let known = modules(&text);
-        assert!(known.len() > 12, "{known:?}");
-        for (place, module) in known.iter().enumerate() {
-            let file = list.with_file_name(format!("{module}.rs"));
-            let folder = list.with_file_name(module);
-            let mut files = if file.exists() { vec![file] } else { Vec::new() };
-            files.extend(fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()));
-            assert!(!files.is_empty(), "{module}");
-            for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
-                for used in used_behind(&read(file), prefix, &known) {
-                    let above = known[..place].contains(&used.as_str()) || used == *module;
-                    assert!(above, "{} uses {used}, which stands behind it", file.display());
-                }
-            }
-        }
-    }
-}
-
 /// With more than one, or none, `cargo run` would ask which program is meant.
 #[test]
 fn a_bare_run_means_foretune() {
@@ -121,13 +86,6 @@ fn a_bare_run_means_foretune() {
     let meant: Vec<&Value> =
         packages.iter().map(|package| &package["default_run"]).filter(|run| !run.is_null()).collect();
     assert_eq!(meant, ["foretune"]);
-}
-
-/// The modules of a file of the core, in the order in which they stand there.
-fn modules(text: &str) -> Vec<&str> {
-    text.lines()
-        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
-        .collect()
 }
 
 fn lines(folder: &Path) -> usize {

@@ -1,12 +1,14 @@
-//! Learning ends where its equations say, in cases where that can be written down.
-//!
-//! Where the noise drowns all values the likelihood is flat, and what is left is the prior.
+//! Learning ends where its equations say, in cases where that can be written down: where the noise drowns all values the
+//! likelihood is flat, and what is left is the prior. Values remembered of earlier tasks take part in the model, with the
+//! standard deviation that is set; particles go on where they are to.
 
 use foretune_core::{
     Bandwidth, Details, Fidelity, LogNormal, Map, Method, Prior, Problem, Settings, Step, Weights,
 };
 
-use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, tune};
+use crate::oracle::{Observation, Posterior, mean};
+use crate::queries::hill;
+use crate::tuner::{PROBLEM, SEED, SETTINGS, Task, models, tune};
 
 const NOISE: Fidelity = Fidelity { cost: 1.0, samples: 1, noise: 1e6 };
 const DROWNED: Problem<'static> = Problem { fidelities: &[NOISE], budget: 2.0, ..PROBLEM };
@@ -31,45 +33,22 @@ fn before_and_after(task: &Task) -> Vec<(f64, f64)> {
     before.zip(task.particles.iter().flatten().copied()).collect()
 }
 
-/// `θ ← θ + η ∇ log p(θ)` with `∇ log p(θ) = −θ/σ²`, so many times.
+/// `θ ← θ + η ∇ log p(θ)` with `∇ log p(θ) = −θ/σ²`: as often as is set, at the end of a task and after each of two answers.
 #[test]
-fn at_the_end_of_a_task_the_particles_take_as_many_steps_up_the_prior_as_are_set() {
+fn the_particles_take_as_many_steps_up_the_prior_as_are_set() {
     let rate = 0.02;
-    for steps in [1, 5, 25] {
-        let settings = Settings {
-            steps_per_task: steps,
-            details: Details { step: Step::Plain { rate }, ..APART.details },
-            ..APART
-        };
+    let plain = Settings { details: Details { step: Step::Plain { rate }, ..APART.details }, ..APART };
+    let at_the_end = [1, 5, 25].map(|steps| (steps, Settings { steps_per_task: steps, ..plain }));
+    let after_answers = [1, 4].map(|steps| {
+        (2 * steps, Settings { steps_per_round: steps, steps_per_task: 0, initial: 0, ..plain })
+    });
+    for (steps, settings) in at_the_end.into_iter().chain(after_answers) {
         let factor = (1.0 - f64::from(rate) / VARIANCE).powi(steps as i32);
-        for (before, after) in before_and_after(&learn(settings, 1)[0]) {
-            assert!(
-                (after - before * factor).abs() < 1e-3 * before.abs() + 1e-5,
-                "{steps}: {before} {after}"
-            );
-        }
-    }
-}
-
-#[test]
-fn after_every_answer_the_particles_take_as_many_steps_as_are_set() {
-    let rate = 0.02;
-    for steps in [1, 4] {
-        let settings = Settings {
-            steps_per_round: steps,
-            steps_per_task: 0,
-            initial: 0,
-            details: Details { step: Step::Plain { rate }, ..APART.details },
-            ..APART
-        };
-        let factor = (1.0 - f64::from(rate) / VARIANCE).powi(2 * steps as i32);
         let tasks = learn(settings, 1);
-        assert_eq!(tasks[0].asked.len(), 2, "two answers");
+        assert!(settings.initial > 0 || tasks[0].asked.len() == 2, "two answers");
         for (before, after) in before_and_after(&tasks[0]) {
-            assert!(
-                (after - before * factor).abs() < 1e-3 * before.abs() + 1e-5,
-                "{steps}: {before} {after}"
-            );
+            let gap = (after - before * factor).abs();
+            assert!(gap < 1e-3 * before.abs() + 1e-5, "{steps} of {settings:?}: {before} {after}");
         }
     }
 }
@@ -180,5 +159,64 @@ fn nothing_is_learnt_at_the_end_of_a_task_where_nothing_is_carried_on() {
     assert!(alone.steps_per_task > 0);
     for (before, after) in before_and_after(&learn(alone, 1)[0]) {
         assert_eq!(before, after);
+    }
+}
+
+/// Three tasks, in each of which the recommendations of those before are remembered.
+fn three_tasks(memory_deviation: f32) -> (Vec<Task>, Settings) {
+    // Few answers of its own, so that what is remembered weighs.
+    let settings = Settings {
+        carried: 2,
+        initial: 2,
+        details: Details { memory_deviation, ..SETTINGS.details },
+        ..SETTINGS
+    };
+    let problem = Problem { budget: 6.0, ..PROBLEM };
+    (tune(problem, settings, SEED, 3, hill), settings)
+}
+
+/// Mean at the last recommendation, if what is remembered has this variance; none: it is not remembered at all.
+fn mean_with(tasks: &[Task], settings: &Settings, variance: Option<f64>) -> f64 {
+    let [first, second, last] = tasks else { unreachable!("three tasks") };
+    let mut known = last.known.clone();
+    // Of a point that was the best twice, the last value.
+    let earlier = [second, first].into_iter().enumerate();
+    for (_, task) in earlier.filter(|(i, task)| *i == 0 || task.best != second.best) {
+        if let Some(noise) = variance {
+            known.push(Observation { point: task.best, fidelity: 1, noise, y: task.best_mean });
+        }
+    }
+    let models = models(&last.particles, settings);
+    mean(models.iter().map(|model| Posterior::new(model, &known).at(last.best, 1, 1).mean))
+}
+
+#[test]
+fn remembered_values_count_as_measurements_with_the_deviation_that_is_set() {
+    for set in [0.3, 0.6] {
+        let (tasks, settings) = three_tasks(set);
+        let said = tasks[2].best_mean;
+        let deviation = f64::from(set);
+        let expected = mean_with(&tasks, &settings, Some(deviation * deviation));
+        assert!((said - expected).abs() < 1e-3, "set {set}: {said}, but {expected}");
+        // And it matters: neither without them, nor were they exact, nor were this their variance.
+        for other in [None, Some(0.02), Some(deviation)] {
+            let gap = (mean_with(&tasks, &settings, other) - expected).abs();
+            assert!(gap > 3e-3, "set {set}, {other:?}: {gap}");
+        }
+    }
+}
+
+/// What the second task's particles are before its first answer, if the first task's answers are so many times the hill's.
+fn second_start(settings: Settings, times: f64) -> Vec<Vec<f64>> {
+    let answers = |task, x, fidelity| times * hill(task, x, fidelity);
+    tune(PROBLEM, settings, SEED, 2, answers)[1].asked[0].particles.clone()
+}
+
+#[test]
+fn particles_of_one_task_are_the_start_of_the_next_unless_they_are_drawn_anew() {
+    for carry_particles in [true, false] {
+        let settings = Settings { carry_particles, ..SETTINGS };
+        let same = second_start(settings, 1.0) == second_start(settings, -1.0);
+        assert_eq!(same, !carry_particles, "carried: {carry_particles}");
     }
 }

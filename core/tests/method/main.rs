@@ -3,10 +3,8 @@
 //! On a space small enough to be searched whole, every query can be judged: is there really no point and no fidelity
 //! that is worth more? Learning is judged where its result can be written down.
 
-mod design;
 mod learning;
 mod oracle;
 mod queries;
 mod recommendation;
-mod remembering;
 mod tuner;

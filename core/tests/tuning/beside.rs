@@ -1,10 +1,10 @@
 //! Several measurements at once: a look beside what is pending leaves no trace, answers come in any order, the budget holds, and
 //! the answers alone say how a task goes on.
 
-use crate::support::{SETTINGS, bits};
+use crate::support::{SETTINGS, bits, start_with};
 use foretune_core::{
-    Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer,
-    Problem, Query, Record, Settings, Side, Stop,
+    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer, Problem, Query,
+    Record, Side, Stop,
 };
 
 const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };
@@ -32,11 +32,6 @@ const PROBLEMS: [Problem<'static>; 4] = [
         ..PLAIN
     },
 ];
-
-fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
-    let capacities = Capacities::of(&problem, &settings, 64);
-    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
-}
 
 /// What a measurement gives: some fail, some cost more.
 fn measured(problem: &Problem<'_>, query: &Query, number: u32) -> Record {
@@ -80,7 +75,7 @@ fn end(mut tuner: Optimizer<'_>) -> Vec<u32> {
 #[test]
 fn a_look_beside_leaves_no_trace_and_beside_nothing_it_is_ask() {
     for (problem, seed) in PROBLEMS.into_iter().zip(1..) {
-        let [mut plain, mut looking] = [(); 2].map(|()| start(problem, SETTINGS, seed));
+        let [mut plain, mut looking] = [(); 2].map(|()| start_with(64, problem, SETTINGS, seed));
         for number in 0.. {
             let before = looking.status();
             let _ = looking.ask_beside(&records(&problem, number, number as usize % 8));
@@ -104,7 +99,8 @@ fn a_look_beside_leaves_no_trace_and_beside_nothing_it_is_ask() {
 #[test]
 fn eight_at_once_answered_in_any_order_keep_to_the_budget_and_the_answers_say_how_it_goes_on() {
     for (problem, seed) in PROBLEMS.into_iter().zip(1..) {
-        let (mut tuner, mut pending, mut told) = (start(problem, SETTINGS, seed), Vec::new(), Vec::new());
+        let (mut tuner, mut pending, mut told) =
+            (start_with(64, problem, SETTINGS, seed), Vec::new(), Vec::new());
         let (mut number, mut most) = (0, 0);
         let stop = loop {
             let found = if pending.len() == 8 { Ask::Waiting } else { tuner.ask_beside(&pending).0 };
@@ -135,7 +131,7 @@ fn eight_at_once_answered_in_any_order_keep_to_the_budget_and_the_answers_say_ho
         assert!(most >= enough && stop == Stop::Budget && told.len() > 10, "{seed}: {most}, {stop:?}");
         let more: f32 = told.iter().filter_map(|record| record.cost).map(|cost| cost - 1.0).sum();
         assert!(tuner.status().spent <= problem.budget + more, "{}", tuner.status().spent);
-        let mut again = start(problem, SETTINGS, seed);
+        let mut again = start_with(64, problem, SETTINGS, seed);
         for record in told {
             again.observe(record, &[]).unwrap();
         }
@@ -145,7 +141,7 @@ fn eight_at_once_answered_in_any_order_keep_to_the_budget_and_the_answers_say_ho
 
 #[test]
 fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_change_nothing() {
-    let mut tuner = start(LIVE, SETTINGS, 1);
+    let mut tuner = start_with(64, LIVE, SETTINGS, 1);
     let query = tuner.ask_beside(&[]).0.query().unwrap();
     let record = measured(&LIVE, &query, 0);
     assert_eq!(tuner.ask_beside(std::slice::from_ref(&record)).0, Ask::Waiting);
@@ -157,7 +153,10 @@ fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_chan
     ];
     for (bad, error) in refused {
         assert_eq!(tuner.observe(bad, &[]), Err(error));
-        assert_eq!(tuner.ask_beside(&[]).0, Ask::Query(start(LIVE, SETTINGS, 1).ask().query().unwrap()));
+        assert_eq!(
+            tuner.ask_beside(&[]).0,
+            Ask::Query(start_with(64, LIVE, SETTINGS, 1).ask().query().unwrap())
+        );
     }
     tuner.observe(record, &[]).unwrap();
     assert!(tuner.ask_beside(&[]).0.query().is_some());

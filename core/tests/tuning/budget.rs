@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::support::{Event, METHODS, PROBLEM, SETTINGS, Toy, finish_task, next, objective, snapshot, start};
+use crate::support::{Event, METHODS, PROBLEM, SETTINGS, finish_task, next, objective, snapshot, start};
 use foretune_core::{
     Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings,
     Stop, memory,
@@ -49,8 +49,7 @@ fn task(tuner: &mut Optimizer<'_>, mut answer: impl FnMut(&Query) -> f32) -> (Ve
 }
 
 fn toy_task(problem: Problem<'_>, settings: Settings) -> (Vec<Asked>, Stop) {
-    let mut memory = Box::new(Toy::new());
-    task(&mut memory.start(problem, settings, 21).unwrap(), objective)
+    task(&mut start(problem, settings, 21), objective)
 }
 
 fn searched(queries: &[Asked]) -> impl Iterator<Item = &Asked> {
@@ -309,15 +308,16 @@ fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again
 }
 
 /// With a fixed scale and no learning on the way, the design does not depend on what is observed.
+const PLAIN: Settings = Settings {
+    steps_per_round: 0,
+    details: Details { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.details },
+    ..SETTINGS
+};
+
 #[test]
 fn two_phase_searches_first_and_then_follows_its_design() {
-    let plain = Settings {
-        steps_per_round: 0,
-        details: Details { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.details },
-        ..SETTINGS
-    };
     let run = |c: f32, scale: f32| {
-        let mut tuner = start(PROBLEM, plain.with_method(Method::TwoPhase { c }), 21);
+        let mut tuner = start(PROBLEM, PLAIN.with_method(Method::TwoPhase { c }), 21);
         searched(&task(&mut tuner, |query| scale * objective(query)).0).cloned().collect::<Vec<_>>()
     };
     let (whole, other) = (run(0.0, 1.0), run(0.0, -1.0));
@@ -337,15 +337,10 @@ fn two_phase_searches_first_and_then_follows_its_design() {
 /// Six slots behind the initial points: three for the search, three for the design.
 #[test]
 fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
-    let plain = Settings {
-        steps_per_round: 0,
-        details: Details { scaling: Scaling::Fixed { mean: 0.5, deviation: 0.3 }, ..SETTINGS.details },
-        ..SETTINGS
-    };
     let run = |c: f32| {
         let mut memory = room!(3, 3, 10, 32);
         let problem = Problem { budget: 1e6, ..PROBLEM };
-        let mut tuner = memory.start(problem, plain.with_method(Method::TwoPhase { c }), 21).unwrap();
+        let mut tuner = memory.start(problem, PLAIN.with_method(Method::TwoPhase { c }), 21).unwrap();
         searched(&task(&mut tuner, objective).0).cloned().collect::<Vec<_>>()
     };
     let (half, whole) = (run(0.5), run(0.0));
@@ -355,11 +350,9 @@ fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
 #[test]
 fn minimising_is_maximising_upside_down() {
     for method in METHODS {
-        let (mut up, mut down) = (Box::new(Toy::new()), Box::new(Toy::new()));
         let settings = SETTINGS.with_method(method);
         let upside_down = Problem { goal: foretune_core::Goal::Minimise, ..PROBLEM };
-        let mut up = up.start(PROBLEM, settings, 21).unwrap();
-        let mut down = down.start(upside_down, settings, 21).unwrap();
+        let (mut up, mut down) = (start(PROBLEM, settings, 21), start(upside_down, settings, 21));
         assert_eq!(task(&mut up, objective), task(&mut down, |query| -objective(query)), "{method:?}");
         let (up, down) = (up.recommendation().unwrap(), down.recommendation().unwrap());
         assert_eq!((up.point(), up.mean), (down.point(), -down.mean));
@@ -369,9 +362,8 @@ fn minimising_is_maximising_upside_down() {
 #[test]
 fn a_different_seed_is_a_different_run() {
     let events = |seed: u64| {
-        let mut memory = Box::new(Toy::new());
         let mut events: Vec<Event> = Vec::new();
-        finish_task(&mut memory.start(PROBLEM, SETTINGS, seed).unwrap(), &[], &mut events);
+        finish_task(&mut start(PROBLEM, SETTINGS, seed), &[], &mut events);
         events
     };
     assert_eq!(events(1), events(1));

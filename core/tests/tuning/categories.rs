@@ -1,9 +1,8 @@
 //! Parameters without an order: every value is tried, none is a neighbour of another, and a restored task goes on bit for bit.
 
-use crate::support::{Draws, SETTINGS, answer, finish_task, next, query_event, snapshot};
+use crate::support::{Draws, SETTINGS, answer, finish_task, next, query_event, snapshot, start_with};
 use foretune_core::{
-    Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Level, Limit, Map, Optimizer, Problem,
-    Settings, memory,
+    Ask, Capacities, Dimension, Error, Fidelity, Floor, Level, Limit, Map, Problem, Settings, memory,
 };
 use proptest::prelude::*;
 
@@ -19,11 +18,6 @@ const PROBLEM: Problem<'static> = Problem {
     ..Problem::PLAIN
 };
 
-fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
-    let capacities = Capacities::of(&problem, &settings, 64);
-    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
-}
-
 /// What a value of the category is worth, in an order that says nothing, and a hill in the others; 1 at its best.
 fn value(worth: &[f32; 6], x: &[f32]) -> f32 {
     let hill = (x[1] - 0.3).powi(2) + (x[2] - 0.7).powi(2);
@@ -36,7 +30,7 @@ fn loss(problem: Problem<'static>, settings: Settings, seeds: u64) -> f32 {
         let mut draws = Draws(seed + 1000);
         let mut worth = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
         (1..6).for_each(|i| worth.swap(i, (draws.uniform() * (i + 1) as f32) as usize));
-        let mut tuner = start(problem, settings, seed);
+        let mut tuner = start_with(64, problem, settings, seed);
         while let Ask::Query(query) = tuner.ask() {
             let y = value(&worth, query.point()) + NOISE * draws.normal();
             tuner.tell(query, y).unwrap();
@@ -61,7 +55,7 @@ proptest! {
     fn every_query_is_a_value_and_every_value_is_asked(count in 2u8..=8, other in 2u8..=8, seed: u64) {
         let dimensions = [X, Dimension::Category { count }, Dimension::Category { count: other }];
         let problem = Problem { dimensions: &dimensions, budget: 60.0, ..PROBLEM };
-        let mut tuner = start(problem, Settings { initial: 8, ..SETTINGS }, seed);
+        let mut tuner = start_with(64, problem, Settings { initial: 8, ..SETTINGS }, seed);
         let mut asked = [[false; 8]; 2];
         while let Ask::Query(query) = tuner.ask() {
             for (asked, (x, count)) in asked.iter_mut().zip(query.point()[1..].iter().zip([count, other])) {
@@ -77,7 +71,7 @@ proptest! {
 
 #[test]
 fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
-    let mut tuner = start(PROBLEM, SETTINGS, 5);
+    let mut tuner = start_with(64, PROBLEM, SETTINGS, 5);
     finish_task(&mut tuner, &[], &mut Vec::new());
     tuner.next_task().unwrap();
     let (mut saved, mut events) = (Vec::new(), Vec::new());
@@ -88,12 +82,12 @@ fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
     }
     finish_task(&mut tuner, &[], &mut events);
     for (position, bytes) in saved.iter().enumerate() {
-        let (mut other, mut rest) = (start(PROBLEM, SETTINGS, 1), Vec::new());
+        let (mut other, mut rest) = (start_with(64, PROBLEM, SETTINGS, 1), Vec::new());
         other.load(bytes).unwrap();
         finish_task(&mut other, &[], &mut rest);
         assert_eq!(rest, events[position..], "at {position}");
     }
-    let mut levels = start(Problem { dimensions: &[LEVELS, X, X], ..PROBLEM }, SETTINGS, 5);
+    let mut levels = start_with(64, Problem { dimensions: &[LEVELS, X, X], ..PROBLEM }, SETTINGS, 5);
     assert!(levels.load(&saved[0]).is_err(), "what was learnt of a category says nothing of levels");
 }
 
@@ -124,7 +118,7 @@ fn under_a_floor_the_values_are_tried_that_something_is_known_of() {
     let floor = Some(Floor { level: Level::Share(0.9), risk: 0.05 });
     let problem = Problem { deployed: Some(&[0.0, 0.5, 0.5]), floor, ..PROBLEM };
     for (known, best) in [(0..0, 0.0), (0..6, 3.0)] {
-        let (mut tuner, mut draws) = (start(problem, Settings::LIVE, 1), Draws(1));
+        let (mut tuner, mut draws) = (start_with(64, problem, Settings::LIVE, 1), Draws(1));
         for x in known.map(|value| [value as f32, 0.5, 0.5]) {
             tuner.add_past(&x, 0, value(&WORTH, &x)).unwrap();
         }

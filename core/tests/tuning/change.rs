@@ -1,9 +1,9 @@
 //! A world that changes in the middle of a task: it is noticed, what is recommended suits the world as it is, a steady one raises no
 //! alarm, and a restored task goes on bit for bit.
 
-use crate::support::snapshot;
+use crate::support::{noise, snapshot, start_with};
 use foretune_core::{
-    Ask, Dimension, Fidelity, Floor, Guard, Level, Optimizer, Problem, Query, Settings, Side, memory,
+    Ask, Dimension, Fidelity, Floor, Guard, Level, Optimizer, Problem, Query, Settings, Side,
 };
 
 const IN_USE: [f32; 2] = [0.3, 0.4];
@@ -25,9 +25,6 @@ const PROBLEM: Problem<'static> = Problem {
     ..Problem::PLAIN
 };
 const UNGUARDED: Problem<'static> = Problem { guards: &[], ..PROBLEM };
-type Toy = memory!(
-    dimensions: 2, fidelities: 2, observations: 96, particles: 10, map: Ard, candidates: 256, guards: 1
-);
 
 /// What the world is like: how much all gets, where the best is, how much the KPI is.
 #[derive(Clone, Copy)]
@@ -54,15 +51,12 @@ impl World {
     }
 }
 
-/// Any number between −√3 and √3, the same whenever the same is asked.
-fn noise(query: &Query, salt: u32) -> f32 {
-    let bits = (query.round() + 1).wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503)) >> 8;
-    (bits % 4096) as f32 / 4096.0 * 3.46 - 1.73
-}
-
 fn measure(world: &World, query: &Query, salt: u32) -> (f32, f32) {
     let (x, m) = (query.point(), query.fidelity());
-    (world.objective(x) + NOISE[m] * noise(query, salt), world.kpi(x) + 0.1 * noise(query, salt + 7))
+    (
+        world.objective(x) + NOISE[m] * noise(query.round(), salt),
+        world.kpi(x) + 0.1 * noise(query.round(), salt + 7),
+    )
 }
 
 /// One task in which the world changes once so much is spent.
@@ -79,8 +73,7 @@ struct Run {
 }
 
 fn run(problem: Problem<'static>, worlds: [World; 2], seed: u32) -> Run {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(problem, Settings::DEFAULT, u64::from(seed)).unwrap();
+    let mut tuner = start_with(96, problem, Settings::DEFAULT, u64::from(seed));
     let (mut delay, mut trials, mut below) = (0, 0, 0);
     while let Ask::Query(query) = tuner.ask() {
         let status = tuner.status();
@@ -136,7 +129,7 @@ fn a_steady_world_raises_no_alarm() {
 
 #[test]
 fn a_restored_task_knows_of_the_change() {
-    let (mut memory, mut saved, mut asked) = (Box::new(Toy::new()), Vec::new(), Vec::new());
+    let (mut saved, mut asked) = (Vec::new(), Vec::new());
     let go_on = |tuner: &mut Optimizer<'_>, asked: &mut Vec<Vec<f32>>| {
         let Ask::Query(query) = tuner.ask() else { return false };
         let world = if tuner.status().spent > 20.0 { LOWER } else { USUAL };
@@ -146,14 +139,14 @@ fn a_restored_task_knows_of_the_change() {
         true
     };
     let problem = Problem { budget: 60.0, ..PROBLEM };
-    let mut tuner = memory.start(problem, Settings::DEFAULT, 3).unwrap();
+    let mut tuner = start_with(96, problem, Settings::DEFAULT, 3);
     while go_on(&mut tuner, &mut asked) {
         saved.push((snapshot(&tuner), asked.len()));
     }
     assert_eq!(tuner.status().live.unwrap().changes, 1);
     for (bytes, done) in saved.iter().rev().step_by(5) {
-        let (mut memory, mut again) = (Box::new(Toy::new()), asked[..*done].to_vec());
-        let mut tuner = memory.start(problem, Settings::DEFAULT, 3).unwrap();
+        let mut again = asked[..*done].to_vec();
+        let mut tuner = start_with(96, problem, Settings::DEFAULT, 3);
         tuner.load(bytes).unwrap();
         while go_on(&mut tuner, &mut again) {}
         assert_eq!(again, asked);

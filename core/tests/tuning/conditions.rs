@@ -1,7 +1,7 @@
 //! Conditions that are known: what is chosen follows them, bounds are relative to the point in use under them, and a restored
 //! task goes on bit for bit.
 
-use crate::support::{Draws, SETTINGS, bits, query_event, snapshot};
+use crate::support::{Draws, SETTINGS, bits, query_event, snapshot, start_with};
 use foretune_core::{
     Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Guard, Level, Limit, Method, Optimizer,
     Problem, Query, Settings, Side, Stop,
@@ -23,11 +23,6 @@ const GUARD: Guard<'static> = Guard { side: Side::AtLeast, floor: FLOOR, noise: 
 /// The same for a tuner that does not know the load.
 const BLIND: Problem<'static> = Problem { dimensions: &[X], deployed: Some(&[0.5]), ..LIVE };
 
-fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
-    let capacities = Capacities::of(&problem, &settings, 64);
-    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
-}
-
 /// The best `x` moves with the load, and all of it is worth half as much at the highest.
 fn value(load: f32, x: f32) -> f32 {
     let c = (load - 20.0) / 60.0;
@@ -41,7 +36,7 @@ fn load(draws: &mut Draws) -> f32 {
 #[test]
 fn the_recommendation_follows_the_condition() {
     for (problem, seed) in [(PROBLEM, 1), (PROBLEM, 2), (LIVE, 3), (LIVE, 4)] {
-        let (mut tuner, mut draws) = (start(problem, Settings::DEFAULT, seed), Draws(seed));
+        let (mut tuner, mut draws) = (start_with(64, problem, Settings::DEFAULT, seed), Draws(seed));
         loop {
             let load = load(&mut draws);
             let Ask::Query(query) = tuner.ask_at(&[load]).unwrap() else { break };
@@ -66,7 +61,7 @@ fn the_recommendation_follows_the_condition() {
 fn outcome(problem: Problem<'static>) -> (f32, f32) {
     let (mut broken, mut worth, mut trials) = (0.0, 0.0, 0.0);
     for seed in 0..10 {
-        let (mut tuner, mut draws) = (start(problem, Settings::DEFAULT, seed), Draws(seed));
+        let (mut tuner, mut draws) = (start_with(64, problem, Settings::DEFAULT, seed), Draws(seed));
         for round in 0.. {
             let load = (80.0 - 1.5 * round as f32 + 6.0 * (draws.uniform() - 0.5)).clamp(20.0, 80.0);
             let asked = if problem.conditions() > 0 { tuner.ask_at(&[load]).unwrap() } else { tuner.ask() };
@@ -158,13 +153,13 @@ fn finish(tuner: &mut Optimizer<'_>, mut each: impl FnMut(&mut Optimizer<'_>, us
 #[test]
 fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
     for (problem, settings) in scenes() {
-        let mut tuner = start(problem, settings, 6);
+        let mut tuner = start_with(64, problem, settings, 6);
         for task in 1..4 {
             let mut saved = Vec::new();
             let seen = finish(&mut tuner, |tuner, _| saved.push(snapshot(tuner)));
             assert!(saved.len() > 6, "{} queries", saved.len());
             for (position, bytes) in saved.iter().enumerate() {
-                let mut other = start(problem, settings, 1);
+                let mut other = start_with(64, problem, settings, 1);
                 other.load(bytes).unwrap();
                 let Ask::Query(query) = other.ask() else { panic!("a query was outstanding") };
                 assert_eq!(bits(query.point()), seen[position], "task {task}, at {position}");
@@ -185,7 +180,8 @@ fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
 #[test]
 fn what_would_be_recommended_elsewhere_changes_nothing() {
     for (problem, settings) in scenes() {
-        let (mut one, mut other) = (start(problem, settings, 7), start(problem, settings, 7));
+        let (mut one, mut other) =
+            (start_with(64, problem, settings, 7), start_with(64, problem, settings, 7));
         let seen = finish(&mut one, |_, _| {});
         let asked = finish(&mut other, |tuner, round| {
             let (before, reasons) = (snapshot(tuner), tuner.explain());
@@ -212,7 +208,7 @@ fn what_would_be_recommended_elsewhere_changes_nothing() {
 fn a_search_that_goes_on_begins_anew_under_other_conditions() {
     for (problem, settings) in scenes() {
         let asked = |slices: usize| {
-            let mut tuner = start(problem, settings, 8);
+            let mut tuner = start_with(64, problem, settings, 8);
             for load in [30.0, 70.0, 40.0] {
                 let query = tuner.ask_at(&[load]).unwrap().query().unwrap();
                 answer(&mut tuner, query);
@@ -232,7 +228,7 @@ fn a_search_that_goes_on_begins_anew_under_other_conditions() {
 #[test]
 fn every_choice_of_a_small_space_is_looked_at_under_the_condition_at_hand() {
     let (problem, _) = scenes()[3];
-    let mut tuner = start(Problem { budget: 40.0, ..problem }, Settings::DEFAULT, 9);
+    let mut tuner = start_with(64, Problem { budget: 40.0, ..problem }, Settings::DEFAULT, 9);
     let mut draws = Draws(9);
     let stop = loop {
         let load = if draws.uniform() < 0.5 { 20.0 } else { 80.0 };
@@ -253,7 +249,7 @@ fn every_choice_of_a_small_space_is_looked_at_under_the_condition_at_hand() {
 
 #[test]
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
-    let mut tuner = start(LIVE, SETTINGS, 10);
+    let mut tuner = start_with(64, LIVE, SETTINGS, 10);
     assert_eq!(tuner.conditions(), [50.0], "before the first is given, the middle");
     let before = snapshot(&tuner);
     for (bad, words) in [

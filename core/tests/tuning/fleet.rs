@@ -1,11 +1,10 @@
 //! A fleet's prior: what it gains where it holds, how it steps aside where it does not, and that all of it is replayed.
 
-use crate::support::{Event, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot};
+use crate::support::{Event, PROBLEM, SETTINGS, answer, finish_task, next, query_event, snapshot, start};
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_core::{
-    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Query, Scaling, Settings,
-    SnapshotError,
+    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Scaling, Settings, SnapshotError,
 };
 
 /// One bump of height `top` around a point of the unit cube and one mode that says how high.
@@ -46,26 +45,24 @@ const LIVE: Problem<'static> = Problem {
     ..PROBLEM
 };
 
-fn start<'a>(memory: &'a mut Toy, problem: Problem<'a>, bytes: &'a [u8]) -> Optimizer<'a> {
-    let mut tuner = memory.start(problem, SETTINGS, 5).unwrap();
+fn start_with<'a>(problem: Problem<'a>, bytes: &'a [u8]) -> Optimizer<'a> {
+    let mut tuner = start(problem, SETTINGS, 5);
     tuner.set_fleet(Some(Fleet::read(bytes).unwrap())).unwrap();
     tuner
 }
 
-fn hill(query: &Query, at: [f32; 3]) -> f32 {
-    let apart = query.unit().iter().zip(at).fold(0.0, |sum, (x, at)| sum + (x - at) * (x - at));
+fn hill(x: &[f32], at: [f32; 3]) -> f32 {
+    let apart = x.iter().zip(at).fold(0.0, |sum, (x, at)| sum + (x - at) * (x - at));
     0.9 / (1.0 + 8.0 * apart)
 }
 
 /// Value of what is recommended after one task on a hill, and whether the fleet's prior was dropped.
 fn tuned(problem: Problem<'static>, bytes: Option<&[u8]>) -> (f32, bool) {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(problem, SETTINGS, 5).unwrap();
+    let mut tuner = start(problem, SETTINGS, 5);
     tuner.set_fleet(bytes.map(|bytes| Fleet::read(bytes).unwrap())).unwrap();
-    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
     let best = tuner.recommendation().unwrap();
-    let apart = best.unit().iter().zip(LIKE).fold(0.0, |sum, (x, at)| sum + (x - at) * (x - at));
-    (0.9 / (1.0 + 8.0 * apart), tuner.status().fleet.is_some_and(|fleet| fleet.refuted))
+    (hill(best.unit(), LIKE), tuner.status().fleet.is_some_and(|fleet| fleet.refuted))
 }
 
 #[test]
@@ -89,8 +86,7 @@ fn a_task_with_a_fleet_is_restored_bit_for_bit_whether_its_word_counts_or_not() 
         (fleet(UNLIKE, 6.0), PROBLEM),
         (fleet(UNLIKE, 6.0), LIVE),
     ] {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = start(&mut memory, problem, &bytes);
+        let mut tuner = start_with(problem, &bytes);
         for _ in 0..2 {
             let (mut saved, mut events) = (Vec::new(), Vec::new());
             while let Ok(query) = next(&mut tuner, &[]).unwrap() {
@@ -100,8 +96,7 @@ fn a_task_with_a_fleet_is_restored_bit_for_bit_whether_its_word_counts_or_not() 
             }
             finish_task(&mut tuner, &[], &mut events);
             for (position, stored) in saved {
-                let mut memory = Box::new(Toy::new());
-                let mut other = start(&mut memory, problem, &bytes);
+                let mut other = start_with(problem, &bytes);
                 other.load(&stored).unwrap();
                 let mut rest: Vec<Event> = Vec::new();
                 finish_task(&mut other, &[], &mut rest);
@@ -116,16 +111,14 @@ fn a_task_with_a_fleet_is_restored_bit_for_bit_whether_its_word_counts_or_not() 
 #[test]
 fn a_refuted_fleet_stays_so_in_the_tasks_that_follow_and_over_a_restart() {
     let bytes = fleet(UNLIKE, 6.0);
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = start(&mut memory, PROBLEM, &bytes);
-    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    let mut tuner = start_with(PROBLEM, &bytes);
+    tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
     assert!(tuner.status().fleet.unwrap().refuted);
     let mut knowledge = Vec::new();
     tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
     tuner.next_task().unwrap();
     assert!(tuner.status().fleet.unwrap().refuted);
-    let mut memory = Box::new(Toy::new());
-    let mut other = start(&mut memory, PROBLEM, &bytes);
+    let mut other = start_with(PROBLEM, &bytes);
     assert!(!other.status().fleet.unwrap().refuted);
     other.load(&knowledge).unwrap();
     assert!(other.status().fleet.unwrap().refuted);
@@ -139,30 +132,23 @@ fn a_refuted_fleet_stays_so_in_the_tasks_that_follow_and_over_a_restart() {
 fn what_cannot_be_used_is_refused_and_changes_nothing() {
     let bytes = fleet(LIKE, 4.0);
     let read = || Some(Fleet::read(&bytes).unwrap());
-    let mut memory = Box::new(Toy::new());
     let other = Problem { goal: foretune_core::Goal::Minimise, ..PROBLEM };
-    let mut tuner = memory.start(other, SETTINGS, 5).unwrap();
+    let mut tuner = start(other, SETTINGS, 5);
     assert!(matches!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Problem(_)))));
     let deep = Settings { map: Map::Deep { width: 4 }, ..SETTINGS };
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, deep, 5).unwrap();
-    assert_eq!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Model)));
-    let batch = SETTINGS.with_method(Method::TwoPhase { c: 0.5 });
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, batch, 5).unwrap();
-    assert_eq!(tuner.set_fleet(read()), Err(Error::Fleet(SnapshotError::Model)));
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, SETTINGS, 5).unwrap();
+    for settings in [deep, SETTINGS.with_method(Method::TwoPhase { c: 0.5 })] {
+        let refused = start(PROBLEM, settings, 5).set_fleet(read());
+        assert_eq!(refused, Err(Error::Fleet(SnapshotError::Model)), "{settings:?}");
+    }
+    let mut tuner = start(PROBLEM, SETTINGS, 5);
     let _ = next(&mut tuner, &[]).unwrap();
     assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn));
     // A snapshot that was taken with a fleet is not taken over without.
-    let mut memory = Box::new(Toy::new());
-    let mut with = start(&mut memory, PROBLEM, &bytes);
+    let mut with = start_with(PROBLEM, &bytes);
     let Ok(query) = next(&mut with, &[]).unwrap() else { panic!("there is a budget") };
     answer(&mut with, query);
     let stored = snapshot(&with);
-    let mut memory = Box::new(Toy::new());
-    let mut without = memory.start(PROBLEM, SETTINGS, 5).unwrap();
+    let mut without = start(PROBLEM, SETTINGS, 5);
     assert_eq!(without.load(&stored), Err(Error::Snapshot(SnapshotError::Settings)));
 }
 
@@ -171,9 +157,8 @@ fn fixed_scaling_gives_way_to_the_fleets() {
     let scaling = Scaling::Fixed { mean: 100.0, deviation: 7.0 };
     let settings = Settings { details: Details { scaling, ..SETTINGS.details }, ..SETTINGS };
     let bytes = fleet(LIKE, 4.0);
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory.start(PROBLEM, settings, 5).unwrap();
+    let mut tuner = start(PROBLEM, settings, 5);
     tuner.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
-    tuner.run_task(|query| Some(hill(query, LIKE))).unwrap();
+    tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
     assert!(tuner.recommendation().unwrap().mean < 2.0);
 }

@@ -1,7 +1,7 @@
 //! Guards: other numbers of every measurement are kept while the objective is tuned, each at its own risk; a restored task goes on
 //! bit for bit, and bad numbers change nothing.
 
-use crate::support::snapshot;
+use crate::support::{noise, snapshot, start_with};
 use foretune_core::{
     Ask, Dimension, Error, Fidelity, Floor, Guard, Level, Optimizer, Problem, Query, Recommendation,
     Settings, Side, memory,
@@ -46,26 +46,19 @@ fn keeps(x: &[f32]) -> [bool; 2] {
     [edge(x) >= 0.9 * edge(&IN_USE), power(x) <= power(&IN_USE) + 2.0]
 }
 
-/// Noise that is the same whenever the same is asked: any number between −√3 and √3.
-fn noise(round: u32, salt: u32) -> f32 {
-    let bits = (round + 1).wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503)) >> 8;
-    (bits % 4096) as f32 / 4096.0 * 3.46 - 1.73
-}
-
 fn measure(query: &Query, seed: u32) -> (f32, [f32; 2]) {
     let (x, m) = (query.point(), query.fidelity());
     let y = objective(x) + PROBLEM.fidelities[m].noise.sqrt() * noise(query.round(), seed);
     (y, [edge(x) + NOISE[m].sqrt() * noise(query.round(), seed + 7), power(x)])
 }
 
-fn start<'a>(memory: &'a mut Toy, problem: Problem<'static>, seed: u64) -> Optimizer<'a> {
-    memory.start(problem, Settings::DEFAULT, seed).unwrap()
+fn start(problem: Problem<'static>, seed: u64) -> Optimizer<'static> {
+    start_with(96, problem, Settings::DEFAULT, seed)
 }
 
 /// Runs a task; the points tried, and the recommendation.
 fn run(problem: Problem<'static>, seed: u32) -> (Vec<Vec<f32>>, Recommendation) {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = start(&mut memory, problem, u64::from(seed));
+    let mut tuner = start(problem, u64::from(seed));
     let mut tried = Vec::new();
     while let Ask::Query(query) = tuner.ask() {
         tried.push(query.point().to_vec());
@@ -112,9 +105,9 @@ fn what_broke_a_guard_is_not_asked_at_the_target_fidelity() {
     const CLIFF: &[Guard<'_>] = &[Guard { noise: &[0.0; 2], ..EDGE }];
     let kpi = |x: &[f32]| 2.0 - f32::from(x[0] > 0.55);
     for seed in 0..6 {
-        let (mut memory, mut broken) = (Box::new(Toy::new()), Vec::new());
+        let mut broken = Vec::new();
         let problem = Problem { guards: CLIFF, fidelities: &FIDELITIES, ..PROBLEM };
-        let mut tuner = start(&mut memory, problem, u64::from(seed));
+        let mut tuner = start(problem, u64::from(seed));
         while let Ask::Query(query) = tuner.ask() {
             let x = query.point().to_vec();
             assert!(query.fidelity() == 0 || !broken.contains(&x), "{query:?} broke the guard before");
@@ -132,8 +125,7 @@ fn what_broke_a_guard_is_not_asked_at_the_target_fidelity() {
 #[test]
 fn every_query_can_be_explained() {
     let (tried, best) = run(PROBLEM, 2);
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = start(&mut memory, PROBLEM, 2);
+    let mut tuner = start(PROBLEM, 2);
     assert_eq!(tuner.explain(), None);
     let (mut explained, mut miss) = (0, 0.0);
     while let Ask::Query(query) = tuner.ask() {
@@ -190,8 +182,7 @@ fn what_cannot_be_kept_ends_with_the_point_in_use() {
 #[test]
 fn constant_and_huge_kpis_do_no_harm() {
     for kpi in [0.0, 1.0, 1e30, -1e30, 1e-40] {
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = start(&mut memory, Problem { budget: 40.0, ..PROBLEM }, 3);
+        let mut tuner = start(Problem { budget: 40.0, ..PROBLEM }, 3);
         while let Ask::Query(query) = tuner.ask() {
             let value = if query.round() % 5 == 4 { -kpi } else { kpi };
             let y = objective(query.point());
@@ -206,8 +197,7 @@ fn constant_and_huge_kpis_do_no_harm() {
 
 #[test]
 fn an_answer_without_all_its_numbers_changes_nothing() {
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = start(&mut memory, PROBLEM, 1);
+    let mut tuner = start(PROBLEM, 1);
     let mut query = tuner.ask().query().unwrap();
     let wanted = |given| Error::Kpis { wanted: 2, given };
     for (kpis, error) in [
@@ -227,6 +217,7 @@ fn an_answer_without_all_its_numbers_changes_nothing() {
     let query = tuner.outstanding().unwrap();
     tuner.fail(query).unwrap();
     assert_eq!(tuner.status().failures, 1);
+    let mut memory = Box::new(Toy::new());
     let more = Problem { guards: &[EDGE; 3], ..PROBLEM };
     let refused = memory.start(more, Settings::DEFAULT, 1).map(drop);
     assert_eq!(refused, Err(Error::Capacity { what: "guards", needed: 3, available: 2 }));
@@ -249,16 +240,14 @@ fn a_restored_task_goes_on_bit_for_bit() {
         }
         _ => tuner.next_task().unwrap(),
     };
-    let (mut memory, mut asked) = (Box::new(Toy::new()), Vec::new());
-    let mut tuner = start(&mut memory, problem, 5);
-    let mut saved = Vec::new();
+    let mut tuner = start(problem, 5);
+    let (mut asked, mut saved) = (Vec::new(), Vec::new());
     while tuner.task() < 3 {
         saved.push((snapshot(&tuner), asked.len()));
         step(&mut tuner, &mut asked);
     }
     for (bytes, done) in saved.iter().step_by(7) {
-        let (mut memory, mut again) = (Box::new(Toy::new()), asked[..*done].to_vec());
-        let mut tuner = start(&mut memory, problem, 5);
+        let (mut tuner, mut again) = (start(problem, 5), asked[..*done].to_vec());
         tuner.load(bytes).unwrap();
         assert_eq!(snapshot(&tuner), *bytes);
         while tuner.task() < 3 {
@@ -267,7 +256,6 @@ fn a_restored_task_goes_on_bit_for_bit() {
         assert_eq!(again, asked);
     }
     let guards: &[Guard<'_>] = &[EDGE];
-    let mut memory = Box::new(Toy::new());
-    let mut other = start(&mut memory, Problem { guards, ..problem }, 5);
+    let mut other = start(Problem { guards, ..problem }, 5);
     assert!(other.load(&saved[3].0).is_err(), "another number of guards");
 }

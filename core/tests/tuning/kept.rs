@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Draws, SETTINGS, bits, snapshot};
+use crate::support::{Draws, SETTINGS, bits, snapshot, start_with};
 use foretune_core::snapshot::Header;
 use foretune_core::{
     Activity, Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level,
@@ -37,11 +37,6 @@ const CHEAP: Settings = Settings {
     ..SETTINGS
 };
 
-fn start(problem: Problem<'static>, settings: Settings, seed: u64, slots: usize) -> Optimizer<'static> {
-    let capacities = Capacities::of(&problem, &settings, slots);
-    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
-}
-
 /// What everything is worth beside the first day.
 #[derive(Clone, Copy)]
 struct World(f32);
@@ -71,7 +66,7 @@ struct Service {
 
 impl Service {
     fn new(problem: Problem<'static>, settings: Settings, seed: u64) -> Service {
-        let tuner = start(problem, settings, seed, 64);
+        let tuner = start_with(64, problem, settings, seed);
         Service { tuner, draws: Draws(seed + 100), load: 50.0, trials: 0, below: 0 }
     }
 
@@ -176,7 +171,7 @@ fn round(tuner: &mut Optimizer<'_>, measure: impl FnOnce(&[f32]) -> Option<f32>)
 
 /// So many rounds in tasks of eight: most slices in a round and the median time of one, in the first thousand and in the last.
 fn rounds(count: usize) -> [(u32, Duration); 2] {
-    let (mut tuner, mut draws) = (start(Problem { budget: 8.0, ..STEADY }, CHEAP, 1, 24), Draws(1));
+    let (mut tuner, mut draws) = (start_with(24, Problem { budget: 8.0, ..STEADY }, CHEAP, 1), Draws(1));
     let mut seen = Vec::with_capacity(count);
     while seen.len() < count {
         let begun = Instant::now();
@@ -211,13 +206,13 @@ fn rounds_take_no_more_time_after_a_hundred_thousand() {
 
 /// Tasks in a row, with a restart from a snapshot wherever `restarts` says so before a slice.
 fn life(problem: Problem<'static>, tasks: u32, mut restarts: impl FnMut() -> bool) -> (Vec<Vec<u32>>, u32) {
-    let (mut tuner, mut seen, mut count) = (start(problem, CHEAP, 5, 24), Vec::new(), 0);
+    let (mut tuner, mut seen, mut count) = (start_with(24, problem, CHEAP, 5), Vec::new(), 0);
     let mut load = 0;
     while tuner.task() <= tasks {
         // What has ended is restored as the next task: below.
         if tuner.status().activity != Activity::Done && restarts() {
             let bytes = snapshot(&tuner);
-            tuner = start(problem, CHEAP, 5, 24);
+            tuner = start_with(24, problem, CHEAP, 5);
             tuner.load(&bytes).unwrap();
             count += 1;
         }
@@ -238,7 +233,7 @@ fn life(problem: Problem<'static>, tasks: u32, mut restarts: impl FnMut() -> boo
                 assert_eq!(Header::read(&bytes).unwrap().records, 8);
                 tuner.next_task().unwrap();
                 if restarts() {
-                    tuner = start(problem, CHEAP, 5, 24);
+                    tuner = start_with(24, problem, CHEAP, 5);
                     tuner.load(&bytes).unwrap();
                     count += 1;
                 }
@@ -267,7 +262,7 @@ fn a_thousand_restarts_at_random_change_nothing() {
 #[test]
 fn failed_measurements_and_outliers_go_first_and_a_restarted_task_has_what_it_began_with() {
     let settings = Settings { confirm: 10.0, ..CHEAP };
-    let mut tuner = start(Problem { budget: 14.0, ..STEADY }, settings, 3, 24);
+    let mut tuner = start_with(24, Problem { budget: 14.0, ..STEADY }, settings, 3);
     for i in 0.. {
         let measured = |x: &[f32]| match i {
             3 | 5 => None,
@@ -294,11 +289,11 @@ fn failed_measurements_and_outliers_go_first_and_a_restarted_task_has_what_it_be
 
 #[test]
 fn knowledge_brings_as_many_answers_as_are_wanted_and_none_to_another_problem() {
-    let mut tuner = start(STEADY, CHEAP, 3, 24);
+    let mut tuner = start_with(24, STEADY, CHEAP, 3);
     while round(&mut tuner, |x| Some(World(1.0).value(50.0, x))).is_some() {}
     let bytes = snapshot(&tuner);
     let loaded = |problem: Problem<'static>, kept, adopt| {
-        let mut other = start(problem, Settings { kept, ..CHEAP }, 3, 24);
+        let mut other = start_with(24, problem, Settings { kept, ..CHEAP }, 3);
         if adopt { other.load_from_another_problem(&bytes) } else { other.load(&bytes) }?;
         Ok::<_, Error>(other.records().count())
     };

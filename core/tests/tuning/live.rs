@@ -116,8 +116,7 @@ fn another_point_in_use_can_be_given_before_a_task() {
     let query = tuner.ask().query().unwrap();
     assert_eq!(query.point(), other);
     assert_eq!(tuner.deploy(DEPLOYED), Err(Error::OutOfTurn));
-    let mut plain = Box::new(Toy::new());
-    let mut plain = plain.start(PROBLEM, SETTINGS, 5).unwrap();
+    let mut plain = start(PROBLEM, SETTINGS, 5);
     assert_eq!(plain.deploy(&other), Err(Error::OutOfTurn));
     assert!(plain.status().live.is_none() && plain.deployed().is_none());
 }
@@ -444,8 +443,7 @@ fn with_a_floor_the_point_in_use_is_asked_until_it_has_an_answer() {
     tuner.tell(query, y).unwrap();
     let query = tuner.ask().query().unwrap();
     assert_ne!((query.point(), query.fidelity()), (DEPLOYED, 2));
-    let mut hopeless = Box::new(Toy::new());
-    let mut hopeless = hopeless.start(LIVE, SETTINGS, 15).unwrap();
+    let mut hopeless = start(LIVE, SETTINGS, 15);
     assert_eq!(hopeless.run_task(|_| None), Ok(Stop::Budget));
     assert_eq!((hopeless.status().observations, hopeless.status().spent), (6, PROBLEM.budget));
     assert!(hopeless.recommendation().is_none() && hopeless.status().best.is_none());

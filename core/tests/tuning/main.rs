@@ -2,9 +2,7 @@
 
 mod answers;
 mod beside;
-mod block;
 mod budget;
-mod capacities;
 mod categories;
 mod change;
 mod conditions;
@@ -12,8 +10,8 @@ mod fleet;
 mod guards;
 mod kept;
 mod live;
+mod memory;
 mod outliers;
-mod profiles;
 mod promises;
 mod refusals;
 mod slices;

@@ -71,9 +71,7 @@ fn an_absurd_answer_is_refused_once_there_is_a_scale() {
 
 #[test]
 fn a_foreign_query_is_refused() {
-    let (mut here, mut there) = (Box::new(Toy::new()), Box::new(Toy::new()));
-    let mut tuner = here.start(PROBLEM, SETTINGS, 4).unwrap();
-    let mut other = there.start(PROBLEM, SETTINGS, 5).unwrap();
+    let (mut tuner, mut other) = (start(PROBLEM, SETTINGS, 4), start(PROBLEM, SETTINGS, 5));
     let foreign = other.ask().query().unwrap();
     let foreign = tuner.tell(foreign, 1.0).unwrap_err();
     assert_eq!(foreign.error, Error::UnknownQuery, "before anything was asked");

@@ -1,7 +1,7 @@
 //! A restored task continues bit for bit; damaged, foreign and newer bytes are refused and change nothing.
 
 use crate::support::{
-    Event, LEVELS, PROBLEM, SETTINGS, Toy, answer, finish_task, next, query_event, snapshot, start, variants,
+    Event, LEVELS, PROBLEM, SETTINGS, answer, finish_task, next, query_event, snapshot, start, variants,
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
@@ -13,9 +13,8 @@ const SEED: u64 = 77;
 
 /// Where it continues after `load`, until the task's end.
 fn continued(settings: Settings, bytes: &[u8]) -> Vec<Event> {
-    let mut memory = Box::new(Toy::new());
     // Another seed: a snapshot brings its own.
-    let mut tuner = memory.start(PROBLEM, settings, 1).unwrap();
+    let mut tuner = start(PROBLEM, settings, 1);
     tuner.load(bytes).unwrap();
     let mut events = Vec::new();
     finish_task(&mut tuner, &[], &mut events);
@@ -125,20 +124,19 @@ fn what_was_learnt_from_the_largest_values_can_be_loaded() {
         let problem = Problem { goal, ..PROBLEM };
         for settings in variants(Settings { details, ..SETTINGS }) {
             for seed in 0..4 {
-                let (mut memory, mut other) = (Box::new(Toy::new()), Box::new(Toy::new()));
-                let mut tuner = memory.start(problem, settings, seed).unwrap();
+                let mut tuner = start(problem, settings, seed);
                 tuner.run_task(|query| Some([1.0, unit, -unit, unit][query.round() as usize % 4])).unwrap();
                 let best = tuner.recommendation().unwrap();
                 assert!(best.mean.abs() <= 1e30 && best.deviation.is_finite(), "{best:?}");
-                other.start(problem, settings, seed).unwrap().load(&snapshot(&tuner)).unwrap();
+                start(problem, settings, seed).load(&snapshot(&tuner)).unwrap();
             }
         }
     }
 }
 
 /// A tuner in its second task, and its snapshot.
-fn second_task<'a>(memory: &'a mut Toy, settings: Settings) -> (Optimizer<'a>, Vec<u8>) {
-    let mut tuner = memory.start(PROBLEM, settings, SEED).unwrap();
+fn second_task() -> (Optimizer<'static>, Vec<u8>) {
+    let mut tuner = start(PROBLEM, SETTINGS, SEED);
     finish_task(&mut tuner, &[], &mut Vec::new());
     tuner.next_task().unwrap();
     for _ in 0..6 {
@@ -158,8 +156,7 @@ fn refusal(tuner: &mut Optimizer<'_>, bytes: &[u8]) -> SnapshotError {
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_refused_and_changes_nothing() {
-    let mut memory = Box::new(Toy::new());
-    let (mut tuner, bytes) = second_task(&mut memory, SETTINGS);
+    let (mut tuner, bytes) = second_task();
     for bit in 0..bytes.len() * 8 {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
@@ -200,8 +197,7 @@ fn forged(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
 
 #[test]
 fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
-    let mut memory = Box::new(Toy::new());
-    let (mut tuner, bytes) = second_task(&mut memory, SETTINGS);
+    let (mut tuner, bytes) = second_task();
     let header = Header::read(&bytes).unwrap();
     assert_eq!((header.particles, header.carried, header.records), (4, 1, 6));
     let carried = HEADER + 4 * header.parameters * 4;
@@ -234,13 +230,11 @@ fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
 
 #[test]
 fn another_model_is_refused_and_other_settings_only_within_a_task() {
-    let mut memory = Box::new(Toy::new());
-    let (mut tuner, within) = second_task(&mut memory, SETTINGS);
+    let (mut tuner, within) = second_task();
     finish_task(&mut tuner, &[], &mut Vec::new());
     let knowledge = snapshot(&tuner);
-    let load = |problem: Problem<'static>, settings: Settings, bytes: &[u8]| {
-        Toy::new().start(problem, settings, 9).unwrap().load(bytes)
-    };
+    let load =
+        |problem: Problem<'static>, settings: Settings, bytes: &[u8]| start(problem, settings, 9).load(bytes);
     let model = Err(Error::Snapshot(SnapshotError::Model));
     for other in [
         Settings { map: Map::Deep { width: 4 }, ..SETTINGS },
@@ -273,8 +267,7 @@ fn another_model_is_refused_and_other_settings_only_within_a_task() {
         let problem = SnapshotError::Problem(part);
         assert_eq!(load(other, SETTINGS, &knowledge), Err(problem.into()));
         assert_eq!(check_knowledge(&knowledge, &SETTINGS, &other), Err(problem));
-        let mut memory = Box::new(Toy::new());
-        let mut tuner = memory.start(other, SETTINGS, 9).unwrap();
+        let mut tuner = start(other, SETTINGS, 9);
         assert_eq!(tuner.load_from_another_problem(&knowledge), Ok(()), "on purpose");
         assert_eq!(tuner.task(), 3);
     }
@@ -296,15 +289,12 @@ const NOISIER: &[Fidelity] =
 
 #[test]
 fn carried_points_move_to_the_levels_of_the_new_problem() {
-    let mut memory = Box::new(Toy::new());
-    let (mut tuner, _) = second_task(&mut memory, SETTINGS);
+    let (mut tuner, _) = second_task();
     finish_task(&mut tuner, &[], &mut Vec::new());
     let knowledge = snapshot(&tuner);
     let coarse: &[Dimension] = &[Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }, LEVELS, LEVELS];
-    let mut memory = Box::new(Toy::new());
-    let mut tuner = memory
-        .start(Problem { dimensions: coarse, ..PROBLEM }, Settings { carried: 1, ..SETTINGS }, 9)
-        .unwrap();
+    let problem = Problem { dimensions: coarse, ..PROBLEM };
+    let mut tuner = start(problem, Settings { carried: 1, ..SETTINGS }, 9);
     let parameters = SnapshotError::Problem(ProblemPart::Parameters);
     assert_eq!(tuner.load(&knowledge), Err(parameters.into()), "only on purpose");
     tuner.load_from_another_problem(&knowledge).unwrap();

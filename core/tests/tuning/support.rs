@@ -1,8 +1,9 @@
 //! A toy problem for all tests here, the ways to tune it, and a trace of what was asked.
 
 use foretune_core::{
-    Bandwidth, Block, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map, Method,
-    Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights, memory,
+    Bandwidth, Block, Capacities, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map,
+    Method, Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
+    memory,
 };
 
 /// Room for either map, 24 observations.
@@ -14,6 +15,12 @@ pub type Toy = memory!(
 pub fn start(problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
     let words = vec![0; Toy::CAPACITIES.words()].leak();
     Block::new(words, Toy::CAPACITIES).start(problem, settings, seed).unwrap()
+}
+
+/// A tuner in as much memory as it needs, with room for so many observations.
+pub fn start_with(slots: usize, problem: Problem<'_>, settings: Settings, seed: u64) -> Optimizer<'_> {
+    let capacities = Capacities::of(&problem, &settings, slots);
+    Block::new(vec![0; capacities.words()].leak(), capacities).start(problem, settings, seed).unwrap()
 }
 
 pub const LEVELS: Dimension<'static> = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
@@ -172,6 +179,12 @@ pub fn snapshot(tuner: &Optimizer<'_>) -> Vec<u8> {
     tuner.snapshot(|piece| bytes.extend_from_slice(piece)).expect("this memory keeps its particles");
     assert_eq!(bytes.len(), tuner.snapshot_len());
     bytes
+}
+
+/// Any number between −√3 and √3, the same whenever the same is asked.
+pub fn noise(round: u32, salt: u32) -> f32 {
+    let bits = (round + 1).wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503)) >> 8;
+    (bits % 4096) as f32 / 4096.0 * 3.46 - 1.73
 }
 
 /// Numbers from 0 to 1 that look random, and normal ones.

@@ -1,8 +1,18 @@
-//! The table of equations in `lib.rs` is true: each equation is mentioned where the table says.
+//! What the source says of itself is true: each equation is mentioned where the table in `lib.rs` says, modules stand in an
+//! order in which each uses only those before it, and the examples run and end well.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+#[path = "../examples/mixed_space.rs"]
+mod mixed_space;
+#[path = "../examples/save_restore.rs"]
+mod save_restore;
+#[path = "../examples/sizes.rs"]
+mod sizes;
+#[path = "../examples/toy_radio.rs"]
+mod toy_radio;
 
 /// Equations of the paper up to (43) that have no code: regrets, which only a simulator can know.
 const WITHOUT_CODE: [u32; 2] = [40, 41];
@@ -30,24 +40,28 @@ fn no_equation_with_code_is_left_out() {
     assert_eq!(listed, wanted.collect());
 }
 
+/// In the crate, and among the files of the optimizer: there is no circle.
 #[test]
 fn modules_use_only_earlier_ones() {
-    let lib = fs::read_to_string(source().join("lib.rs")).expect("lib.rs is there");
-    let names: Vec<&str> = lib
-        .lines()
-        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
-        .collect();
-    assert!(names.len() > 15, "{names:?}");
-    for (position, name) in names.iter().enumerate() {
-        for file in files_of(name) {
-            let code = fs::read_to_string(&file).expect("a module's file");
-            let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-            let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            for used in code.split("crate::").skip(1).flat_map(first_names) {
-                // What `lib.rs` exports is its module's.
-                let module = if names.contains(&used) { Some(used) } else { exporter(&lib, used) };
-                let later = names[position + 1..].iter().find(|later| Some(**later) == module);
-                assert_eq!(later, None, "{} comes before it and has `crate::{used}`", file.display());
+    for (list, prefix) in [("lib.rs", "crate::"), ("optimizer/mod.rs", "super::")] {
+        let (list, folder) = (source().join(list), source().join(list).with_file_name(""));
+        let text = fs::read_to_string(list).expect("a list of modules");
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
+            .collect();
+        assert!(names.len() > 12, "{names:?}");
+        for (position, name) in names.iter().enumerate() {
+            for file in files_of(&folder, name) {
+                let code = fs::read_to_string(&file).expect("a module's file");
+                let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+                let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+                for used in code.split(prefix).skip(1).flat_map(first_names) {
+                    // What the list exports is its module's.
+                    let module = if names.contains(&used) { Some(used) } else { exporter(&text, used) };
+                    let later = names[position + 1..].iter().find(|later| Some(**later) == module);
+                    assert_eq!(later, None, "{} comes before it and has `{prefix}{used}`", file.display());
+                }
             }
         }
     }
@@ -104,13 +118,13 @@ fn table() -> Vec<Row> {
 
 /// Where an item such as `gp::Workspace::posterior` lies.
 fn file_of(item: &str) -> PathBuf {
-    files_of(item.split("::").next().unwrap()).remove(0)
+    files_of(&source(), item.split("::").next().unwrap()).remove(0)
 }
 
-fn files_of(module: &str) -> Vec<PathBuf> {
-    let file = source().join(format!("{module}.rs"));
-    let folder = fs::read_dir(source().join(module)).into_iter().flatten();
-    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+fn files_of(folder: &Path, module: &str) -> Vec<PathBuf> {
+    let file = folder.join(format!("{module}.rs"));
+    let entries = fs::read_dir(folder.join(module)).into_iter().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file() && !path.ends_with("tests.rs"));
     files.sort_by_key(|path| (!path.ends_with("mod.rs"), path.clone()));
     files.splice(..0, file.is_file().then_some(file));
@@ -146,4 +160,24 @@ fn uses_are_read_with_and_without_braces() {
     assert_eq!(first_names("{Error, gp::{Memory, Particle}, math};"), ["Error", "gp", "math"]);
     assert_eq!(exporter("\npub use data::{Kind, Point};\npub use gp::Fallbacks;", "Point"), Some("data"));
     assert_eq!(exporter("\npub use data::{Kind, Point};", "Poin"), None);
+}
+
+#[test]
+fn mixed_space_finds_a_good_coffee() {
+    mixed_space::main().unwrap();
+}
+
+#[test]
+fn save_restore_continues_bit_for_bit() {
+    save_restore::main().unwrap();
+}
+
+#[test]
+fn sizes_are_printed() {
+    sizes::main();
+}
+
+#[test]
+fn toy_radio_tunes_three_tasks() {
+    toy_radio::main().unwrap();
 }
