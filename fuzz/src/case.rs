@@ -114,7 +114,7 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
         Method::TwoPhase { c },
     ];
     let rate = sane(u, &[1e-3, 0.05, 10.0])?.abs();
-    // In this order, which the inputs in `findings` follow.
+    // In this order, which the inputs in `findings.txt` follow.
     let mut settings = Settings::DEFAULT;
     settings.map = *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
     settings.particles = u.int_in_range(1..=3)?;

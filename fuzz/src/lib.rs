@@ -13,7 +13,7 @@
 //!
 //! They run in two ways: [`mutate`] feeds a fixed number of inputs as an ordinary test (`cargo test -p foretune-fuzz`, so that
 //! continuous integration needs nothing special; `FUZZ_INPUTS=100000 cargo test --release -p foretune-fuzz` for more), and
-//! libFuzzer looks for new paths (`cargo xtask fuzz <target>`). Inputs that once failed lie in `findings/<target>/` and are run
+//! libFuzzer looks for new paths (`cargo xtask fuzz <target>`). Inputs that once failed stand in `findings.txt` and are run
 //! first, always.
 
 pub mod capi;

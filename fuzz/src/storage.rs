@@ -23,8 +23,12 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn play(u: &mut Unstructured<'_>) -> Result<()> {
-    let store = Store::open(Flash::new(8 * SECTOR), LAYOUT).expect("the layout fits");
-    let mut game = Game { store, worlds: vec![World::default()], ..Game::new_history() };
+    let mut game = Game {
+        store: empty(),
+        worlds: vec![World::default()],
+        history: History::default(),
+        corrupted: false,
+    };
     for _ in 0..CALLS {
         game.call(u)?;
     }
@@ -63,11 +67,6 @@ struct Game {
 }
 
 impl Game {
-    fn new_history() -> Self {
-        let store = Store::open(Flash::new(8 * SECTOR), LAYOUT).expect("the layout fits");
-        Game { store, worlds: Vec::new(), history: History::default(), corrupted: false }
-    }
-
     fn call(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         match u.int_in_range(0..=15)? {
             0 | 1 => self.begin(u)?,
@@ -169,8 +168,7 @@ impl Game {
     }
 
     fn flash(&mut self) -> Flash {
-        let empty = Store::open(Flash::new(8 * SECTOR), LAYOUT).expect("the layout fits");
-        std::mem::replace(&mut self.store, empty).release()
+        std::mem::replace(&mut self.store, empty()).release()
     }
 
     fn rot(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
@@ -222,6 +220,10 @@ impl Game {
         });
         World { knowledge, running: store.running().is_some(), task }
     }
+}
+
+fn empty() -> Sim {
+    Store::open(Flash::new(8 * SECTOR), LAYOUT).expect("the layout fits")
 }
 
 fn write(store: &mut Sim, payload: &[u8], piece: usize) -> std::result::Result<(), Error> {

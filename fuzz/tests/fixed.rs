@@ -1,7 +1,6 @@
 //! Every target on what once failed, on its seeds, and on a fixed number of inputs: `FUZZ_INPUTS` for another number.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretune_fuzz::mutate::Inputs;
@@ -17,13 +16,16 @@ fn timed(target: &Target, input: &[u8]) {
     assert!(took < SLOWEST, "{took:?} for {input:?}");
 }
 
-/// What once failed.
+/// What once failed: target, name and bytes in hexadecimal, as a failure below prints them.
 fn findings(target: &str) -> Vec<Vec<u8>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("findings").join(target);
-    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+    let of = |line: &str| {
+        let [_, hex] = line.strip_prefix(target)?.strip_prefix(' ')?.split(' ').collect::<Vec<_>>()[..]
+        else {
+            panic!("no finding: {line}");
+        };
+        Some((0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect())
+    };
+    include_str!("../findings.txt").lines().filter_map(of).collect()
 }
 
 fn fuzz(target: &'static Target) {

@@ -1,8 +1,8 @@
 """Write the golden data of the core's tests: `python3 generate.py` (20 s); `--check` compares with what is there, to 1e-6.
 
-Needs numpy, scipy and mpmath. Written from the paper and the design, never from the Rust code. Each part below makes one
-file from the equations in `reference.py` and checks itself on the way: gradients against differences, factors against
-eigenvalues, quantiles against sampling. `cargo test -p foretune-tests --test golden` compares the core with the files.
+Needs numpy, scipy and mpmath. Written from the paper and the design, never from the Rust code. Each part below makes a
+file, or a part of one, from the equations in `reference.py` and checks itself on the way: gradients against differences,
+factors against eigenvalues, quantiles against sampling. `cargo test -p foretune-tests --test golden` compares the core with the files.
 
 All inputs are exact `f32` values; outputs have ten digits. Arrays over candidates, particles and fidelities nest in that
 order; fidelities count from 0, the last is the target.
@@ -13,13 +13,13 @@ order; fidelities count from 0, the last is the target.
 - Deep weights: flat entry i of W1, b1, W2, b2, W3, b3 (W by rows, outputs x inputs) is
   `((splitmix64(seed + i) >> 40) / 2^23 - 1) * bound[layer]` in `f32`. Of the gradient: largest |entry|, sums, and entries
   `value` at flat `index`; that in ln gamma apart.
-- `acquisition.json`: `information` over g x rho^2 (rho^2 = 1: paper form); terms per particle and fidelity; `transfer`
+- `parts.json`, `acquisition`: `information` over g x rho^2 (rho^2 = 1: paper form); terms per particle and fidelity; `transfer`
   before and after the cap ln V; scores (mean information + beta capped)/cost.
-- `max_value.json`: exact `quartiles` of the maximum, Gumbel `location`, `scale`, and `draws` at `u`, none below the
+- `max_value`: exact `quartiles` of the maximum, Gumbel `location`, `scale`, and `draws` at `u`, none below the
   largest mean.
-- `svgd.json`: Omega for `fixed_h` and `median_h` = ln(V+1)/med^2, med^2 the lower median of squared distances over pairs
+- `svgd`: Omega for `fixed_h` and `median_h` = ln(V+1)/med^2, med^2 the lower median of squared distances over pairs
   u < v; priors: KDE (standard deviation `bandwidth`) and independent Gaussians.
-- `batch.json`: greedy order at the target fidelity, first pick index 0 (all tie), and the objective after each pick, not
+- `batch`: greedy order at the target fidelity, first pick index 0 (all tie), and the objective after each pick, not
   capped at ln V.
 
 Tolerances at noise 0.1: mean, variance 1e-4; `lml` 1e-4 relative; gradients 1e-3 of their largest entry; acquisition,
@@ -40,9 +40,8 @@ import mpmath
 import numpy as np
 
 import reference as ref
-from inputs import FIDELITIES, NOISE, WIDTH, Stream, candidates, clustered_points, data_set
-from inputs import deep_parameters, f32, objective, spread_points, weight_bounds
-from text import Exact, assert_close, to_text
+from inputs import FIDELITIES, NOISE, WIDTH, Exact, Stream, assert_close, candidates, clustered_points, data_set
+from inputs import deep_parameters, f32, objective, spread_points, to_text, weight_bounds
 
 HERE = pathlib.Path(__file__).parent
 
@@ -206,7 +205,7 @@ def assert_many_digits(gp):
 # --- Acquisition ---
 
 
-def acquisition_file():
+def acquisition():
     gs = [-1000.0, -100.0, -40.0, -20.0, -12.0, -8.0, -5.0, -3.0, -1.0, -1e-3, -1e-7]
     gs = f32(gs + [0.0, 1e-7, 1e-3, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0, 40.0, 1000.0])
     rho2 = f32([1.0, 0.999, 0.9, 0.5, 0.1, 1e-3, 1e-6, 0.0])
@@ -266,7 +265,7 @@ def acquisition_terms(mean, variance, covariance, maxima, noise, cost, beta):
 # --- Max-value samples ---
 
 
-def max_value_file():
+def max_value():
     cases = [max_value_case("one", 200, 1, (0.0, 0.0), (0.0, 0.0), 400_000)]
     cases.append(max_value_case("five-equal", 201, 5, (0.0, 0.0), (0.0, 0.0), 400_000))
     cases.append(max_value_case("five-unequal", 202, 5, (-1.0, 1.0), (-4.0, 1.0), 400_000))
@@ -318,7 +317,7 @@ def brute_force(stream, mean, sd, trials, p):
 # --- Particles ---
 
 
-def svgd_file():
+def svgd():
     steps, number = [], 300
     for v in (1, 2, 4, 5):
         for p in (2, 7):
@@ -382,7 +381,7 @@ def values_and_gradients(pairs):
 # --- Batch design ---
 
 
-def batch_file():
+def batch():
     return {"cases": [batch_case("equal-scales", 403, False), batch_case("unequal-scales", 404, True)]}
 
 
@@ -406,15 +405,12 @@ def batch_case(name, number, unequal):
     }
 
 
+def parts_file():
+    return {"acquisition": acquisition(), "max_value": max_value(), "svgd": svgd(), "batch": batch()}
+
+
 def main():
-    files = {
-        "gp.json": gp_file,
-        "conditioning.json": conditioning_file,
-        "acquisition.json": acquisition_file,
-        "max_value.json": max_value_file,
-        "svgd.json": svgd_file,
-        "batch.json": batch_file,
-    }
+    files = {"gp.json": gp_file, "conditioning.json": conditioning_file, "parts.json": parts_file}
     for name, make in files.items():
         text = to_text(make()) + "\n"
         if "--check" in sys.argv:

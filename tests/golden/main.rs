@@ -4,8 +4,6 @@
 //! matrices, from which the floor on the noise was chosen. `UPDATE_GOLDEN=1` writes that table anew.
 
 mod acquisition;
-mod batch;
-mod conditioning;
 mod gp;
 mod particles;
 mod reference;

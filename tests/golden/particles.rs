@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 1e-5;
 
 #[test]
 fn directions_and_bandwidths_agree_with_the_reference() {
-    for case in list(&read("svgd.json")["steps"]) {
+    for case in list(&read("parts.json")["svgd"]["steps"]) {
         let fixed = Bandwidth::Fixed(float(&case["fixed_h"]));
         check_direction(case, fixed, number(&case["fixed_h"]), &numbers(&case["fixed_omega"]));
         check_direction(case, Bandwidth::Median, number(&case["median_h"]), &numbers(&case["median_omega"]));
@@ -54,7 +54,7 @@ fn model(prior: &Prior, dimensions: usize) -> Model {
 
 #[test]
 fn density_estimate_agrees_with_the_reference() {
-    for case in list(&read("svgd.json")["priors"]) {
+    for case in list(&read("parts.json")["svgd"]["priors"]) {
         let kde = &case["kde"];
         let (count, rows) = (list(&kde["centres"]).len(), floats(&kde["centres"]));
         let bytes: Vec<u8> = rows.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -76,7 +76,7 @@ fn density_estimate_agrees_with_the_reference() {
 /// the mean. So each coordinate of the reference is checked as a lengthscale, as a signal variance and as a decay.
 #[test]
 fn gaussian_prior_agrees_with_the_reference() {
-    for case in list(&read("svgd.json")["priors"]) {
+    for case in list(&read("parts.json")["svgd"]["priors"]) {
         let (mean, deviation) = (floats(&case["gaussian"]["mean"]), floats(&case["gaussian"]["sd"]));
         let p = mean.len();
         for (point, want) in list(&case["points"]).iter().zip(list(&case["gaussian"]["gradient"])) {

@@ -2,7 +2,6 @@
 
 mod line;
 mod messages;
-mod session;
 mod toy;
 mod tuner;
 mod wire;

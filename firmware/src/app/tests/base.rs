@@ -10,8 +10,8 @@ use foretune_link::{
 use foretune_link::problem::{Bytes, number};
 
 use super::mock::Outside;
-use super::noise::Noise;
 use super::profile::Profile;
+use super::serial::Noise;
 use crate::app::TRIES;
 use crate::reference::{Answer, Outline, Trace};
 

@@ -11,7 +11,6 @@ mod key;
 mod knowledge;
 mod serial;
 mod mock;
-mod noise;
 mod power;
 mod problem;
 mod profile;
