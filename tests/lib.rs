@@ -7,5 +7,4 @@
 //! | `life` | hundreds of tasks in one memory: as good and as quick at the end as at the start |
 //! | `guides` | every snippet of the guides and read-mes compiles and does what the text says |
 //! | `layers` | a package uses only those below it, and stays small enough to read |
-//! | `quality` | benchmarks are solved to a stated regret after some tasks |
-//! | `command_line` | the programs `foretune` and `foretune-paper`: the same results however it was run, a clear word for every bad request |
+//! | `command_line` | the programs `foretune` and `foretune-paper`: the same results however it was run, benchmarks solved to a stated regret, a clear word for every bad request |

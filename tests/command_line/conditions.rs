@@ -1,4 +1,5 @@
-//! Conditions that are known: printed by a command, or told over `serve`.
+//! Conditions that are known: printed by a command, or told over `serve`. And parameters without an order: people see and give
+//! names, wherever a setting is.
 
 use super::Folder;
 
@@ -35,9 +36,7 @@ const TUNE: &str = "tune p.toml --command 'sh measure.sh {x} {load}' --state s -
 #[test]
 #[cfg(unix)]
 fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_for_any() {
-    let folder = Folder::new();
-    folder.write("p.toml", PROBLEM);
-    folder.write("measure.sh", MEASURE);
+    let folder = Folder::with(PROBLEM, MEASURE);
     let printed = folder.succeed(&format!("{TUNE} --csv t.csv"));
     assert!(printed.contains("It begins at the setting in use given in p.toml: x = 0.5.\n"), "{printed}");
     assert!(printed.contains("Recommended: x = ") && printed.contains(", load = "), "{printed}");
@@ -149,9 +148,7 @@ fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
 #[test]
 #[cfg(unix)]
 fn a_reading_is_compared_with_what_is_expected_under_its_condition() {
-    let folder = Folder::new();
-    folder.write("p.toml", PROBLEM);
-    folder.write("measure.sh", MEASURE);
+    let folder = Folder::with(PROBLEM, MEASURE);
     let text = folder.succeed(TUNE);
     let x =
         text.split("Recommended: x = ").nth(1).and_then(|rest| rest.split(',').next()?.parse::<f64>().ok());
@@ -177,4 +174,91 @@ fn a_reading_is_compared_with_what_is_expected_under_its_condition() {
         "a load that nobody tells of looks like a change: after {blind}"
     );
     assert!(change && (60..70).contains(&found), "the change of the world after {found}");
+}
+
+const NAMED: &str = "\
+goal = \"minimise\"
+budget = 30.0
+[[parameter]]
+name = \"mode\"
+values = [\"slow\", \"fast\", \"very fast\", \"off\"]
+[[parameter]]
+name = \"x\"
+low = 0.0
+high = 1.0
+[[fidelity]]
+name = \"run\"
+cost = 1.0
+noise = 0.0001
+[deployed]
+mode = \"off\"
+x = 0.5
+";
+
+/// The third is best; the environment says the same as the argument.
+const BY_NAME: &str = "[ \"$1\" = \"$FORETUNE_MODE\" ] || exit 1; case $1 in 'very fast') w=0;; slow) w=1;; *) w=2;; esac; \
+    awk -v w=$w -v x=$2 'BEGIN { printf \"%.17g\", w + (x - 0.25) * (x - 0.25) }'\n";
+const TUNE_NAMED: &str = "tune p.toml --state s --command 'sh measure.sh {mode} {x}'";
+
+#[test]
+fn names_go_to_the_command_into_the_state_and_back() {
+    let folder = Folder::with(NAMED, BY_NAME);
+    let said = folder.succeed(&format!("{TUNE_NAMED} --seed 3 --csv past.csv"));
+    assert!(said.contains("Recommended: mode = very fast, x = 0.2"), "{said}");
+    assert!(said.contains("In use: mode = off, x = 0.5, measured 2.06"), "{said}");
+    let shown = folder.succeed("show s --report page.html");
+    for name in ["slow", "fast", "very fast", "off"] {
+        assert!(shown.contains(name), "{name} is in none of the measurements: {shown}");
+    }
+    let said = folder.fail("fleet learn s --problem p.toml --out f.fleet", 2);
+    assert!(said.contains("the values of `mode` have none"), "{said}");
+    assert!(folder.succeed("explain s").contains("mode = off, x = 0.5"));
+    let page = folder.read("page.html");
+    assert!(page.contains("mode = very fast, x = 0.2"));
+    assert!(page.matches(">very fast</text>").count() >= 2, "at the ticks of a slice and of the map");
+    let table = folder.read("past.csv");
+    assert!(table.starts_with("task,why,mode,x,") && table.contains(",off,0.5,run,1,"), "{table}");
+    let again = "tune p.toml --state t --seed 4 --command 'sh measure.sh {mode} {x}' --past past.csv";
+    folder.succeed(&format!("{again} --deployed 'mode=slow,x=0.5'"));
+    assert!(folder.succeed("show t").contains("In use: mode = slow"));
+}
+
+#[test]
+fn names_that_there_are_not_are_refused_with_those_that_there_are() {
+    let folder = Folder::with(NAMED, BY_NAME);
+    let known = "parameter `mode` has no value `1`: there are slow, fast, very fast, off";
+    assert!(folder.fail(&format!("{TUNE_NAMED} --deployed mode=1,x=0"), 2).contains(known));
+    folder.write("past.csv", "mode,x,value\n1,0.5,3\n");
+    let said = folder.fail(&format!("{TUNE_NAMED} --past past.csv"), 2);
+    assert!(said.contains("line 2: column `mode`: ") && said.contains(known), "{said}");
+    folder.write("p.toml", &format!("{NAMED}[[limit]]\nsum = {{ mode = 1.0 }}\nat_most = 2\n"));
+    assert!(folder.fail(TUNE_NAMED, 2).contains("the values of parameter `mode` are names"));
+    folder.write("p.toml", NAMED);
+    let said = folder.fail(&format!("{TUNE_NAMED} --set map=deep:8"), 1);
+    assert!(said.contains("map") && said.contains("category"), "{said}");
+}
+
+#[test]
+fn other_names_are_another_problem() {
+    let folder = Folder::with(NAMED, BY_NAME);
+    folder.succeed(&format!("{TUNE_NAMED} --seed 3"));
+    folder.write("p.toml", &NAMED.replace("\"slow\", \"fast\"", "\"fast\", \"slow\""));
+    let said = folder.fail(TUNE_NAMED, 2);
+    assert!(
+        said.contains("parameter `mode` was one of slow, fast, very fast, off, and is one of fast, slow"),
+        "{said}"
+    );
+}
+
+#[test]
+fn serve_takes_and_gives_names() {
+    let folder = Folder::with(NAMED, BY_NAME);
+    let tell = |id: u32| format!("{{\"tell\":{{\"id\":{id},\"value\":1}}}}\n");
+    let past = "{\"past\":[{\"setting\":{\"mode\":\"fast\",\"x\":0.1},\"value\":2.0}]}\n";
+    let wrong = past.replace("fast", "none");
+    let next = "{\"stop\":{}}\n{\"next_task\":{\"deployed\":{\"mode\":\"slow\",\"x\":0.25}}}\n";
+    let heard = folder.fed("serve p.toml --state s", &[past, &wrong, &tell(1), next].concat());
+    assert!(heard.contains("\"setting\":{\"mode\":\"off\",\"x\":0.5}"), "{heard}");
+    assert!(heard.contains("no value `none`: there are slow, fast, very fast, off"), "{heard}");
+    assert!(heard.contains("\"setting\":{\"mode\":\"slow\",\"x\":0.25}"), "{heard}");
 }

@@ -34,9 +34,7 @@ const TUNE: &str = "tune p.toml --command 'sh measure.sh {x}' --state s --set ca
 #[test]
 #[cfg(unix)]
 fn a_command_is_tuned_as_far_as_its_kpis_allow_and_goes_on_where_it_was() {
-    let folder = Folder::new();
-    folder.write("p.toml", PROBLEM);
-    folder.write("measure.sh", MEASURE);
+    let folder = Folder::with(PROBLEM, MEASURE);
     let printed = folder.succeed(TUNE);
     let x: f64 = printed
         .split("Recommended: x = ")
@@ -83,9 +81,7 @@ fn noise_of_a_kpi_is_estimated_where_it_is_not_given() {
 #[test]
 #[cfg(unix)]
 fn reasons_tables_and_pages_have_every_kpi() {
-    let folder = Folder::new();
-    folder.write("p.toml", PROBLEM);
-    folder.write("measure.sh", MEASURE);
+    let folder = Folder::with(PROBLEM, MEASURE);
     let tuned = folder.succeed(&format!("{TUNE} -v --csv t.csv --report r.html"));
     let explained = folder.succeed("explain s");
     let searched = explained.matches("tells most for its price").count();
@@ -149,22 +145,22 @@ fn a_guard_in_a_file_is_refused_with_its_line() {
 #[test]
 #[cfg(unix)]
 fn a_study_of_a_command_keeps_its_guards_and_has_their_columns() {
-    let folder = Folder::new();
-    folder.write("p.toml", PROBLEM);
-    folder.write("measure.sh", MEASURE);
+    let folder = Folder::with(PROBLEM, MEASURE);
     let study = "--method never,unguarded,mft-mes --experiments 1 --tasks 2 --budget 16 --set candidates=64";
     folder.succeed(&format!("run p.toml --command 'sh measure.sh {{x}}' {study} --quiet --out o"));
-    let text = folder.read("o/tasks.csv");
-    let names = text.lines().next().unwrap().split(',');
-    let at = |name: &str| names.clone().position(|column| column == name).unwrap_or_else(|| panic!("{name}"));
+    let table = folder.csv("o/tasks.csv");
     let of = |method: &str, name: &str| {
-        let rows = text.lines().filter(|line| line.starts_with(method));
-        rows.map(|line| line.split(',').nth(at(name)).unwrap().parse::<f64>().unwrap()).sum::<f64>() / 2.0
+        let rows = table.rows.iter().filter(|row| row[0] == method);
+        rows.map(|row| table.number(row, name)).sum::<f64>() / 2.0
     };
-    assert_eq!((of("never", "broken_edge"), of("never", "recommended_edge")), (0.0, 1.0), "{text}");
-    assert_eq!((of("mft-mes", "recommended_edge"), of("mft-mes", "recommended_power")), (1.0, 1.0), "{text}");
-    assert!(of("unguarded", "broken_time_edge") > of("mft-mes", "broken_time_edge"), "{text}");
-    assert!(of("mft-mes", "recommended") > of("never", "recommended"), "{text}");
+    assert_eq!((of("never", "broken_edge"), of("never", "recommended_edge")), (0.0, 1.0), "{table:?}");
+    assert_eq!(
+        (of("mft-mes", "recommended_edge"), of("mft-mes", "recommended_power")),
+        (1.0, 1.0),
+        "{table:?}"
+    );
+    assert!(of("unguarded", "broken_time_edge") > of("mft-mes", "broken_time_edge"), "{table:?}");
+    assert!(of("mft-mes", "recommended") > of("never", "recommended"), "{table:?}");
 }
 
 #[test]
@@ -173,13 +169,9 @@ fn a_study_has_columns_for_every_guard() {
     let guards = "--guard edge:share:0.9 --guard power:at-most:drop:3 --floor share:0.9";
     let study = "--method never,hill-climbing,mft-mes --experiments 1 --tasks 2 --budget 500 --quiet --out o";
     folder.succeed(&format!("run rrm {guards} {study}"));
-    let text = folder.read("o/tasks.csv");
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let at =
-        |name: &str| header.iter().position(|column| *column == name).unwrap_or_else(|| panic!("{name}"));
-    for row in lines.map(|line| line.split(',').collect::<Vec<_>>()) {
-        let number = |name: &str| row[at(name)].parse::<f64>().unwrap();
+    let table = folder.csv("o/tasks.csv");
+    for row in &table.rows {
+        let number = |name: &str| table.number(row, name);
         for kpi in ["edge", "power"] {
             for share in ["broken", "broken_time", "recommended"] {
                 assert!((0.0..=1.0).contains(&number(&format!("{share}_{kpi}"))), "{row:?}");
@@ -212,18 +204,14 @@ fn overshoot_is_kept_on_a_loop_and_counted_for_those_who_do_not_keep_it() {
     let methods = "never,hill-climbing,safe-opt,constrained-ei,relay-zn,relay-tl,unguarded,mft-mes";
     let study = "--experiments 1 --tasks 1 --quiet --out o --seed 7";
     folder.succeed(&format!("run pid:oven {guards} --method {methods} {study}"));
-    let text = folder.read("o/tasks.csv");
-    let mut lines = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(','));
-    let header: Vec<&str> = lines.next().unwrap().collect();
-    let at = |name: &str| header.iter().position(|column| *column == name).unwrap();
-    let rows: Vec<Vec<&str>> = lines.map(Iterator::collect).collect();
-    let cell = |method: &str, name: &str| -> f64 {
-        rows.iter().find(|row| row[0] == method).expect("its row")[at(name)].parse().unwrap()
+    let table = folder.csv("o/tasks.csv");
+    let cell = |method: &str, name: &str| {
+        table.number(table.rows.iter().find(|row| row[0] == method).expect("its row"), name)
     };
-    assert!(methods.split(',').all(|method| cell(method, "spent") > 0.0), "{text}");
-    assert_eq!(cell("never", "broken_overshoot"), 0.0, "{text}");
-    assert!(["relay-zn", "relay-tl"].iter().all(|relay| cell(relay, "broken_overshoot") > 0.4), "{text}");
+    assert!(methods.split(',').all(|method| cell(method, "spent") > 0.0), "{table:?}");
+    assert_eq!(cell("never", "broken_overshoot"), 0.0, "{table:?}");
+    assert!(["relay-zn", "relay-tl"].iter().all(|relay| cell(relay, "broken_overshoot") > 0.4), "{table:?}");
     let broken = |method| cell(method, "broken_time_overshoot") + cell(method, "broken_time_effort");
-    assert!(broken("mft-mes") < 0.3 * broken("unguarded"), "{text}");
-    assert!(cell("mft-mes", "recommended") > 1.2 * cell("never", "recommended"), "{text}");
+    assert!(broken("mft-mes") < 0.3 * broken("unguarded"), "{table:?}");
+    assert!(cell("mft-mes", "recommended") > 1.2 * cell("never", "recommended"), "{table:?}");
 }

@@ -9,15 +9,10 @@ fn study(out: &str, more: &str) -> String {
 
 /// The cells of all rows of a unit's queries: task, fidelity, cost, point, truth, deployed, floor, answer.
 fn queries(folder: &Folder, unit: &str) -> Vec<Vec<String>> {
-    let text = folder.read(&format!("o/units/{unit}-1.csv"));
-    let header = text.lines().find(|line| line.contains("deployed")).expect("a header");
-    let index = |name: &str| header.split(',').position(|column| column == name).expect("a column");
-    let wanted = ["task", "fidelity", "cost", "x", "truth", "deployed", "floor", "y"].map(index);
-    text.lines()
-        .filter(|line| line.starts_with(unit) && !line.contains(",recommend,"))
-        .map(|line| line.split(',').map(String::from).collect::<Vec<_>>())
-        .map(|row| wanted.iter().map(|&i| row[i].clone()).collect())
-        .collect()
+    let table = folder.csv(&format!("o/units/{unit}-1.csv"));
+    let wanted = ["task", "fidelity", "cost", "x", "truth", "deployed", "floor", "y"];
+    let queries = table.rows.iter().filter(|row| table.cell(row, "kind") != "recommend");
+    queries.map(|row| wanted.map(|column| table.cell(row, column).to_string()).to_vec()).collect()
 }
 
 #[test]
@@ -57,18 +52,12 @@ fn a_study_of_a_command_in_service_says_what_its_users_got() {
     folder.write("p.toml", &problem().replace("risk = 0.05", "risk = 0.2"));
     let run = TUNE.replace("tune", "run") + " --method mft-mes,random --tasks 2 --out o --quiet --budget 30";
     folder.succeed(&run);
-    let text = folder.read("o/tasks.csv");
-    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    let cell = |row: usize, name: &str| -> f64 {
-        let column = rows[0].iter().position(|title| *title == name).unwrap();
-        rows[row][column].parse().unwrap_or_else(|_| panic!("{name}: {text}"))
-    };
+    let table = folder.csv("o/tasks.csv");
     let mut fallen = 0.0;
-    for (row, (unit, task)) in
-        [("mft-mes", "1"), ("mft-mes", "2"), ("random", "1"), ("random", "2")].into_iter().enumerate()
-    {
-        let row = row + 1;
-        assert_eq!(&rows[row][..3], [unit, "1", task], "{text}");
+    let tasks = [("mft-mes", "1"), ("mft-mes", "2"), ("random", "1"), ("random", "2")];
+    assert_eq!(table.rows.len(), tasks.len());
+    for (row, (unit, task)) in table.rows.iter().zip(tasks) {
+        assert_eq!(row[..3], [unit, "1", task], "{table:?}");
         let number = |text: &String| text.parse::<f64>().unwrap();
         let queries: Vec<Vec<String>> =
             queries(&folder, unit).into_iter().filter(|row| row[0] == task).collect();
@@ -79,16 +68,17 @@ fn a_study_of_a_command_in_service_says_what_its_users_got() {
         let time: f64 = got.iter().map(|(time, _)| time).sum();
         let low: Vec<f64> = got.iter().filter(|(_, y)| *y < floor).map(|(time, _)| *time).collect();
         let close = |name: &str, value: f64| {
-            assert!((cell(row, name) - value).abs() < 1e-5, "{name}: {} and {value}", cell(row, name));
+            let found = table.number(row, name);
+            assert!((found - value).abs() < 1e-5, "{name}: {found} and {value}");
         };
         close("deployed", deployed);
         close("meanwhile", got.iter().map(|(time, y)| time * y).sum::<f64>() / time);
         close("worst", got.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min));
         close("below", low.len() as f64 / got.len() as f64);
         close("below_time", low.iter().sum::<f64>() / time);
-        fallen += cell(row, "below");
+        fallen += table.number(row, "below");
     }
-    assert!(fallen > 0.0, "nothing fell below the floor, which says nothing: {text}");
+    assert!(fallen > 0.0, "nothing fell below the floor, which says nothing: {table:?}");
 }
 
 #[test]
@@ -188,9 +178,7 @@ awk -v x="$1" -v n="$n" 'BEGIN { print 5 + x * (1 - x) - (n >= 50) * 3 + (n * 37
 #[test]
 #[cfg(unix)]
 fn a_change_is_noticed_and_the_next_task_begins_by_itself() {
-    let folder = Folder::new();
-    folder.write("p.toml", WATCHED);
-    folder.write("measure.sh", CHANGING);
+    let folder = Folder::with(WATCHED, CHANGING);
     let tune = "tune p.toml --command 'sh measure.sh {x}' --watch 0.001";
     let broken = || {
         let output = folder.spawn(tune).wait_with_output().unwrap();
@@ -221,11 +209,9 @@ fn a_change_is_noticed_and_the_next_task_begins_by_itself() {
 fn a_change_in_the_middle_of_a_task_is_said_and_the_recommendation_suits_it() {
     const FIFTH_LESS: &str = r#"echo >> calls; n=$(wc -l < calls)
 awk -v x="$1" -v n="$n" 'BEGIN { print (n >= 22 ? 0.8 : 1) * (10 - 12 * (x - 0.8) ^ 2) + (n * 37 % 101) / 1000 }'"#;
-    let folder = Folder::new();
     let problem = WATCHED.replace("budget = 12", "budget = 40") + "[floor]\nshare = 0.9\n";
     assert!(problem.contains("budget = 40"));
-    folder.write("p.toml", &problem);
-    folder.write("measure.sh", FIFTH_LESS);
+    let folder = Folder::with(&problem, FIFTH_LESS);
     let said = folder.succeed("tune p.toml --command 'sh measure.sh {x}' -v");
     let line = "The setting in use no longer gives what it gave: what was measured before counts less.";
     let (before, after) = said.split_once(line).unwrap_or_else(|| panic!("{said}"));

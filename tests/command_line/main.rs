@@ -1,14 +1,12 @@
 //! The built programs on tiny studies: the same results however they were run, and a clear word for every bad request.
 
 mod bad_input;
-mod categories;
 mod conditions;
 mod documents;
 mod fleet;
 mod guards;
 mod inspect;
 mod live;
-mod opponents;
 mod pages;
 mod studies;
 mod tune;
@@ -36,6 +34,21 @@ impl Folder {
 
     fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn csv(&self, name: &str) -> Csv {
+        let text = self.read(name);
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let mut rows = lines.map(|line| line.split(',').map(String::from).collect());
+        Csv { columns: rows.next().expect("a header"), rows: rows.collect() }
+    }
+
+    /// A folder with a problem and what measures it.
+    fn with(problem: &str, measure: &str) -> Self {
+        let folder = Self::new();
+        folder.write("p.toml", problem);
+        folder.write("measure.sh", measure);
+        folder
     }
 
     /// A program with its words, split as a shell would; `foretune` may be left out.
@@ -86,6 +99,23 @@ impl Folder {
         let (root, mut found) = (self.path(name), BTreeMap::new());
         collect(&root, &root, &mut found);
         found
+    }
+}
+
+/// A file of comma-separated values, without its comments: what its columns are called, and its rows.
+#[derive(Debug)]
+struct Csv {
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Csv {
+    fn cell<'a>(&self, row: &'a [String], column: &str) -> &'a str {
+        &row[self.columns.iter().position(|own| own == column).unwrap_or_else(|| panic!("{column}"))]
+    }
+
+    fn number(&self, row: &[String], column: &str) -> f64 {
+        self.cell(row, column).parse().unwrap_or_else(|_| panic!("{column}: {self:?}"))
     }
 }
 

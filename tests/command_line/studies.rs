@@ -1,4 +1,5 @@
-//! A study gives the same bytes whole, interrupted, sharded, with one thread or several.
+//! A study gives the same bytes whole, interrupted, sharded, with one thread or several; opponents do what their names say, and
+//! benchmarks are solved to a stated regret.
 
 use std::time::Duration;
 use std::{fs, thread};
@@ -239,4 +240,100 @@ fn estimates_come_without_running_anything() {
         folder.succeed("foretune-paper reproduce fig9 fig10 --preset default --experiments 1 --estimate");
     assert!(text.contains("fig9") && text.contains("all"), "{text}");
     assert!(folder.files("").is_empty());
+}
+
+/// What a user would do instead of tuning, in the same study.
+const OPPONENTS: &str = "run hartmann6 --method never,kept,hill-climbing,random-cheapest,mf-mes-ten,warm-start \
+    --set candidates=16 --experiments 1 --tasks 3 --budget 120 --quiet --out o";
+
+/// The cells of a column in all rows of a unit whose kind passes, task by task.
+fn column(folder: &Folder, unit: &str, column: &str, passes: fn(&str) -> bool) -> Vec<Vec<String>> {
+    let table = folder.csv(&format!("o/units/{unit}-1.csv"));
+    let of_task = |task: &str| {
+        let rows = table.rows.iter().filter(|row| row[2] == task && passes(table.cell(row, "kind")));
+        rows.map(|row| table.cell(row, column).to_string()).collect()
+    };
+    ["1", "2", "3"].map(of_task).into()
+}
+
+fn is_query(kind: &str) -> bool {
+    kind != "recommend"
+}
+
+#[test]
+fn each_does_what_its_name_says() {
+    let folder = &Folder::new();
+    folder.succeed(OPPONENTS);
+    let queried = |unit| column(folder, unit, "x", is_query);
+    let recommended = |unit| column(folder, unit, "x", |kind| !is_query(kind));
+
+    // Never tuned: the same point in all tasks, measured once.
+    let never = [queried("never").concat(), recommended("never").concat()].concat();
+    assert_eq!(never, vec![never[0].clone(); 6]);
+
+    // Kept: many queries in the first task, then its recommendation for ever.
+    let kept = recommended("kept");
+    assert!(queried("kept")[0].len() > 10);
+    assert_eq!(queried("kept")[1..], [kept[0].clone(), kept[0].clone()]);
+    assert_eq!(kept[1..], [kept[0].clone(), kept[0].clone()]);
+
+    // Hill climbing: from the point in use, later from the last recommendation; twelve trials at the cheapest fidelity.
+    let climbed = queried("hill-climbing");
+    assert!(climbed.iter().all(|task| task.len() == 12));
+    assert_eq!(climbed[0][0], never[0]);
+    let tops = recommended("hill-climbing");
+    assert_eq!([&climbed[1][0], &climbed[2][0]], [&tops[0][0], &tops[1][0]]);
+    assert!(column(folder, "hill-climbing", "fidelity", is_query).concat().iter().all(|m| m == "1"));
+
+    // Random search at the cheapest fidelity: all but the initial points there.
+    let searched = column(folder, "random-cheapest", "fidelity", |kind| kind == "search");
+    assert!(searched.iter().all(|task| task.len() == 12 && task.iter().all(|m| m == "1")));
+
+    // Carried points are tried again by the warm start alone.
+    let carries = |unit| column(folder, unit, "kind", is_query).concat().contains(&"carried".to_string());
+    assert!(carries("warm-start") && !carries("mf-mes-ten"));
+}
+
+#[test]
+fn they_resume_to_the_same_bytes() {
+    cut_and_resumed(OPPONENTS, |length, _, _| length / 2);
+}
+
+#[test]
+fn another_program_can_tune_what_a_study_tunes() {
+    let folder = &Folder::new();
+    folder.succeed("run one:hartmann3 --method random --experiments 1 --tasks 1 --budget 10 --quiet --out o");
+    let table = folder.csv("o/units/random-1.csv");
+    let row = table.rows.iter().find(|row| table.cell(row, "kind") == "search").unwrap();
+    let point = table.cell(row, "x");
+    let said = folder.fed("foretune-paper evaluate one:hartmann3", &format!("1 1 {point}\n"));
+    let (facts, answer) = said.split_once('\n').unwrap();
+    assert!(facts.contains("\"budget\":30.0") && facts.contains("\"low\":0.0"), "{facts}");
+    let numbers: Vec<f64> = answer.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let expected = ["truth", "optimum"].map(|column| table.number(row, column));
+    assert!(numbers.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{answer}: {expected:?}");
+    assert_eq!(numbers.len(), 2);
+    // Every measurement is charged, the first ones included.
+    assert_eq!(table.rows.iter().filter(|row| is_query(table.cell(row, "kind"))).count(), 10);
+}
+
+/// A default that became worse would show here. Seeds are fixed, so the figures are always the same. Each bar lies well above
+/// what was measured and well below what searching at random comes to.
+#[test]
+fn benchmarks_are_solved_to_a_stated_regret_after_four_tasks() {
+    for (problem, bar, measured, at_random) in [("hartmann6", 0.5, 0.34, 2.2), ("gas", 0.33, 0.11, 0.73)] {
+        let folder = Folder::new();
+        let study = "--method mft-mes --experiments 4 --tasks 5 --seed 1 --quiet --out study";
+        folder.succeed(&format!("run {problem} {study}"));
+        let table = folder.csv("study/tasks.csv");
+        let late = table.rows.iter().filter(|row| table.number(row, "task") >= 4.0);
+        let regrets: Vec<f64> =
+            late.map(|row| table.number(row, "optimum") - table.number(row, "recommended")).collect();
+        assert_eq!(regrets.len(), 2 * 4);
+        let regret = regrets.iter().sum::<f64>() / 8.0;
+        assert!(
+            regret < bar,
+            "{problem}: mean regret {regret} (measured: {measured}; at random: {at_random})"
+        );
+    }
 }
