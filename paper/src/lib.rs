@@ -9,7 +9,6 @@ mod evaluate;
 mod claims;
 mod day;
 pub mod cli;
-mod estimate;
 mod figures;
 pub mod inspect;
 mod merge;

@@ -160,7 +160,7 @@ fn estimate(plans: &[(&Figure, Plan)], how: Execution, out: &mut dyn Write) -> R
         units.retain(|unit| {
             known.insert((manifest.fingerprint(unit.variant), unit.experiment, manifest.tasks))
         });
-        let time = crate::estimate::estimate(plan, &units) / how.jobs as u32;
+        let time = crate::work::estimate(plan, &units) / how.jobs as u32;
         total += time;
         table.push(vec![figure.name.into(), units.len().to_string(), spell(time)]);
     }

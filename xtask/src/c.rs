@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::board::{PROFILE, V7, V8, find};
-use crate::elf::Elf;
 use crate::error::{Error, Verdict, ensure};
 use crate::hil::{self, Plan};
+use crate::map::Elf;
 use crate::qemu;
 use crate::shell::{host_built, read, root, run, target_dir};
 use crate::tools::Tools;

@@ -11,8 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::board::find;
-use crate::elf::{Elf, word};
 use crate::error::{Error, Verdict};
+use crate::map::{Elf, word};
 use crate::shell::root;
 use crate::tools::Tools;
 
@@ -265,7 +265,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf::Section;
+    use crate::map::Section;
 
     #[test]
     fn places_are_found_among_constants() {

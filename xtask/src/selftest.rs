@@ -7,8 +7,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::board::{Board, emulated};
-use crate::elf::Elf;
 use crate::error::{Error, Verdict, ensure};
+use crate::map::Elf;
 use crate::qemu::{CUT, Device, Running, instructions_per_tick};
 use crate::shell::in_pairs;
 use crate::tools::Tools;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::board::{BOARDS, Board, Variant};
 use crate::c;
-use crate::elf::Elf;
 use crate::error::{Error, Verdict, ensure};
 use crate::hil::KEYS;
+use crate::map::Elf;
 use crate::shell::root;
 use crate::tools::Tools;
 

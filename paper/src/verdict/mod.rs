@@ -5,8 +5,7 @@
 //! between. A claim of a factor holds when the interval reaches it and at least half of the claimed gain is certain;
 //! it does not hold when the whole interval stays below it.
 
-mod pairs;
-mod sweeps;
+mod kinds;
 
 use std::ops::RangeInclusive;
 
