@@ -14,7 +14,7 @@ use foretune_core::snapshot::Crc;
 use foretune_core::{
     Bandwidth, Details, Goal, Information, Map, Prior, Problem, Recommend, Scaling, Settings, Step, Weights,
 };
-use support::{Event, PROBLEM, SETTINGS, Toy, finish_task, variants};
+use support::{Event, PROBLEM, SETTINGS, Toy, three_tasks, variants};
 
 /// Every method with both maps, and some other settings.
 fn runs() -> Vec<(String, Problem<'static>, Settings)> {
@@ -70,11 +70,7 @@ fn unit_signal(mut settings: Settings) -> Settings {
 fn digest(problem: Problem<'_>, settings: Settings) -> (usize, u32) {
     let mut memory = Box::new(Toy::new());
     let mut tuner = memory.start(problem, settings, 2026).unwrap();
-    let mut events = Vec::new();
-    for _ in 0..3 {
-        finish_task(&mut tuner, &[], &mut events);
-        tuner.next_task().unwrap();
-    }
+    let events = three_tasks(&mut tuner);
     let mut crc = Crc::new();
     let mut add = |words: &[u32]| words.iter().for_each(|word| crc.update(&word.to_le_bytes()));
     for event in &events {

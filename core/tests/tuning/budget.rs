@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::support::{Event, METHODS, PROBLEM, SETTINGS, finish_task, next, objective, snapshot, start};
+use crate::support::{METHODS, PROBLEM, SETTINGS, finish_task, next, objective, snapshot, start};
 use foretune_core::{
     Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings,
     Stop, memory,
@@ -361,11 +361,7 @@ fn minimising_is_maximising_upside_down() {
 
 #[test]
 fn a_different_seed_is_a_different_run() {
-    let events = |seed: u64| {
-        let mut events: Vec<Event> = Vec::new();
-        finish_task(&mut start(PROBLEM, SETTINGS, seed), &[], &mut events);
-        events
-    };
+    let events = |seed: u64| finish_task(&mut start(PROBLEM, SETTINGS, seed));
     assert_eq!(events(1), events(1));
     assert_ne!(events(1), events(2));
 }

@@ -1,6 +1,8 @@
 //! A fleet's prior: what it gains where it holds, how it steps aside where it does not, and that all of it is replayed.
 
-use crate::support::{Event, PROBLEM, SETTINGS, answer, finish_task, next, query_event, snapshot, start};
+use crate::support::{
+    PROBLEM, SETTINGS, answer_next, assert_goes_on_elsewhere, finish_task, knowledge, next, snapshot, start,
+};
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_core::{
@@ -88,21 +90,7 @@ fn a_task_with_a_fleet_is_restored_bit_for_bit_whether_its_word_counts_or_not() 
     ] {
         let mut tuner = start_with(problem, &bytes);
         for _ in 0..2 {
-            let (mut saved, mut events) = (Vec::new(), Vec::new());
-            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
-                events.push(query_event(&query));
-                answer(&mut tuner, query);
-                saved.push((events.len(), snapshot(&tuner)));
-            }
-            finish_task(&mut tuner, &[], &mut events);
-            for (position, stored) in saved {
-                let mut other = start_with(problem, &bytes);
-                other.load(&stored).unwrap();
-                let mut rest: Vec<Event> = Vec::new();
-                finish_task(&mut other, &[], &mut rest);
-                assert_eq!(rest, events[position..], "at {position}");
-                assert_eq!(other.status().fleet, tuner.status().fleet);
-            }
+            assert_goes_on_elsewhere(&mut tuner, || start_with(problem, &bytes));
             tuner.next_task().unwrap();
         }
     }
@@ -114,18 +102,14 @@ fn a_refuted_fleet_stays_so_in_the_tasks_that_follow_and_over_a_restart() {
     let mut tuner = start_with(PROBLEM, &bytes);
     tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
     assert!(tuner.status().fleet.unwrap().refuted);
-    let mut knowledge = Vec::new();
-    tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
+    let knowledge = knowledge(&tuner);
     tuner.next_task().unwrap();
     assert!(tuner.status().fleet.unwrap().refuted);
     let mut other = start_with(PROBLEM, &bytes);
     assert!(!other.status().fleet.unwrap().refuted);
     other.load(&knowledge).unwrap();
     assert!(other.status().fleet.unwrap().refuted);
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    finish_task(&mut tuner, &[], &mut a);
-    finish_task(&mut other, &[], &mut b);
-    assert_eq!(a, b);
+    assert_eq!(finish_task(&mut tuner), finish_task(&mut other));
 }
 
 #[test]
@@ -145,8 +129,7 @@ fn what_cannot_be_used_is_refused_and_changes_nothing() {
     assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn));
     // A snapshot that was taken with a fleet is not taken over without.
     let mut with = start_with(PROBLEM, &bytes);
-    let Ok(query) = next(&mut with, &[]).unwrap() else { panic!("there is a budget") };
-    answer(&mut with, query);
+    answer_next(&mut with, 1);
     let stored = snapshot(&with);
     let mut without = start(PROBLEM, SETTINGS, 5);
     assert_eq!(without.load(&stored), Err(Error::Snapshot(SnapshotError::Settings)));

@@ -2,8 +2,8 @@
 //! goes on bit for bit.
 
 use crate::support::{
-    Event, PROBLEM, SETTINGS, Toy, answer, bits, finish_task, next, objective, query_event, snapshot, start,
-    variants,
+    PROBLEM, SETTINGS, Toy, answer, answer_next, assert_goes_on_elsewhere, bits, finish_task, next,
+    objective, snapshot, start, variants,
 };
 use foretune_core::{
     Ask, Details, Error, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer, Predicate, Problem,
@@ -65,7 +65,7 @@ fn limits_hold_for_every_query_and_every_recommendation() {
 fn limits_hold_for_points_that_were_carried_from_where_there_were_none() {
     let settings = SETTINGS;
     let mut tuner = start(PROBLEM, settings, 3);
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     let outside = tuner.recommendation().unwrap().point()[0] > -2.0;
     assert!(outside, "the test needs a point that breaks the limits");
     let knowledge = snapshot(&tuner);
@@ -152,40 +152,13 @@ fn what_makes_no_sense_is_refused() {
     assert!(start(LIVE, SETTINGS.with_method(Method::TwoPhase { c: 0.5 })).contains("batch"));
 }
 
-/// To the end of the task, with the status in every round.
-fn watched(tuner: &mut Optimizer<'_>) -> (Vec<Event>, Vec<LiveStatus>) {
-    let (mut events, mut seen) = (Vec::new(), Vec::new());
-    while let Ok(query) = next(tuner, &[]).unwrap() {
-        events.push(query_event(&query));
-        seen.push(live(tuner));
-        answer(tuner, query);
-    }
-    finish_task(tuner, &[], &mut events);
-    seen.push(live(tuner));
-    (events, seen)
-}
-
 #[test]
 fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
     for (problem, settings) in scenes() {
         let mut tuner = start(problem, settings, 6);
-        for task in 0..3 {
-            let (mut saved, mut events, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
-                saved.push((events.len(), snapshot(&tuner)));
-                events.push(query_event(&query));
-                seen.push(live(&tuner));
-                answer(&mut tuner, query);
-            }
-            finish_task(&mut tuner, &[], &mut events);
-            seen.push(live(&tuner));
-            for (position, bytes) in &saved {
-                let mut other = start(problem, settings, 1);
-                other.load(bytes).unwrap();
-                let (rest, live) = watched(&mut other);
-                assert_eq!(rest, events[*position..], "{settings:?}, task {task}, at {position}");
-                assert_eq!(live, seen[*position..], "{settings:?}, task {task}, at {position}");
-            }
+        for _ in 0..3 {
+            assert_goes_on_elsewhere(&mut tuner, || start(problem, settings, 1));
+            assert!(tuner.status().live.is_some());
             let knowledge = snapshot(&tuner);
             tuner.next_task().unwrap();
             let mut other = start(problem, settings, 6);
@@ -200,10 +173,7 @@ fn a_live_task_restored_at_any_round_goes_on_bit_for_bit() {
 fn a_task_stopped_after_an_answer_ends_the_same_way_whenever_the_call_came() {
     let ended = |slices: usize| {
         let mut tuner = start(LIVE, SETTINGS, 7);
-        for _ in 0..6 {
-            let query = tuner.ask().query().unwrap();
-            answer(&mut tuner, query);
-        }
+        answer_next(&mut tuner, 6);
         (0..slices).for_each(|_| _ = tuner.advance());
         tuner.stop();
         assert_eq!(next(&mut tuner, &[]).unwrap(), Err(Stop::Requested));
@@ -364,8 +334,7 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
         assert_eq!(tuner.add_past(DEPLOYED, 0, 1.0), Err(Error::OutOfTurn));
         let saved = snapshot(&tuner);
         answer(&mut tuner, query);
-        let mut events = Vec::new();
-        finish_task(&mut tuner, &[], &mut events);
+        let events = finish_task(&mut tuner);
         assert_within_limits(tuner.recommendation().unwrap().point());
 
         let mut other = start(problem, settings, 1);
@@ -376,11 +345,8 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
             "behind others that are still to be replayed"
         );
         other.load(&saved).unwrap();
-        let query = next(&mut other, &[]).unwrap().unwrap();
-        answer(&mut other, query);
-        let mut again = Vec::new();
-        finish_task(&mut other, &[], &mut again);
-        assert_eq!(again, events, "{settings:?}");
+        answer_next(&mut other, 1);
+        assert_eq!(finish_task(&mut other), events, "{settings:?}");
     }
 }
 
@@ -389,9 +355,7 @@ fn past_measurements_change_what_is_asked() {
     let queries = |past: &[([f32; 3], f32)]| {
         let mut tuner = start(IN_USE, SETTINGS, 12);
         past.iter().for_each(|(point, y)| tuner.add_past(point, 2, *y).unwrap());
-        let mut events = Vec::new();
-        finish_task(&mut tuner, &[], &mut events);
-        events
+        finish_task(&mut tuner)
     };
     assert_ne!(queries(&[]), queries(&[([3.0, -60.0, 0.2], 0.4), ([1.0, -60.0, 0.2], 0.1)]));
 }

@@ -3,7 +3,10 @@
 
 use std::sync::Mutex;
 
-use crate::support::{Event, PROBLEM, SETTINGS, finish_task, objective, snapshot, start, variants};
+use crate::support::{
+    Event, PROBLEM, SETTINGS, finish_task, finish_task_with, knowledge, objective, snapshot, start,
+    three_tasks, variants,
+};
 use foretune_core::profile::{COMPACT, Compact, DEEP, Deep};
 use foretune_core::{
     Block, Capacities, Details, Dimension, Error, Fallbacks, Fidelity, Floor, Goal, Level, Map, Method,
@@ -26,13 +29,7 @@ type Roomy = memory!(
 macro_rules! run {
     ($memory:ty, $settings:expr) => {{
         let mut memory = Box::new(<$memory>::new());
-        let mut tuner = memory.start(PLAIN, $settings, 11).unwrap();
-        let mut events: Vec<Event> = Vec::new();
-        for _ in 0..3 {
-            finish_task(&mut tuner, &[], &mut events);
-            tuner.next_task().unwrap();
-        }
-        events
+        three_tasks(&mut memory.start(PLAIN, $settings, 11).unwrap())
     }};
 }
 
@@ -51,11 +48,11 @@ fn a_used_memory_is_as_good_as_a_new_one() {
     for method in [Method::MftMes, Method::Myopic { c: 0.5 }] {
         let settings = SETTINGS.with_method(method);
         let deep = Settings { map: Map::Deep { width: 4 }, ..settings };
-        finish_task(&mut memory.start(PROBLEM, deep, 3).unwrap(), &[], &mut Vec::new());
+        finish_task(&mut memory.start(PROBLEM, deep, 3).unwrap());
         let mut events = Vec::new();
         let mut tuner = memory.start(PLAIN, settings, 11).unwrap();
         for _ in 0..3 {
-            finish_task(&mut tuner, &[], &mut events);
+            events.extend(finish_task(&mut tuner));
             assert!(tuner.records().all(|record| record.unit.len() == 2), "no coordinate that is not used");
             tuner.next_task().unwrap();
         }
@@ -99,7 +96,7 @@ fn what_does_not_fit_is_named() {
 fn events(tuner: &mut Optimizer<'_>) -> (Vec<Event>, Vec<Fallbacks>) {
     let (mut events, mut fallbacks) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        finish_task(tuner, &[], &mut events);
+        events.extend(finish_task(tuner));
         fallbacks.push(tuner.status().fallbacks);
         tuner.next_task().unwrap();
     }
@@ -162,7 +159,7 @@ fn it_takes_as_many_words_as_it_says() {
                 let available = needed - 1;
                 assert_eq!(few, Some(Error::Capacity { what: "words", needed, available }), "{capacities:?}");
                 let mut tuner = Block::new(&mut words, capacities).start(problem, settings, 1).unwrap();
-                finish_task(&mut tuner, &[], &mut Vec::new());
+                finish_task(&mut tuner);
                 tuner.next_task().unwrap();
                 assert!(words.last().is_some_and(|word| *word == 0), "room for eight carried points");
             }
@@ -238,15 +235,14 @@ fn the_deep_profile_runs_with_centres_from_elsewhere() {
         ..DEEP
     };
     let mut tuner = memory.start(Problem { budget: 100.0, ..RADIO }, settings, 3).unwrap();
-    let (mut events, mut knowledge) = (Vec::new(), Vec::new());
+    let mut known = Vec::new();
     for _ in 0..2 {
-        finish_task(&mut tuner, &knowledge, &mut events);
+        finish_task_with(&mut tuner, &known);
         assert!(tuner.recommendation().is_some());
-        knowledge.clear();
-        tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
-        assert_eq!(knowledge.len(), tuner.snapshot_len());
+        known = knowledge(&tuner);
+        assert_eq!(known.len(), tuner.snapshot_len());
         tuner.next_task().unwrap();
     }
     // Ten particles of 8 641 numbers: what a board must find room for in its flash.
-    assert!((345_000..346_000).contains(&knowledge.len()), "{}", knowledge.len());
+    assert!((345_000..346_000).contains(&known.len()), "{}", known.len());
 }

@@ -496,7 +496,7 @@ fn noise_below_the_floor_is_raised_and_counted() {
         let fidelities = [Fidelity { cost: 1.0, samples: 1, noise }];
         let problem = Problem { fidelities: &fidelities, ..PROBLEM };
         let mut tuner = start(problem, SETTINGS, 1);
-        finish_task(&mut tuner, &[], &mut Vec::new());
+        finish_task(&mut tuner);
         tuner.status().fallbacks
     };
     for noise in [0.0, 1e-6] {

@@ -1,7 +1,7 @@
 //! What is refused, why, and that nothing changes by it; failures, early ends and restarts.
 
 use crate::support::{
-    Event, METHODS, PROBLEM, SETTINGS, Toy, answer, finish_task, query_event, snapshot, start,
+    Event, METHODS, PROBLEM, SETTINGS, Toy, answer, answer_next, finish_task, query_event, snapshot, start,
 };
 use foretune_core::{
     Activity, Ask, Details, Dimension, Error, Fidelity, Goal, Kind, Method, Problem, Refused, Scaling,
@@ -98,7 +98,7 @@ fn calls_out_of_turn_are_refused() {
     let mut tuner = start(PROBLEM, SETTINGS, 4);
     assert_eq!(tuner.next_task(), Err(Error::OutOfTurn));
     assert_eq!(tuner.recommendation(), None);
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     assert_eq!(tuner.restart(), Err(Error::OutOfTurn));
     assert!(tuner.recommendation().is_some());
     assert_eq!(tuner.ask(), Ask::Done(Stop::Budget), "however often one asks");
@@ -129,7 +129,7 @@ fn measurements_that_fail_are_charged_take_a_slot_and_are_not_asked_again() {
         assert_eq!((tuner.ask(), tuner.recommendation()), (Ask::Done(expected), None), "{method:?}");
         assert!(failed.len() > 8, "{method:?} gave up after {} failures", failed.len());
         tuner.next_task().unwrap();
-        finish_task(&mut tuner, &[], &mut Vec::new());
+        finish_task(&mut tuner);
         assert!(tuner.recommendation().is_some());
     }
 }
@@ -141,17 +141,13 @@ fn a_task_stopped_after_some_answer_ends_the_same_way() {
         let mut ends: Vec<Vec<Event>> = Vec::new();
         for wait in [0, 1, 3, 10, 50, 1000] {
             let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 4);
-            for _ in 0..5 {
-                let query = tuner.ask().query().unwrap();
-                answer(&mut tuner, query);
-            }
+            answer_next(&mut tuner, 5);
             (0..wait).for_each(|_| _ = tuner.advance());
             tuner.stop();
-            let mut events = Vec::new();
-            finish_task(&mut tuner, &[], &mut events);
+            let mut events = finish_task(&mut tuner);
             assert_eq!(tuner.ask(), Ask::Done(Stop::Requested));
             tuner.next_task().unwrap();
-            finish_task(&mut tuner, &[], &mut events);
+            events.extend(finish_task(&mut tuner));
             ends.push(events);
         }
         assert!(ends.iter().all(|events| *events == ends[0]), "{method:?}");
@@ -166,7 +162,7 @@ fn a_task_stopped_before_any_answer_leaves_particles_for_the_next() {
     let particles: Vec<Vec<f32>> = tuner.particles().map(<[f32]>::to_vec).collect();
     assert!(particles.windows(2).all(|pair| pair[0] != pair[1]), "{particles:?}");
     tuner.next_task().unwrap();
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     assert!(tuner.recommendation().is_some());
 }
 
@@ -175,24 +171,17 @@ fn a_restarted_task_is_the_same_task() {
     for method in METHODS {
         let mut tuner = start(PROBLEM, SETTINGS.with_method(method), 4);
         for task in 1..=2 {
-            for _ in 0..7 {
-                let query = tuner.ask().query().unwrap();
-                answer(&mut tuner, query);
-            }
+            answer_next(&mut tuner, 7);
             let _outstanding = tuner.ask();
             tuner.restart().unwrap();
             let status = tuner.status();
             assert_eq!((status.task, status.observations, status.spent), (task, 0, 0.0));
-            let mut events = Vec::new();
-            finish_task(&mut tuner, &[], &mut events);
             let mut fresh = start(PROBLEM, SETTINGS.with_method(method), 4);
-            let mut wanted = Vec::new();
-            for _ in 0..task {
-                wanted.clear();
-                finish_task(&mut fresh, &[], &mut wanted);
+            for _ in 1..task {
+                finish_task(&mut fresh);
                 fresh.next_task().unwrap();
             }
-            assert_eq!(events, wanted, "{method:?} task {task}");
+            assert_eq!(finish_task(&mut tuner), finish_task(&mut fresh), "{method:?} task {task}");
             tuner.next_task().unwrap();
         }
     }
@@ -252,6 +241,6 @@ fn the_status_says_what_it_is_doing() {
         assert!(matches!(tuner.status().activity, Activity::Preparing | Activity::Replaying));
         let _ = tuner.advance();
     }
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     assert_eq!(tuner.status().activity, Activity::Done);
 }

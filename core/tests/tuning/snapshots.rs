@@ -1,7 +1,8 @@
 //! A restored task continues bit for bit; damaged, foreign and newer bytes are refused and change nothing.
 
 use crate::support::{
-    Event, LEVELS, PROBLEM, SETTINGS, answer, finish_task, next, query_event, snapshot, start, variants,
+    Event, LEVELS, PROBLEM, SETTINGS, answer, answer_next, assert_goes_on_elsewhere, finish_task, knowledge,
+    query_event, snapshot, start, variants,
 };
 use foretune_core::snapshot::{Crc, HEADER, Header, check_knowledge};
 use foretune_core::{
@@ -16,9 +17,7 @@ fn continued(settings: Settings, bytes: &[u8]) -> Vec<Event> {
     // Another seed: a snapshot brings its own.
     let mut tuner = start(PROBLEM, settings, 1);
     tuner.load(bytes).unwrap();
-    let mut events = Vec::new();
-    finish_task(&mut tuner, &[], &mut events);
-    events
+    finish_task(&mut tuner)
 }
 
 #[test]
@@ -26,17 +25,7 @@ fn a_task_restored_at_any_round_goes_on_bit_for_bit() {
     for settings in variants(SETTINGS) {
         let mut tuner = start(PROBLEM, settings, SEED);
         for _ in 0..3 {
-            let (mut saved, mut events) = (Vec::new(), Vec::new());
-            while let Ok(query) = next(&mut tuner, &[]).unwrap() {
-                saved.push((events.len(), snapshot(&tuner)));
-                events.push(query_event(&query));
-                answer(&mut tuner, query);
-                saved.push((events.len(), snapshot(&tuner)));
-            }
-            finish_task(&mut tuner, &[], &mut events);
-            for (position, bytes) in &saved {
-                assert_eq!(continued(settings, bytes), events[*position..], "{settings:?} at {position}");
-            }
+            assert_goes_on_elsewhere(&mut tuner, || start(PROBLEM, settings, 1));
             tuner.next_task().unwrap();
         }
     }
@@ -47,7 +36,7 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
     for method in [Method::MftMes, Method::TwoPhase { c: 0.4 }] {
         let settings = SETTINGS.with_method(method);
         let mut tuner = start(PROBLEM, settings, SEED);
-        finish_task(&mut tuner, &[], &mut Vec::new());
+        finish_task(&mut tuner);
         tuner.next_task().unwrap();
         let (mut saved, mut events, mut slices) = (Vec::new(), Vec::new(), 0);
         loop {
@@ -56,7 +45,7 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
                     events.push(query_event(&query));
                     answer(&mut tuner, query);
                 }
-                Progress::Done(_) => break finish_task(&mut tuner, &[], &mut events),
+                Progress::Done(_) => break events.extend(finish_task(&mut tuner)),
                 _ => {}
             }
             slices += 1;
@@ -73,9 +62,7 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
                 assert_eq!(other.advance(), Progress::Working);
             }
             assert_eq!(snapshot(&other), *bytes);
-            let mut rest = Vec::new();
-            finish_task(&mut other, &[], &mut rest);
-            assert_eq!(rest, events[*position..], "{method:?} at {position}");
+            assert_eq!(finish_task(&mut other), events[*position..], "{method:?} at {position}");
         }
     }
 }
@@ -83,16 +70,11 @@ fn a_snapshot_in_the_middle_of_any_work_is_as_good() {
 #[test]
 fn a_stopped_task_restores_as_one() {
     let mut tuner = start(PROBLEM, SETTINGS, SEED);
-    for _ in 0..6 {
-        let query = tuner.ask().query().unwrap();
-        answer(&mut tuner, query);
-    }
+    answer_next(&mut tuner, 6);
     tuner.stop();
     (0..20).for_each(|_| _ = tuner.advance());
     let bytes = snapshot(&tuner);
-    let mut events = Vec::new();
-    finish_task(&mut tuner, &[], &mut events);
-    assert_eq!(continued(SETTINGS, &bytes), events);
+    assert_eq!(continued(SETTINGS, &bytes), finish_task(&mut tuner));
 }
 
 #[test]
@@ -100,19 +82,14 @@ fn knowledge_starts_the_next_task() {
     for settings in variants(SETTINGS) {
         let mut tuner = start(PROBLEM, settings, SEED);
         assert_eq!(tuner.knowledge(|_| panic!("nothing to write")), Err(Error::OutOfTurn));
-        finish_task(&mut tuner, &[], &mut Vec::new());
-        let mut bytes = Vec::new();
-        tuner.knowledge(|piece| bytes.extend_from_slice(piece)).unwrap();
+        finish_task(&mut tuner);
+        let bytes = knowledge(&tuner);
         assert_eq!(bytes, snapshot(&tuner), "a snapshot of a task that has ended is knowledge");
         assert_eq!(check_knowledge(&bytes, &settings, &PROBLEM).map(|header| header.task), Ok(2));
         tuner.next_task().unwrap();
-        let mut events = Vec::new();
-        finish_task(&mut tuner, &[], &mut events);
         let mut other = start(PROBLEM, settings, SEED);
         other.load(&bytes).unwrap();
-        let mut same = Vec::new();
-        finish_task(&mut other, &[], &mut same);
-        assert_eq!(same, events, "{settings:?}");
+        assert_eq!(finish_task(&mut other), finish_task(&mut tuner), "{settings:?}");
     }
 }
 
@@ -137,12 +114,9 @@ fn what_was_learnt_from_the_largest_values_can_be_loaded() {
 /// A tuner in its second task, and its snapshot.
 fn second_task() -> (Optimizer<'static>, Vec<u8>) {
     let mut tuner = start(PROBLEM, SETTINGS, SEED);
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     tuner.next_task().unwrap();
-    for _ in 0..6 {
-        let query = tuner.ask().query().unwrap();
-        answer(&mut tuner, query);
-    }
+    answer_next(&mut tuner, 6);
     let bytes = snapshot(&tuner);
     (tuner, bytes)
 }
@@ -177,8 +151,7 @@ fn every_flipped_bit_and_every_cut_is_refused_and_changes_nothing() {
     assert_eq!(refusal(&mut tuner, b"something else entirely"), SnapshotError::Foreign);
     assert_eq!(refusal(&mut tuner, &[0xff; 4096]), SnapshotError::Foreign);
     assert_eq!(snapshot(&tuner), bytes, "the state is unchanged");
-    let mut events = Vec::new();
-    finish_task(&mut tuner, &[], &mut events);
+    let events = finish_task(&mut tuner);
     assert_eq!(continued(SETTINGS, &bytes), events);
     let longer = [&bytes[..], &[0xff; 100]].concat();
     assert_eq!(continued(SETTINGS, &longer), events, "what lies behind it in flash does not matter");
@@ -231,7 +204,7 @@ fn contents_that_cannot_be_are_refused_although_the_checksum_matches() {
 #[test]
 fn another_model_is_refused_and_other_settings_only_within_a_task() {
     let (mut tuner, within) = second_task();
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     let knowledge = snapshot(&tuner);
     let load =
         |problem: Problem<'static>, settings: Settings, bytes: &[u8]| start(problem, settings, 9).load(bytes);
@@ -290,7 +263,7 @@ const NOISIER: &[Fidelity] =
 #[test]
 fn carried_points_move_to_the_levels_of_the_new_problem() {
     let (mut tuner, _) = second_task();
-    finish_task(&mut tuner, &[], &mut Vec::new());
+    finish_task(&mut tuner);
     let knowledge = snapshot(&tuner);
     let coarse: &[Dimension] = &[Dimension::Grid { low: 0.0, high: 1.0, levels: 3 }, LEVELS, LEVELS];
     let problem = Problem { dimensions: coarse, ..PROBLEM };

@@ -1,9 +1,9 @@
 //! A toy problem for all tests here, the ways to tune it, and a trace of what was asked.
 
 use foretune_core::{
-    Bandwidth, Block, Capacities, Details, Dimension, Error, Fidelity, Goal, Information, LogNormal, Map,
-    Method, Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling, Settings, Step, Stop, Weights,
-    memory,
+    Bandwidth, Block, Capacities, Details, Dimension, Error, Fidelity, FleetStatus, Goal, Information,
+    LiveStatus, LogNormal, Map, Method, Optimizer, Prior, Problem, Progress, Query, Recommend, Scaling,
+    Settings, Step, Stop, Weights, memory,
 };
 
 /// Room for either map, 24 observations.
@@ -147,7 +147,13 @@ pub fn query_event(query: &Query) -> Event {
 }
 
 /// Tunes with [`objective`] to the end of the task. In every seventh round the measurement fails.
-pub fn finish_task(tuner: &mut Optimizer<'_>, knowledge: &[u8], events: &mut Vec<Event>) {
+pub fn finish_task(tuner: &mut Optimizer<'_>) -> Vec<Event> {
+    finish_task_with(tuner, &[])
+}
+
+/// As [`finish_task`], where the last task's knowledge lies elsewhere.
+pub fn finish_task_with(tuner: &mut Optimizer<'_>, knowledge: &[u8]) -> Vec<Event> {
+    let mut events = Vec::new();
     loop {
         match next(tuner, knowledge).expect("the knowledge is the last task's") {
             Ok(query) => {
@@ -160,10 +166,21 @@ pub fn finish_task(tuner: &mut Optimizer<'_>, knowledge: &[u8], events: &mut Vec
                 });
                 let particles = tuner.particles().flat_map(bits).collect();
                 let carried = tuner.carried().flat_map(|x| bits(&x)).collect();
-                return events.push(Event::End { stop, recommendation, particles, carried });
+                events.push(Event::End { stop, recommendation, particles, carried });
+                return events;
             }
         }
     }
+}
+
+/// Three tasks in a row.
+pub fn three_tasks(tuner: &mut Optimizer<'_>) -> Vec<Event> {
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        events.extend(finish_task(tuner));
+        tuner.next_task().unwrap();
+    }
+    events
 }
 
 /// Answers as [`finish_task`] does.
@@ -173,11 +190,57 @@ pub fn answer(tuner: &mut Optimizer<'_>, query: Query) {
     told.expect("the query asked last, with a good answer");
 }
 
+/// Answers the next queries.
+pub fn answer_next(tuner: &mut Optimizer<'_>, count: usize) {
+    for _ in 0..count {
+        let query = tuner.ask().query().unwrap();
+        answer(tuner, query);
+    }
+}
+
+/// To the end of the task: events, and what the status says of a live system and of a fleet then. `save` is called before
+/// and after every answer, with the number of events so far.
+fn watched(
+    tuner: &mut Optimizer<'_>,
+    mut save: impl FnMut(&Optimizer<'_>, usize),
+) -> Vec<(Event, Option<LiveStatus>, Option<FleetStatus>)> {
+    let seen_with = |event, tuner: &Optimizer<'_>| (event, tuner.status().live, tuner.status().fleet);
+    let mut seen = Vec::new();
+    while let Ok(query) = next(tuner, &[]).unwrap() {
+        save(tuner, seen.len());
+        seen.push(seen_with(query_event(&query), tuner));
+        answer(tuner, query);
+        save(tuner, seen.len());
+    }
+    let end = finish_task(tuner).remove(0);
+    seen.push(seen_with(end, tuner));
+    seen
+}
+
+/// Finishes the task. From a snapshot before or after any answer it goes on elsewhere, bit for bit.
+pub fn assert_goes_on_elsewhere<'a>(tuner: &mut Optimizer<'_>, elsewhere: impl Fn() -> Optimizer<'a>) {
+    let mut saved = Vec::new();
+    let seen = watched(tuner, |tuner, position| saved.push((position, snapshot(tuner))));
+    for (position, bytes) in &saved {
+        let mut other = elsewhere();
+        other.load(bytes).unwrap();
+        let rest = watched(&mut other, |_, _| ());
+        assert_eq!(rest, seen[*position..], "{:?}, task {}, at {position}", tuner.settings(), tuner.task());
+    }
+}
+
 /// The bytes of a snapshot.
 pub fn snapshot(tuner: &Optimizer<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     tuner.snapshot(|piece| bytes.extend_from_slice(piece)).expect("this memory keeps its particles");
     assert_eq!(bytes.len(), tuner.snapshot_len());
+    bytes
+}
+
+/// What was learnt in a task that has ended.
+pub fn knowledge(tuner: &Optimizer<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    tuner.knowledge(|piece| bytes.extend_from_slice(piece)).unwrap();
     bytes
 }
 

@@ -1,7 +1,10 @@
 //! A memory that does not keep the last task's particles, as on a board with little RAM: knowledge and answers are
 //! stored elsewhere, and everything comes out the same.
 
-use crate::support::{Event, PROBLEM, SETTINGS, answer, finish_task, next, query_event};
+use crate::support::{
+    Event, PROBLEM, SETTINGS, answer, finish_task, finish_task_with, knowledge, next, query_event,
+    three_tasks,
+};
 use foretune_core::{Details, Error, Map, Method, Point, Record, Settings, SnapshotError, Step, memory};
 
 /// With room for the last task's particles.
@@ -31,12 +34,7 @@ fn variants() -> [Settings; 4] {
 fn kept(settings: Settings) -> Vec<Event> {
     let mut memory = Box::new(Keeps::new());
     let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
-    let mut events = Vec::new();
-    for _ in 0..3 {
-        finish_task(&mut tuner, &[], &mut events);
-        tuner.next_task().unwrap();
-    }
-    events
+    three_tasks(&mut tuner)
 }
 
 #[test]
@@ -44,11 +42,10 @@ fn centres_read_from_elsewhere_give_the_same_bits() {
     for settings in variants() {
         let mut memory = Box::new(Reads::new());
         let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
-        let (mut events, mut knowledge) = (Vec::new(), Vec::new());
+        let (mut events, mut known) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            finish_task(&mut tuner, &knowledge, &mut events);
-            knowledge.clear();
-            tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
+            events.extend(finish_task_with(&mut tuner, &known));
+            known = knowledge(&tuner);
             tuner.next_task().unwrap();
         }
         assert_eq!(events, kept(settings), "{settings:?}");
@@ -59,28 +56,27 @@ fn centres_read_from_elsewhere_give_the_same_bits() {
 #[test]
 fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
     for settings in variants() {
-        let (mut events, mut knowledge) = (Vec::new(), Vec::new());
+        let (mut events, mut known) = (Vec::new(), Vec::new());
         let mut journal: Vec<Record> = Vec::new();
         while events.iter().filter(|event| matches!(event, Event::End { .. })).count() < 3 {
             let mut memory = Box::new(Reads::new());
             let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
-            if !knowledge.is_empty() {
-                tuner.load(&knowledge).unwrap();
+            if !known.is_empty() {
+                tuner.load(&known).unwrap();
             }
             for record in &journal {
                 tuner.recall(record.clone()).unwrap();
             }
             assert_eq!(tuner.records().collect::<Vec<_>>(), journal);
-            match next(&mut tuner, &knowledge).unwrap() {
+            match next(&mut tuner, &known).unwrap() {
                 Ok(query) => {
                     events.push(query_event(&query));
                     answer(&mut tuner, query);
                     journal = tuner.records().collect();
                 }
                 Err(_) => {
-                    finish_task(&mut tuner, &knowledge, &mut events);
-                    knowledge.clear();
-                    tuner.knowledge(|piece| knowledge.extend_from_slice(piece)).unwrap();
+                    events.extend(finish_task_with(&mut tuner, &known));
+                    known = knowledge(&tuner);
                     journal.clear();
                 }
             }
@@ -93,18 +89,17 @@ fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
 fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
     let mut memory = Box::new(Reads::new());
     let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
-    let (mut events, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
-    finish_task(&mut tuner, &[], &mut events);
-    tuner.knowledge(|piece| first.extend_from_slice(piece)).unwrap();
+    let mut events = finish_task(&mut tuner);
+    let first = knowledge(&tuner);
     tuner.next_task().unwrap();
-    finish_task(&mut tuner, &first, &mut events);
-    tuner.knowledge(|piece| second.extend_from_slice(piece)).unwrap();
+    events.extend(finish_task_with(&mut tuner, &first));
+    let second = knowledge(&tuner);
     tuner.next_task().unwrap();
     let model = Err(Error::Snapshot(SnapshotError::Model));
     assert_eq!(tuner.advance_with(&first).map(drop), model);
     assert_eq!(tuner.advance_with(&[]).map(drop), Err(Error::Snapshot(SnapshotError::Truncated)));
     assert_eq!(tuner.advance_with(&second[..100]).map(drop), Err(Error::Snapshot(SnapshotError::Truncated)));
-    finish_task(&mut tuner, &second, &mut events);
+    events.extend(finish_task_with(&mut tuner, &second));
     assert_eq!(events, kept(SAMPLING));
 }
 
