@@ -114,19 +114,6 @@ pub struct HilArguments {
     patience: u64,
 }
 
-/// What a run goes by, whatever is measured.
-struct Plan {
-    tasks: usize,
-    budget: f32,
-    /// Whether the problem's point in use is in use now.
-    deploy: bool,
-    adopt: bool,
-    notes: Option<PathBuf>,
-    answers: Option<PathBuf>,
-    patience: u64,
-    watch: Option<f32>,
-}
-
 pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let address = match (&arguments.port, &arguments.connect) {
         (Some(port), _) => Address::Serial(port.clone()),
@@ -137,7 +124,6 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         check_writable(file)?;
     }
     let mut world = world(arguments)?;
-    let plan = plan(arguments, &world);
     let patience = Duration::from_secs(arguments.patience);
     let key = arguments.key.as_deref().map(read_key).transpose()?;
     let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience, key);
@@ -156,8 +142,8 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let mut notes = match Notes::load(arguments.notes.as_deref())? {
         Some(notes) => notes,
         None => {
-            let notes = prepare(&mut dialogue, &profile, arguments, &plan, out)?;
-            if let Some(beginning) = notes.beginning(&plan, &world) {
+            let notes = prepare(&mut dialogue, &profile, arguments, out)?;
+            if let Some(beginning) = notes.beginning(arguments, &world) {
                 writeln!(out, "{beginning}")?;
             }
             // Before the first task begins: a station that falls over right after that must find it in its notes.
@@ -165,12 +151,12 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
             notes
         }
     };
-    station::play(&mut dialogue, &mut notes, &mut world, &plan, &profile, out)?;
-    if let Some(file) = plan.answers.as_deref().filter(|_| plan.tasks == 0) {
+    station::play(&mut dialogue, &mut notes, &mut world, arguments, &profile, out)?;
+    if let Some(file) = arguments.answers.as_deref().filter(|_| arguments.tasks == 0) {
         answers::keep_last(&mut dialogue, &profile, world.problem(), file, out)?;
     }
-    let learnt = compare(&notes, &profile, &world, &plan, out)?;
-    finish(&mut dialogue, &profile, &learnt, arguments, &plan, out)
+    let learnt = compare(&notes, &profile, &world, arguments, out)?;
+    finish(&mut dialogue, &profile, &learnt, arguments, out)
 }
 
 fn read_key(file: &Path) -> Result<Key, Error> {
@@ -194,23 +180,6 @@ fn world(arguments: &HilArguments) -> Result<World, Error> {
     Ok(World::Own(Box::new(Own::new(target, command, arguments.seed)?)))
 }
 
-fn plan(arguments: &HilArguments, world: &World) -> Plan {
-    let budget = match world {
-        World::Radio(_) => 400.0,
-        World::Own(own) => own.budget(),
-    };
-    Plan {
-        tasks: arguments.tasks,
-        budget: arguments.budget.unwrap_or(budget),
-        deploy: arguments.deployed.is_some(),
-        adopt: arguments.adopt,
-        notes: arguments.notes.clone(),
-        answers: arguments.answers.clone(),
-        patience: arguments.patience,
-        watch: arguments.watch,
-    }
-}
-
 fn introduce(device: &Device, out: &mut dyn Write) -> Result<(), Error> {
     let Device { firmware, profile, phase, task, knowledge, .. } = device;
     writeln!(out, "device: {firmware}, profile {profile}, {phase:?}, last task {task}")?;
@@ -223,7 +192,6 @@ fn prepare(
     dialogue: &mut Dialogue,
     profile: &Profile,
     arguments: &HilArguments,
-    plan: &Plan,
     out: &mut dyn Write,
 ) -> Result<Notes, Error> {
     let device = dialogue.greet()?;
@@ -242,7 +210,7 @@ fn prepare(
         writeln!(out, "the device has forgotten what it knew")?;
     }
     let now = dialogue.greet()?.knowledge;
-    let mut knowledge = wanted(profile, arguments, plan, device.tries)?;
+    let mut knowledge = wanted(profile, arguments, device.tries)?;
     if let Some(file) = &arguments.fleet {
         let known = knowledge.map_or_else(|| read_knowledge(dialogue, &now), Ok)?;
         knowledge = Some([knowledge_and_fleet(&known).0, &foretune_fleet::read(file)?].concat());
@@ -254,17 +222,12 @@ fn prepare(
     }
     let device = dialogue.greet()?;
     let start = read_knowledge(dialogue, &device.knowledge)?;
-    let (traces, answers) = (vec![Trace::default(); plan.tasks], vec![Vec::new(); plan.tasks]);
+    let (traces, answers) = (vec![Trace::default(); arguments.tasks], vec![Vec::new(); arguments.tasks]);
     Ok(Notes { first_task: device.task + 1, start, traces, answers })
 }
 
 /// Knowledge that the device shall have: from a file, or trained here.
-fn wanted(
-    profile: &Profile,
-    arguments: &HilArguments,
-    plan: &Plan,
-    tries: u8,
-) -> Result<Option<Vec<u8>>, Error> {
+fn wanted(profile: &Profile, arguments: &HilArguments, tries: u8) -> Result<Option<Vec<u8>>, Error> {
     if let Some(file) = &arguments.upload {
         let bytes = fs::read(file)
             .map_err(|error| Error::usage(format!("cannot read {}: {error}", file.display())))?;
@@ -278,7 +241,7 @@ fn wanted(
             task: place as u32 + 1,
             problem: profile.problem(),
             seed: world.optimizer_seed(place),
-            budget: plan.budget,
+            budget: arguments.budget.unwrap_or(Radio::BUDGET),
             ..Begin::PLAIN
         };
         let answer = &mut |query: &Query| settle(&mut world, place, query, tries);
@@ -317,13 +280,13 @@ fn compare(
     notes: &Notes,
     profile: &Profile,
     world: &World,
-    plan: &Plan,
+    arguments: &HilArguments,
     out: &mut dyn Write,
 ) -> Result<Vec<u8>, Error> {
     let mut knowledge = notes.start.clone();
     let mut queries = 0;
     for (place, seen) in notes.traces.iter().enumerate() {
-        let begin = notes.begin(place, plan, profile, world);
+        let begin = notes.begin(place, arguments, profile, world);
         let mut answer = |query: &Query| notes.answer(place, query);
         let Outline { trace, knowledge: learnt } =
             profile.run(&begin, world.problem(), &knowledge, &mut answer)?;
@@ -369,7 +332,6 @@ fn finish(
     profile: &Profile,
     learnt: &[u8],
     arguments: &HilArguments,
-    plan: &Plan,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let device = dialogue.greet()?;
@@ -390,7 +352,7 @@ fn finish(
         task: device.task + 1,
         problem: device.problem,
         seed: world.optimizer_seed(place),
-        budget: plan.budget,
+        budget: arguments.budget.unwrap_or(Radio::BUDGET),
         ..Begin::PLAIN
     };
     let mut answer = |query: &Query| settle(&mut world, place, query, device.tries);

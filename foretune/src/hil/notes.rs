@@ -8,7 +8,7 @@ use foretune_firmware::reference::{Answer, Trace};
 use foretune_link::{Begin, Kpis, Query, Recommendation, crc32};
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::HilArguments;
 use super::profile::Profile;
 use super::world::{Result as Measured, World};
 use host_sim::error::Error;
@@ -49,20 +49,21 @@ impl Notes {
             .filter(|place| *place < self.traces.len())
     }
 
-    pub fn begin(&self, place: usize, plan: &Plan, profile: &Profile, world: &World) -> Begin {
+    pub fn begin(&self, place: usize, arguments: &HilArguments, profile: &Profile, world: &World) -> Begin {
         Begin {
             task: self.first_task + place as u32,
             problem: world.problem().map_or(profile.problem(), crc32),
             seed: world.optimizer_seed(place),
-            budget: plan.budget,
-            deploy: plan.deploy && place == 0,
-            adopt: plan.adopt && place == 0,
+            budget: arguments.budget.unwrap_or_else(|| world.budget()),
+            deploy: arguments.deployed.is_some() && place == 0,
+            adopt: arguments.adopt && place == 0,
         }
     }
 
     /// Where the first task begins, in words, if the problem has a point in use.
-    pub fn beginning(&self, plan: &Plan, world: &World) -> Option<String> {
-        let known = !plan.deploy && Header::verify(&self.start).is_ok_and(|header| header.in_use);
+    pub fn beginning(&self, arguments: &HilArguments, world: &World) -> Option<String> {
+        let known =
+            arguments.deployed.is_none() && Header::verify(&self.start).is_ok_and(|header| header.in_use);
         let (task, point) = (self.first_task, world.in_use()?);
         Some(if known {
             format!(

@@ -15,6 +15,9 @@ pub struct Radio {
 }
 
 impl Radio {
+    /// What the queries of a task may cost.
+    pub const BUDGET: f32 = 400.0;
+
     /// The environment of a seed; a flaky one fails now and then.
     pub fn new(seed: u64, flaky: bool) -> Self {
         let problem: Problem = "rrm".parse().expect("the name of a problem");

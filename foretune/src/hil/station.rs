@@ -9,12 +9,11 @@ use foretune_link::{
     Phase, Query, Reading, Recommendation, Refusal, Response, Station, StationEvent, Status,
 };
 
-use super::Plan;
-use super::answers;
 use super::dialogue::{Dialogue, SIGN_OF_LIFE, refused};
 use super::notes::Notes;
 use super::profile::Profile;
 use super::world::{Result as Measured, World};
+use super::{HilArguments, answers};
 use host_sim::error::Error;
 
 /// What came over the line, kept beyond the answer's bytes.
@@ -34,11 +33,11 @@ pub fn play(
     dialogue: &mut Dialogue,
     notes: &mut Notes,
     world: &mut World,
-    plan: &Plan,
+    arguments: &HilArguments,
     profile: &Profile,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let patience = Duration::from_secs(plan.patience);
+    let patience = Duration::from_secs(arguments.patience);
     let sent = world.problem().map(<[u8]>::to_vec);
     let mut station = dialogue.station();
     let mut alive = Instant::now();
@@ -52,13 +51,13 @@ pub fn play(
                 Heard::Greeted { phase, task } => {
                     let Some(begin) = go_on(&mut station, phase, task, notes)? else { continue };
                     let Some(place) = begin else { return Ok(()) };
-                    if let Some(run_length) = plan.watch.filter(|_| place > 0) {
+                    if let Some(run_length) = arguments.watch.filter(|_| place > 0) {
                         watching = Watching::begin(place, run_length, notes, world, &mut station)?;
                         if watching.is_some() {
                             continue;
                         }
                     }
-                    let begin = notes.begin(place, plan, profile, world);
+                    let begin = notes.begin(place, arguments, profile, world);
                     match &sent {
                         Some(bytes) => station.begin_with(begin, bytes),
                         None => station.begin(begin),
@@ -66,13 +65,13 @@ pub fn play(
                 }
                 Heard::Measure(query) => {
                     let (outcome, cost) = measure(notes, world, &query, out)?;
-                    notes.save(plan.notes.as_deref())?;
+                    notes.save(arguments.notes.as_deref())?;
                     station.report(outcome, cost);
                 }
                 Heard::Finished(end) => {
                     finished(notes, world, &end, out)?;
-                    notes.save(plan.notes.as_deref())?;
-                    if let Some(file) = &plan.answers {
+                    notes.save(arguments.notes.as_deref())?;
+                    if let Some(file) = &arguments.answers {
                         answers::keep(dialogue, profile, sent.as_deref(), &end, file, out)?;
                     }
                     station.greet();

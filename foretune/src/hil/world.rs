@@ -37,6 +37,14 @@ impl World {
         }
     }
 
+    /// What the queries of a task may cost, unless another budget is given.
+    pub fn budget(&self) -> f32 {
+        match self {
+            World::Radio(_) => Radio::BUDGET,
+            World::Own(own) => own.budget(),
+        }
+    }
+
     /// The point in use that the problem has, in words.
     pub fn in_use(&self) -> Option<String> {
         match self {
@@ -104,8 +112,7 @@ impl Own {
         Ok(Own { target, command, space, bytes, seed, failed: 0 })
     }
 
-    /// What the measurements of a task may cost.
-    pub fn budget(&self) -> f32 {
+    fn budget(&self) -> f32 {
         self.target.budget as f32
     }
 
