@@ -18,8 +18,8 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::Problem;
-use host_sim::results::{Study, Unit};
-use host_sim::runner::{self, Benchmark, Execution, Identity, Plan, Variant};
+use host_sim::results::{Manifest, Study, Unit};
+use host_sim::runner::{self, Benchmark, Execution, Plan, Variant};
 use host_sim::settings::{Assignment, Preset, Setup};
 use host_sim::words::{counted, shortest, spell};
 
@@ -195,15 +195,16 @@ impl Figure {
         let mut base = Setup::new(request.preset, benchmark.spec());
         base.assign(&request.assignments)?;
         let variants = self.lines.iter().map(|line| self.variant(line, base, request)).collect();
-        let identity = Identity {
+        let study = Manifest {
             study: self.name.into(),
             preset: request.preset.name().into(),
             command: request.command(self.name),
             seed: request.seed,
             experiments: request.experiments,
             tasks: request.tasks.unwrap_or(self.tasks),
+            ..Manifest::default()
         };
-        Plan::new(identity, benchmark, variants)
+        Plan::new(study, benchmark, variants)
     }
 
     fn variant(&self, line: &Line, base: Setup, request: &Request) -> Variant {

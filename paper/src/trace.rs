@@ -13,8 +13,8 @@ use foretune_core::{Kind, Stop};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::Problem;
-use host_sim::results::Crc;
-use host_sim::runner::{Advice, Benchmark, Identity, Noise, Plan, Proposal, Variant, play};
+use host_sim::results::{Crc, Manifest};
+use host_sim::runner::{Advice, Benchmark, Noise, Plan, Proposal, Variant, play};
 use host_sim::settings::Preset;
 
 /// Print every query, observation and recommendation of a seeded run with its exact bits.
@@ -69,15 +69,16 @@ pub(crate) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<(),
         benchmark = benchmark.with_budget(budget)?;
     }
     let setup = setup(arguments.preset.into(), benchmark.spec(), &arguments.settings.assignments()?)?;
-    let identity = Identity {
+    let study = Manifest {
         study: "trace".into(),
         preset: Preset::from(arguments.preset).name().into(),
         command: String::new(),
         seed: arguments.seed,
         experiments: arguments.experiment,
         tasks: arguments.tasks,
+        ..Manifest::default()
     };
-    let plan = Plan::new(identity, benchmark, vec![Variant::of(arguments.method, setup)])?;
+    let plan = Plan::new(study, benchmark, vec![Variant::of(arguments.method, setup)])?;
     let go_on = || !stop_flag("the lines so far stand").load(Ordering::Relaxed);
     let mut each = |line: &str| match arguments.digest {
         true => Ok(()),

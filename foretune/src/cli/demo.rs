@@ -17,8 +17,8 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, Problem, Rrm, Service};
-use host_sim::results::{Kind, Row, Study, Task, UnitId, check_writable};
-use host_sim::runner::{self, Benchmark, Identity, Plan, Variant};
+use host_sim::results::{Kind, Manifest, Row, Study, Task, UnitId, check_writable};
+use host_sim::runner::{self, Benchmark, Plan, Variant};
 use host_sim::settings::{Preset, Setup};
 use host_sim::words::{counted, spell};
 
@@ -97,15 +97,16 @@ fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
         FLOOR.risk,
         methods.join(",")
     );
-    let identity = Identity {
+    let study = Manifest {
         study: "demo".into(),
         preset: Preset::Live.name().into(),
         command,
         seed,
         experiments: systems,
         tasks,
+        ..Manifest::default()
     };
-    Plan::new(identity, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
+    Plan::new(study, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
 }
 
 /// Said before the work begins.

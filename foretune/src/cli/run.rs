@@ -16,7 +16,7 @@ use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::Problem;
 use host_sim::results::{Manifest, Study, TaskSummary};
-use host_sim::runner::{self, Benchmark, Identity, Plan, Variant};
+use host_sim::runner::{self, Benchmark, Plan, Variant};
 use host_sim::settings::{Assignment, Key, Preset, Setup, keys};
 use host_sim::words::say;
 
@@ -186,15 +186,16 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Error> {
     if let Some(unlike) = arguments.unlike_task.filter(|unlike| *unlike > tasks) {
         return Err(Error::usage(format!("--unlike-task is {unlike}, but the last task is {tasks}")));
     }
-    let identity = Identity {
+    let study = Manifest {
         study: arguments.name.clone(),
         preset: preset(arguments).name().into(),
         command: command(arguments, tasks, &assignments),
         seed: arguments.size.seed,
         experiments: arguments.size.experiments.unwrap_or(1),
         tasks,
+        ..Manifest::default()
     };
-    Plan::new(identity, benchmark, variants)
+    Plan::new(study, benchmark, variants)
 }
 
 /// The one that was asked for; with a floor the live one, else the default.
@@ -294,45 +295,32 @@ fn variants(
 
 /// The command that runs the whole study, with a settings file spelt out.
 fn command(arguments: &RunArguments, tasks: u32, assignments: &[Assignment]) -> String {
-    let mut words: Vec<String> = ["foretune", "run"].map(String::from).to_vec();
-    words.push(shell_word(&arguments.problem));
-    let mut option = |name: &str, value: String| words.push(format!("{name} {}", shell_word(&value)));
-    if let Some(command) = &arguments.command {
-        option("--command", command.clone());
-    }
-    if let Some(timeout) = arguments.timeout {
-        option("--timeout", timeout.as_secs_f64().to_string());
-    }
-    option("--method", names(&arguments.method).replace(", ", ","));
-    option("--preset", preset(arguments).name().into());
-    for Assignment { key, value, .. } in assignments {
-        option("--set", format!("{key}={value}"));
-    }
-    if let Some(sweep) = &arguments.sweep {
-        option("--sweep", sweep.clone());
-    }
-    option("--experiments", arguments.size.experiments.unwrap_or(1).to_string());
-    option("--tasks", tasks.to_string());
-    option("--seed", arguments.size.seed.to_string());
-    if let Some(budget) = arguments.budget {
-        option("--budget", budget.to_string());
-    }
-    for (name, value) in arguments.service.words() {
-        option(name, value);
-    }
-    if let Some(task) = arguments.unlike_task {
-        option("--unlike-task", task.to_string());
-    }
-    if let Some(share) = arguments.moved {
-        option("--moved", share.to_string());
-    }
-    if let Some(path) = &arguments.fleet {
-        option("--fleet", path.display().to_string());
-    }
-    if arguments.name != "run" {
-        option("--name", arguments.name.clone());
-    }
-    words.join(" ")
+    let RunArguments { size, service, .. } = arguments;
+    let mut options = vec![
+        ("--command", arguments.command.clone()),
+        ("--timeout", arguments.timeout.map(|timeout| timeout.as_secs_f64().to_string())),
+        ("--method", Some(names(&arguments.method).replace(", ", ","))),
+        ("--preset", Some(preset(arguments).name().into())),
+    ];
+    options.extend(assignments.iter().map(|set| ("--set", Some(format!("{}={}", set.key, set.value)))));
+    options.extend([
+        ("--sweep", arguments.sweep.clone()),
+        ("--experiments", Some(size.experiments.unwrap_or(1).to_string())),
+        ("--tasks", Some(tasks.to_string())),
+        ("--seed", Some(size.seed.to_string())),
+        ("--budget", arguments.budget.map(|budget| budget.to_string())),
+    ]);
+    options.extend(service.words().into_iter().map(|(name, value)| (name, Some(value))));
+    options.extend([
+        ("--unlike-task", arguments.unlike_task.map(|task| task.to_string())),
+        ("--moved", arguments.moved.map(|share| share.to_string())),
+        ("--fleet", arguments.fleet.as_ref().map(|path| path.display().to_string())),
+        ("--name", Some(arguments.name.clone()).filter(|name| name != "run")),
+    ]);
+    let given =
+        options.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", shell_word(&value?))));
+    let words = ["foretune".into(), "run".into(), shell_word(&arguments.problem)].into_iter().chain(given);
+    words.collect::<Vec<String>>().join(" ")
 }
 
 /// A line per variant: how well it did, first and last.

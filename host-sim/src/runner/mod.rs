@@ -15,7 +15,7 @@ mod space;
 mod tuner;
 
 pub use measured::{Bench, Measured, Trial};
-pub use plan::{Benchmark, Identity, Plan, Variant};
+pub use plan::{Benchmark, Plan, Variant};
 pub use pool::{Execution, run};
 pub use session::{Answered, Ended, Noise, Seeds, play};
 pub use space::{Parts, Space};

@@ -254,17 +254,6 @@ impl Variant {
     }
 }
 
-/// What identifies a study beside its problem and variants.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    pub study: String,
-    pub preset: String,
-    pub command: String,
-    pub seed: u64,
-    pub experiments: u32,
-    pub tasks: u32,
-}
-
 /// Experiment, task, and the bits of bounds and point in use.
 type OptimumKey = (u32, u32, Vec<u64>);
 
@@ -277,8 +266,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Checks everything that can be checked before the first query.
-    pub fn new(identity: Identity, benchmark: Benchmark, variants: Vec<Variant>) -> Result<Self, Error> {
+    /// Of a study's name, preset, command, seed and size; the rest of its manifest follows from the others. Checks everything
+    /// that can be checked before the first query.
+    pub fn new(study: Manifest, benchmark: Benchmark, variants: Vec<Variant>) -> Result<Self, Error> {
         let settings: Vec<Settings> =
             variants.iter().map(|v| v.setup.for_method(v.method)).collect::<Result<_, _>>()?;
         for variant in &variants {
@@ -295,16 +285,11 @@ impl Plan {
         };
         let manifest = Manifest {
             format: results::FORMAT,
-            study: identity.study,
-            preset: identity.preset,
             problem,
             options,
-            seed: identity.seed,
             version: env!("CARGO_PKG_VERSION").into(),
-            command: identity.command,
-            experiments: identity.experiments,
-            tasks: identity.tasks,
             variants: variants.iter().map(described).collect(),
+            ..study
         };
         let manifest = manifest.checked().map_err(Error::Usage)?;
         Ok(Self { manifest, benchmark, variants, settings, optima: Mutex::default() })

@@ -7,7 +7,8 @@ use foretune_core::{Ask, Fleet, Floor, Level, Optimizer, Reading, Watch};
 use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, DimensionSpec, Notation, Problem, ProblemSpec, Rrm, Service, Task, Town};
-use host_sim::runner::{Answered, Benchmark, Identity, Noise, Plan, Seeds, Space, Variant, play};
+use host_sim::results::Manifest;
+use host_sim::runner::{Answered, Benchmark, Noise, Plan, Seeds, Space, Variant, play};
 use host_sim::settings::{Preset, Setup};
 use host_sim::shapes::Room;
 
@@ -173,15 +174,16 @@ fn tune(
     let benchmark = benchmark.in_service(Deployed::Default, service())?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.capacity = CAPACITY;
-    let identity = Identity {
+    let study = Manifest {
         study: "day".into(),
         preset: Preset::Live.name().into(),
         command: "foretune-paper day".into(),
         seed: seeds.optimizer,
         experiments: 1,
         tasks: 1,
+        ..Manifest::default()
     };
-    let plan = Plan::new(identity, benchmark, vec![Variant::of(method, setup)])?;
+    let plan = Plan::new(study, benchmark, vec![Variant::of(method, setup)])?;
     let (spec, space) = (plan.benchmark().spec(), plan.benchmark().space());
     let lasts = || go_on() && !air.is_over();
     plan.with_tuner(0, 1, |tuner| {

@@ -72,23 +72,17 @@ The same with something wrong on purpose: rule (63), 1 dimension, all T queries.
 ";
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{KNOWN}")?;
-    known_table(&report.known, report.options.functions).write(out)?;
-    writeln!(out)?;
-    for line in known_findings(report) {
-        writeln!(out, "- {line}")?;
-    }
-    writeln!(out, "\n{FAULTS}")?;
-    fault_table(report).write(out)?;
-    writeln!(out)?;
-    for line in fault_findings(report) {
-        writeln!(out, "- {line}")?;
-    }
-    writeln!(out, "\n{PHASES}")?;
-    phase_table(&report.phases, report.options.experiments).write(out)?;
-    writeln!(out)?;
-    for line in phase_findings(report) {
-        writeln!(out, "- {line}")?;
+    let known = known_table(&report.known, report.options.functions);
+    let phases = phase_table(&report.phases, report.options.experiments);
+    for (about, table, findings) in [
+        (KNOWN.into(), known, known_findings(report)),
+        (format!("\n{FAULTS}"), fault_table(report), fault_findings(report)),
+        (format!("\n{PHASES}"), phases, phase_findings(report)),
+    ] {
+        writeln!(out, "{about}")?;
+        table.write(out)?;
+        writeln!(out)?;
+        findings.iter().try_for_each(|line| writeln!(out, "- {line}"))?;
     }
     Ok(())
 }
