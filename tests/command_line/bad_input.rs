@@ -60,8 +60,7 @@ fn bad_requests_are_named_in_one_line() {
         ("report", "DIR"),
         ("report . -o x.png", "x.png: a report ends in .html"),
     ] {
-        let error = folder.fail(line, 2);
-        assert!(error.contains(words), "{line}: {error}");
+        folder.fails(line, 2, words);
     }
 }
 
@@ -88,8 +87,7 @@ fn folders_and_files_that_cannot_be_used_are_named_before_the_work() {
         ("hil --connect tcp:127.0.0.1:1 --download nodir/x", "cannot write nodir/x"),
         ("hil --connect tcp:127.0.0.1:1 --notes nodir/x", "cannot write nodir/x"),
     ] {
-        let error = folder.fail(line, 1);
-        assert!(error.contains(words), "{line}: {error}");
+        folder.fails(line, 1, words);
     }
     assert!(!folder.path("measured").exists() && !folder.path("p.state").exists());
 }
@@ -98,8 +96,7 @@ fn folders_and_files_that_cannot_be_used_are_named_before_the_work() {
 fn a_port_that_is_not_there_is_told_at_once_and_waiting_for_a_device_now_and_then() {
     let folder = Folder::new();
     let started = Instant::now();
-    let error = folder.fail("hil --port /dev/no-such-port", 1);
-    assert!(error.contains("cannot open /dev/no-such-port"), "{error}");
+    folder.fails("hil --port /dev/no-such-port", 1, "cannot open /dev/no-such-port");
     assert!(started.elapsed() < Duration::from_secs(20), "not after its patience of 120 s");
     let output = folder.command("hil --connect unix:no-such-socket --patience 7").output().unwrap();
     let error = stderr(&output);

@@ -1,7 +1,7 @@
 //! Conditions that are known: printed by a command, or told over `serve`. And parameters without an order: people see and give
 //! names, wherever a setting is.
 
-use super::Folder;
+use super::{Folder, kinds, recommended};
 
 const PROBLEM: &str = r#"goal = "maximise"
 budget = 30
@@ -47,16 +47,15 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
     assert!(
         at("10").starts_with("Recommended: x = 0.") && at("90").contains(", load = 90 %\nExpected of it: ")
     );
-    assert!(folder.fail(&format!("{TUNE} --at x=1"), 2).contains("--at: no condition is called `x`"));
+    folder.fails(&format!("{TUNE} --at x=1"), 2, "--at: no condition is called `x`");
     assert_eq!(folder.read("log").lines().count(), 30, "nothing was measured for that");
     // The same state over `serve`: asked by whom is all the same.
     let lines = "{\"recommend_at\":{\"load\":10}}\n{\"recommend_at\":{\"load\":90}}\n{\"recommend_at\":{\"load\":101}}\n\
         {\"next_task\":{}}\n{\"ask_at\":{\"load\":25}}\n{\"ask_at\":{\"lod\":25}}\n{\"ask_at\":{}}\n\
         {\"tell\":{\"id\":31,\"value\":0.9,\"conditions\":{\"load\":26}}}\n{\"recommend_at\":{\"load\":10}}\n";
     let text = folder.fed("serve p.toml --state s --set candidates=64", lines);
-    let kinds: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
     let expected = ["foretune", "recommendation", "recommendation", "recommendation", "error", "ask", "ask"];
-    assert_eq!(kinds, [&expected[..], &["error", "error", "ask", "error"]].concat(), "{text}");
+    assert_eq!(kinds(&text), [&expected[..], &["error", "error", "ask", "error"]].concat(), "{text}");
     let of = |line: usize, name: &str| -> f64 {
         let text = text.lines().nth(line).unwrap().split(&format!("\"{name}\":")).nth(1).unwrap();
         text.split([',', '}']).next().unwrap().parse().unwrap()
@@ -99,7 +98,7 @@ fn sites_under_conditions_make_a_fleet_for_the_next_one() {
     assert!(told.contains("Spent 12 of 12 in 12 measurements"), "{told}");
     let other = PROBLEM.replace("[[condition]]", "[[parameter]]").replace("x = 0.5", "x = 0.5\nload = 1");
     folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{other}"));
-    assert!(folder.fail(&TUNE.replace("p.toml", "q.toml"), 2).contains("its parameters differ"));
+    folder.fails(&TUNE.replace("p.toml", "q.toml"), 2, "its parameters differ");
 }
 
 #[test]
@@ -107,10 +106,9 @@ fn sites_under_conditions_make_a_fleet_for_the_next_one() {
 fn a_condition_out_of_its_range_is_a_failure_that_names_it_and_studies_have_none() {
     let folder = Folder::new();
     folder.write("p.toml", &format!("failures = 2\n{PROBLEM}"));
-    let error = folder.fail(r#"tune p.toml --command "echo '{{\"value\": 1, \"load\": 200}}'" --state t"#, 1);
-    assert!(error.contains("parameter `load` takes a number from 0 to 100, not 200"), "{error}");
-    let error = folder.fail("run p.toml --command 'echo 1' --method random --tasks 1 --quiet", 2);
-    assert!(error.contains("has no conditions"), "{error}");
+    let words = "parameter `load` takes a number from 0 to 100, not 200";
+    folder.fails(r#"tune p.toml --command "echo '{{\"value\": 1, \"load\": 200}}'" --state t"#, 1, words);
+    folder.fails("run p.toml --command 'echo 1' --method random --tasks 1 --quiet", 2, "has no conditions");
 }
 
 /// What other sites learnt under all loads is known at a new one before it has seen them.
@@ -137,8 +135,7 @@ fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
     let best = |file: &str| {
         let tune = format!("tune {file}.toml --state {file} {}", tune.replace("SITE", "0"));
         folder.succeed(&tune);
-        let text = folder.succeed(&format!("{tune} --at load=90"));
-        text.split("x = ").nth(1).unwrap().split(',').next().unwrap().parse::<f64>().unwrap()
+        recommended(&folder.succeed(&format!("{tune} --at load=90")), "x")
     };
     let [alone, fleet] = ["alone", "fleet"].map(|file| (best(file) - 0.74).abs());
     assert!(fleet < 0.08 && alone > 0.15, "x is off by {fleet} with a fleet, by {alone} without");
@@ -150,14 +147,12 @@ fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
 fn a_reading_is_compared_with_what_is_expected_under_its_condition() {
     let folder = Folder::with(PROBLEM, MEASURE);
     let text = folder.succeed(TUNE);
-    let x =
-        text.split("Recommended: x = ").nth(1).and_then(|rest| rest.split(',').next()?.parse::<f64>().ok());
+    let x = recommended(&text, "x");
     let readings = |knows: bool, lost: f64| {
         let reading = |i: usize| {
             let load = if i < 40 { 20.0 } else { 80.0 };
             let noise = 0.002 * ((i * 37 % 11) as f64 - 5.0);
-            let value =
-                1.0 - (x.unwrap() - 0.2 - 0.006 * load).powi(2) + noise - if i < 60 { 0.0 } else { lost };
+            let value = 1.0 - (x - 0.2 - 0.006 * load).powi(2) + noise - if i < 60 { 0.0 } else { lost };
             let conditions =
                 if knows { format!(",\"conditions\":{{\"load\":{load}}}") } else { String::new() };
             format!("{{\"watch\":{{\"value\":{value}{conditions}}}}}\n")
@@ -210,8 +205,7 @@ fn names_go_to_the_command_into_the_state_and_back() {
     for name in ["slow", "fast", "very fast", "off"] {
         assert!(shown.contains(name), "{name} is in none of the measurements: {shown}");
     }
-    let said = folder.fail("fleet learn s --problem p.toml --out f.fleet", 2);
-    assert!(said.contains("the values of `mode` have none"), "{said}");
+    folder.fails("fleet learn s --problem p.toml --out f.fleet", 2, "the values of `mode` have none");
     assert!(folder.succeed("explain s").contains("mode = off, x = 0.5"));
     let page = folder.read("page.html");
     assert!(page.contains("mode = very fast, x = 0.2"));
@@ -227,12 +221,12 @@ fn names_go_to_the_command_into_the_state_and_back() {
 fn names_that_there_are_not_are_refused_with_those_that_there_are() {
     let folder = Folder::with(NAMED, BY_NAME);
     let known = "parameter `mode` has no value `1`: there are slow, fast, very fast, off";
-    assert!(folder.fail(&format!("{TUNE_NAMED} --deployed mode=1,x=0"), 2).contains(known));
+    folder.fails(&format!("{TUNE_NAMED} --deployed mode=1,x=0"), 2, known);
     folder.write("past.csv", "mode,x,value\n1,0.5,3\n");
     let said = folder.fail(&format!("{TUNE_NAMED} --past past.csv"), 2);
     assert!(said.contains("line 2: column `mode`: ") && said.contains(known), "{said}");
     folder.write("p.toml", &format!("{NAMED}[[limit]]\nsum = {{ mode = 1.0 }}\nat_most = 2\n"));
-    assert!(folder.fail(TUNE_NAMED, 2).contains("the values of parameter `mode` are names"));
+    folder.fails(TUNE_NAMED, 2, "the values of parameter `mode` are names");
     folder.write("p.toml", NAMED);
     let said = folder.fail(&format!("{TUNE_NAMED} --set map=deep:8"), 1);
     assert!(said.contains("map") && said.contains("category"), "{said}");
@@ -243,11 +237,8 @@ fn other_names_are_another_problem() {
     let folder = Folder::with(NAMED, BY_NAME);
     folder.succeed(&format!("{TUNE_NAMED} --seed 3"));
     folder.write("p.toml", &NAMED.replace("\"slow\", \"fast\"", "\"fast\", \"slow\""));
-    let said = folder.fail(TUNE_NAMED, 2);
-    assert!(
-        said.contains("parameter `mode` was one of slow, fast, very fast, off, and is one of fast, slow"),
-        "{said}"
-    );
+    let words = "parameter `mode` was one of slow, fast, very fast, off, and is one of fast, slow";
+    folder.fails(TUNE_NAMED, 2, words);
 }
 
 #[test]

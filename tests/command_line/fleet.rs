@@ -73,17 +73,15 @@ fn what_is_no_fleet_or_another_problems_is_one_line() {
     let folder = Folder::new();
     sites(&folder);
     let learn = format!("fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet {FIT}");
-    assert!(folder.fail("fleet learn 1.state -o x.fleet", 2).contains("--problem"));
-    assert!(
-        folder.fail("fleet learn 1.state 2.state --problem p.toml -o x.fleet", 2).contains("three sites")
-    );
+    folder.fails("fleet learn 1.state -o x.fleet", 2, "--problem");
+    folder.fails("fleet learn 1.state 2.state --problem p.toml -o x.fleet", 2, "three sites");
     folder.succeed(&learn);
-    assert!(folder.fail("run branin --fleet own.fleet", 2).contains("fleet file refused"));
-    assert!(folder.fail("run branin --fleet none.fleet", 2).contains("cannot read none.fleet"));
+    folder.fails("run branin --fleet own.fleet", 2, "fleet file refused");
+    folder.fails("run branin --fleet none.fleet", 2, "cannot read none.fleet");
     let mut bytes = std::fs::read(folder.path("own.fleet")).unwrap();
     bytes[70] ^= 1;
     std::fs::write(folder.path("own.fleet"), bytes).unwrap();
-    assert!(folder.fail("fleet show own.fleet", 2).contains("damaged"));
+    folder.fails("fleet show own.fleet", 2, "damaged");
     folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{PROBLEM}"));
     let error = folder.fail("tune q.toml --command true", 2);
     assert!(error.contains("q.toml, line 1") && error.contains("damaged"), "{error}");

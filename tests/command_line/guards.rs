@@ -1,6 +1,6 @@
 //! Guarded KPIs: in studies, in problem files, measured by a command or told over `serve`.
 
-use super::Folder;
+use super::{Folder, recommended};
 
 const PROBLEM: &str = r#"goal = "maximise"
 budget = 40
@@ -36,12 +36,7 @@ const TUNE: &str = "tune p.toml --command 'sh measure.sh {x}' --state s --set ca
 fn a_command_is_tuned_as_far_as_its_kpis_allow_and_goes_on_where_it_was() {
     let folder = Folder::with(PROBLEM, MEASURE);
     let printed = folder.succeed(TUNE);
-    let x: f64 = printed
-        .split("Recommended: x = ")
-        .nth(1)
-        .and_then(|text| text.split([',', ' ', '\n']).next())
-        .and_then(|text| text.trim_end_matches('.').parse().ok())
-        .unwrap_or_else(|| panic!("{printed}"));
+    let x = recommended(&printed, "x");
     assert!((0.5..=0.61).contains(&x), "{x}: {printed}");
     folder.succeed(TUNE);
     let changed = PROBLEM.replace("at_most = 7", "at_most = 4");
@@ -73,8 +68,7 @@ fn noise_of_a_kpi_is_estimated_where_it_is_not_given() {
     let found = state["kpi_noise"]["edge"][0].as_f64().unwrap();
     assert!((found - 0.4039).abs() < 1e-3, "{found}");
     assert!(!folder.succeed(TUNE).contains("to learn the noise"));
-    let error = folder.fail("hil p.toml --connect tcp:127.0.0.1:1 --command 'echo {x}'", 2);
-    assert!(error.contains("guard `edge` has no noise"), "{error}");
+    folder.fails("hil p.toml --connect tcp:127.0.0.1:1 --command 'echo {x}'", 2, "guard `edge` has no noise");
 }
 
 /// Every setting that was measured is answered for, and what was measured is a table that another task takes.
@@ -91,7 +85,7 @@ fn reasons_tables_and_pages_have_every_kpi() {
     }
     // What was expected of the edge at the setting in use is half of what it gives there.
     assert!(explained.contains("; at least 0.35"), "{explained}");
-    assert!(folder.fail("explain s --task 7", 2).contains("no task 7, of 1 task"));
+    folder.fails("explain s --task 7", 2, "no task 7, of 1 task");
     let table = folder.read("t.csv");
     assert_eq!(table.lines().next(), Some("task,why,x,fidelity,cost,value,edge,power"));
     let page = folder.read("r.html");
@@ -100,8 +94,7 @@ fn reasons_tables_and_pages_have_every_kpi() {
     let again = folder.succeed(&TUNE.replace("--state s", "--state u --past t.csv"));
     assert!(again.contains("It knows 3 measurements from before."), "{again}");
     folder.write("t.csv", "x,value,edge\n0.2,0.2,0.7\n");
-    let error = folder.fail(&TUNE.replace("--state s", "--state v --past t.csv"), 2);
-    assert!(error.contains("column `power` is missing"), "{error}");
+    folder.fails(&TUNE.replace("--state s", "--state v --past t.csv"), 2, "column `power` is missing");
 }
 
 #[test]
@@ -116,8 +109,7 @@ fn an_answer_without_a_guarded_kpi_is_a_failure_that_names_it() {
         (r#"echo '{"value": 1, "edge": 1e300, "power": 1}'"#, "not a finite number"),
     ] {
         folder.write("measure.sh", prints);
-        let error = folder.fail(&TUNE.replace("--state s", "--state t"), 1);
-        assert!(error.contains(words), "{prints}: {error}");
+        folder.fails(&TUNE.replace("--state s", "--state t"), 1, words);
         std::fs::remove_file(folder.path("t")).unwrap();
     }
 }
@@ -137,8 +129,7 @@ fn a_guard_in_a_file_is_refused_with_its_line() {
     ] {
         assert!(PROBLEM.contains(from));
         folder.write("p.toml", &PROBLEM.replacen(from, to, 1));
-        let error = folder.fail("tune p.toml --command 'echo {x}' --state s", 2);
-        assert!(error.contains(words), "{to}: {error}");
+        folder.fails("tune p.toml --command 'echo {x}' --state s", 2, words);
     }
 }
 
@@ -191,8 +182,7 @@ fn a_study_has_columns_for_every_guard() {
         ("run hartmann6 --guard edge:share:0.9", "has no KPIs to guard"),
         ("run rrm --guard edge:share:0.9 --method two-phase", "cannot keep to a floor or a guard"),
     ] {
-        let error = folder.fail(&format!("{wrong} --out p"), 2);
-        assert!(error.contains(words), "{wrong}: {error}");
+        folder.fails(&format!("{wrong} --out p"), 2, words);
     }
 }
 

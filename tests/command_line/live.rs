@@ -102,8 +102,7 @@ fn what_makes_no_sense_is_refused_with_what_is_allowed() {
         ("--floor share:0.9 --method two-phase", "batches"),
         ("--method safe-opt", "needs a floor"),
     ] {
-        let error = folder.fail(&study("o", more), 2);
-        assert!(error.contains(words), "{more}: {error}");
+        folder.fails(&study("o", more), 2, words);
     }
     assert!(folder.files("").is_empty());
 }
@@ -150,8 +149,8 @@ fn without_a_point_in_use_a_tolerance_is_kept_and_a_limit_refused() {
     assert!(ended.contains("ended because going on is not expected to pay"), "{ended}");
     folder.write("p.toml", &format!("{budget}[[limit]]\nsum = {{ x = 1.0 }}\nat_most = 2.0\n"));
     for command in ["tune", "run"] {
-        let error = folder.fail(&format!("{command} p.toml --command 'echo {{x}}'"), 2);
-        assert!(error.contains("[[limit]] needs the setting in use"), "{error}");
+        let words = "[[limit]] needs the setting in use";
+        folder.fails(&format!("{command} p.toml --command 'echo {{x}}'"), 2, words);
     }
     folder.succeed("tune p.toml --command 'echo {x}' --deployed x=1,y=1");
 }
@@ -163,8 +162,7 @@ fn a_floor_may_change_between_tasks_and_not_within_one() {
     // A program that cannot be started leaves the task open.
     folder.fail("tune p.toml --command 'no-such-program {x} {y}'", 2);
     folder.write("p.toml", &problem().replace("drop = 1.0", "drop = 2.0"));
-    let error = folder.fail(TUNE, 2);
-    assert!(error.contains("floor was drop:1 at a risk of 0.05, and is drop:2"), "{error}");
+    folder.fails(TUNE, 2, "floor was drop:1 at a risk of 0.05, and is drop:2");
 }
 
 const WATCHED: &str = "goal = \"maximise\"\nbudget = 12\nfailures = 3\nrun_length = 1000\n\

@@ -94,6 +94,12 @@ impl Folder {
         error
     }
 
+    /// As [`Folder::fail`]; the line must have these words.
+    fn fails(&self, line: &str, code: i32, words: &str) {
+        let error = self.fail(line, code);
+        assert!(error.contains(words), "{line}: {words}: {error}");
+    }
+
     /// All files below a folder but `timing.json`, by relative name.
     fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         let (root, mut found) = (self.path(name), BTreeMap::new());
@@ -121,6 +127,18 @@ impl Csv {
 
 /// What the command line of the paper's program begins with here.
 const PAPER: &str = "foretune-paper";
+
+/// The value of a parameter in what is recommended.
+fn recommended(said: &str, name: &str) -> f64 {
+    let (_, best) = said.split_once("Recommended: ").unwrap_or_else(|| panic!("{said}"));
+    let (_, value) = best.split_once(&format!("{name} = ")).unwrap_or_else(|| panic!("{name}: {said}"));
+    value.split([',', ' ', '\n']).next().unwrap().parse().unwrap()
+}
+
+/// What each line of `serve` is: the first word in it.
+fn kinds(lines: &str) -> Vec<&str> {
+    lines.lines().map(|line| line.split('"').nth(1).unwrap()).collect()
+}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

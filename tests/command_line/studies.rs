@@ -26,8 +26,7 @@ fn threads_and_shards_change_nothing() {
     }
     folder.succeed("foretune-paper merge shard-3 shard-1 shard-2 --out merged");
     assert_eq!(folder.files("merged"), whole);
-    let error = folder.fail("foretune-paper merge shard-1 shard-2 --out partial", 1);
-    assert!(error.contains("lack"), "{error}");
+    folder.fails("foretune-paper merge shard-1 shard-2 --out partial", 1, "lack");
     folder.succeed("report merged --out page.html");
     assert!(folder.read("page.html").contains("</html>"));
 }
@@ -42,8 +41,7 @@ pub fn cut_and_resumed(study: &str, cut: fn(usize, usize, usize) -> usize) {
         let bytes = &whole[*name];
         fs::write(folder.path("o").join(name), &bytes[..cut(bytes.len(), i, units.len())]).unwrap();
     }
-    let error = folder.fail(study, 1);
-    assert!(error.contains("resume"), "{error}");
+    folder.fails(study, 1, "resume");
     folder.succeed(&format!("{study} --resume"));
     assert_eq!(folder.files("o"), whole);
 }
@@ -100,8 +98,7 @@ fn a_study_can_grow_by_experiments_but_not_change() {
         folder.succeed(&study(experiments, 1, out));
     }
     assert_eq!(folder.files("grown"), folder.files("whole"));
-    let error = folder.fail(&study(3, 2, "grown"), 1);
-    assert!(error.contains("differs in its seed"), "{error}");
+    folder.fails(&study(3, 2, "grown"), 1, "differs in its seed");
 }
 
 #[test]
@@ -164,12 +161,10 @@ fn a_report_on_damaged_files_takes_the_units_or_fails_with_the_file() {
     );
 
     fs::remove_dir_all(folder.path("hurt/units")).unwrap();
-    let error = folder.fail("report hurt --out none.html", 1);
-    assert!(error.contains("hurt/tasks.csv, line "), "{error}");
+    folder.fails("report hurt --out none.html", 1, "hurt/tasks.csv, line ");
 
     folder.write("hurt/study.json", "{");
-    let error = folder.fail("report sound hurt --out both.html", 1);
-    assert!(error.contains("hurt/study.json, line 1"), "{error}");
+    folder.fails("report sound hurt --out both.html", 1, "hurt/study.json, line 1");
     assert!(folder.read("both.html").contains("hurt/study.json"), "the sound one is shown, the other named");
 }
 

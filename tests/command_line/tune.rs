@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foretune_core::{Ask, Dimension, Fidelity, Goal, Problem, Settings, memory};
 
-use super::{Folder, stderr, stdout};
+use super::{Folder, kinds, recommended, stderr, stdout};
 
 pub const PROBLEM: &str = "\
 goal = \"minimise\"
@@ -165,12 +165,11 @@ fn a_first_task_starts_from_what_a_colleague_s_site_learnt() {
     for (file, why) in
         [("begun", "no task has ended there yet"), ("nowhere", "cannot read nowhere"), ("p.toml", "p.toml: ")]
     {
-        let refused = folder.fail(&tune("third", &format!("--from {file}")), 2);
-        assert!(refused.contains(why), "{refused}");
+        folder.fails(&tune("third", &format!("--from {file}")), 2, why);
     }
     folder.write("p.toml", &folder.read("p.toml").replace("high = 6.0", "high = 7.0"));
-    let other = folder.fail(&tune("fourth", "--from theirs"), 2);
-    assert!(other.contains("it is of another problem: parameter `x` was from -2 to 6"), "{other}");
+    let words = "it is of another problem: parameter `x` was from -2 to 6";
+    folder.fails(&tune("fourth", "--from theirs"), 2, words);
 }
 
 /// The answers in a state.
@@ -212,7 +211,7 @@ fn four_are_measured_at_once_and_however_often_they_are_killed_no_answer_is_lost
         most = most.max(running);
     }
     assert_eq!((running, most), (0, 4));
-    assert!(folder.fail("tune p.toml --parallel 9 --command true", 2).contains("9 is not in 1..=8"));
+    folder.fails("tune p.toml --parallel 9 --command true", 2, "9 is not in 1..=8");
 }
 
 #[test]
@@ -221,9 +220,6 @@ fn a_client_asks_for_more_while_it_measures_answers_in_any_order_and_gets_the_sa
     let lines = "{\"ask\":{}}\n{\"ask\":{}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n\
         {\"ask_at\":{}}\n{\"past\":[]}\n{\"ask\":{}}\n";
     let first = folder.fed("serve p.toml --state s", lines);
-    let kinds = |text: &str| -> Vec<String> {
-        text.lines().map(|line| line.split('"').nth(1).unwrap().into()).collect()
-    };
     let expected = ["foretune", "ask", "ask", "ask", "pending", "error", "error", "error", "ask"];
     assert_eq!(kinds(&first), expected, "{first}");
     assert!(first.contains("{\"pending\":[1,3]}") && first.contains("queries 1, 3 are outstanding, not 2"));
@@ -252,12 +248,12 @@ fn mistakes_are_told_in_one_line() {
         ("--command x --timeout 0", "above 0"),
         ("", "--command"),
     ] {
-        assert!(folder.fail(&format!("tune p.toml {more}"), 2).contains(words), "{more}");
+        folder.fails(&format!("tune p.toml {more}"), 2, words);
     }
     folder.write("p.state", "nonsense");
-    assert!(folder.fail("tune p.toml --command x", 2).contains("p.state"));
+    folder.fails("tune p.toml --command x", 2, "p.state");
     folder.write("p.toml", &PROBLEM.replace("high = 6.0", "high = \"much\""));
-    assert!(folder.fail("tune p.toml --command x", 2).contains("p.toml, line 6"));
+    folder.fails("tune p.toml --command x", 2, "p.toml, line 6");
 }
 
 /// What fails again and again, or altogether, is an error with its reason, and no expectation is made up.
@@ -285,10 +281,10 @@ fn a_command_that_fails_ends_the_task_with_the_reason() {
     let (folder, out, error) = measured(&short);
     assert!(error.contains("nothing is recommended: the budget is used up"), "{error}");
     assert!(out.matches("failed: exit status: 3").count() == 5 && out.contains("spent 20 of 20"), "{out}");
-    assert!(folder.fail("tune p.toml --command false", 1).contains("exit status: 1"));
+    folder.fails("tune p.toml --command false", 1, "exit status: 1");
     folder.write("p.toml", PROBLEM);
-    let error = folder.fail("run p.toml --command false --method random --tasks 1 --quiet", 1);
-    assert!(error.contains("10 measurements in a row failed, the last: exit status: 1"), "{error}");
+    let words = "10 measurements in a row failed, the last: exit status: 1";
+    folder.fails("run p.toml --command false --method random --tasks 1 --quiet", 1, words);
 }
 
 /// Bad lines are answered by one error each and change nothing; the ask is not sent again.
@@ -299,10 +295,9 @@ fn bad_lines_change_nothing() {
         {\"tell\":{\"id\":1,\"value\":2,\"cost\":-1}}\n\u{fffd}\n{\"tell\":{\"id\":1,\"value\":0.5}}\n{\"fail\":{\"id\":2}}\n{\"stop\":{}}\n\
         {\"stop\":{}}\n{\"next_task\":{\"deployed\":{\"x\":9}}}\n{\"next_task\":{\"deployed\":{\"x\":1,\"y\":0.25}}}\n";
     let text = folder.fed("serve p.toml", lines);
-    let kinds: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
     let expected =
         [&["foretune", "ask"][..], &["error"; 7], &["ask", "ask", "recommendation", "error", "error", "ask"]];
-    assert_eq!(kinds, expected.concat(), "{text}");
+    assert_eq!(kinds(&text), expected.concat(), "{text}");
     assert!(text.lines().nth(3).unwrap().contains("NaN and Infinity are no numbers"), "{text}");
 }
 
@@ -332,7 +327,7 @@ fn methods_are_compared_on_a_command() {
     let page = folder.read("page.html");
     assert!(page.contains("value (higher is better)"));
     assert!(!page.contains("Not run yet") && !page.contains("NaN"));
-    assert!(folder.fail("run p.toml", 2).contains("--command"));
+    folder.fails("run p.toml", 2, "--command");
 }
 
 #[test]
@@ -419,7 +414,7 @@ fn a_server_takes_an_edited_point_in_use_too() {
     assert!(first_asked("", end).contains("\"x\":0.0,"));
     write_in_use(&folder, "1");
     assert!(first_asked("", next).contains("\"x\":1.0,"));
-    assert!(folder.fail("serve p.toml --state s --deployed x=2,y=1", 2).contains("has not ended"));
+    folder.fails("serve p.toml --state s --deployed x=2,y=1", 2, "has not ended");
     let end = end.replace("\"id\":1", "\"id\":2");
     assert!(first_asked("--deployed x=1,y=0.25", &end).contains("\"x\":1.0,"));
     assert!(first_asked("--deployed x=2,y=0.25", next).contains("\"x\":2.0,"));
@@ -452,8 +447,7 @@ fn what_was_measured_before_is_known_from_a_table_and_from_lines_of_json() {
     let answers: Vec<&str> = events(&with).into_iter().filter(|line| line.starts_with("{\"tell\"")).collect();
     let late = format!("{}\n{good}", answers[0]);
     let served = folder.fed("serve p.toml", &format!("{bad}{good}{late}{}\n", answers[1..].join("\n")));
-    let kinds: Vec<&str> = served.lines().skip(1).map(|line| line.split('"').nth(1).unwrap()).collect();
-    assert_eq!(kinds[..5], ["ask", "error", "ask", "ask", "error"], "{served}");
+    assert_eq!(kinds(&served)[1..6], ["ask", "error", "ask", "ask", "error"], "{served}");
     let asked = |text: &str| -> Vec<String> {
         events(text).iter().filter(|l| l.starts_with("{\"ask\"")).map(ToString::to_string).collect()
     };
@@ -462,11 +456,7 @@ fn what_was_measured_before_is_known_from_a_table_and_from_lines_of_json() {
     let next = folder.succeed(&format!("{tune} --past past.csv"));
     assert!(next.contains("\"task\":2") && folder.read("s").matches("\"past\":[{").count() == 1);
     folder.write("past.csv", "x,y,value\n1,1,nothing\n");
-    assert!(
-        folder
-            .fail(&format!("{tune} --past past.csv"), 2)
-            .contains("past.csv, line 2: column `value`: `nothing`")
-    );
+    folder.fails(&format!("{tune} --past past.csv"), 2, "past.csv, line 2: column `value`: `nothing`");
     folder.write("past.csv", &("x,y,value\n".to_string() + &"1,1,1\n".repeat(300)));
     let error = folder.fail(&format!("{tune} --past past.csv"), 2);
     assert!(error.contains("there is room for") && error.contains("not 300"), "{error}");
@@ -504,9 +494,9 @@ fn a_state_is_shown_without_starting_anything_and_its_table_is_past_elsewhere() 
     let taken = "tune p.toml --state t --command 'echo {x}' --past s.csv --csv t.csv";
     assert!(folder.succeed(taken).contains("It knows 1 measurement from before."));
     assert!(folder.read("t.csv").lines().count() > 3);
-    assert!(folder.fail("show nowhere", 2).contains("nowhere: no such file"));
-    assert!(folder.fail("show p.toml", 2).contains("p.toml"));
-    assert!(folder.fail("show s --csv no/s.csv", 1).contains("no/s.csv"));
+    folder.fails("show nowhere", 2, "nowhere: no such file");
+    folder.fails("show p.toml", 2, "p.toml");
+    folder.fails("show s --csv no/s.csv", 1, "no/s.csv");
 }
 
 /// A logarithmic scale, whole numbers, steps and a radio's channels in Hz: every value that the command gets is one that the
@@ -551,13 +541,9 @@ fn parameters_are_measured_as_people_have_them() {
         assert!((2_400_000_000.0..=2_400_000_060.0).contains(&x[4]), "{row}");
     }
     assert!(decades.iter().all(|count| *count > 0), "{decades:?}: {table}");
-    let best = text.split_once("Recommended: ").unwrap().1;
-    let at = |name: &str| -> f64 {
-        let rest = best.split_once(&format!("{name} = ")).unwrap().1;
-        rest.split([',', ' ', '\n']).next().unwrap().parse().unwrap()
-    };
-    assert!((at("rate").log10() + 3.0).abs() < 0.5 && (at("depth") - 6.0).abs() <= 2.0, "{best}");
-    assert!((at("offset") - 2_400_000_040.0).abs() < 15.0, "{best}");
+    let best = |name| recommended(&text, name);
+    assert!((best("rate").log10() + 3.0).abs() < 0.5 && (best("depth") - 6.0).abs() <= 2.0, "{text}");
+    assert!((best("offset") - 2_400_000_040.0).abs() < 15.0, "{text}");
     // Lines of JSON have whole numbers; a task that was broken off goes on; the next one starts from what was learnt.
     let asked = folder.fed("serve p.toml --state s", "{\"tell\":{\"id\":1,\"value\":1}}\n");
     assert!(
@@ -568,10 +554,9 @@ fn parameters_are_measured_as_people_have_them() {
     assert_eq!(asked.lines().last(), again.lines().last());
     assert!(folder.succeed(tune).starts_with("Task 2 of p. It begins at the last recommendation"));
     folder.write("p.toml", &problem.replace("scale = \"log\"", ""));
-    let error = folder.fail(tune, 2);
-    assert!(error.contains("`rate` was from 0.00001 to 0.1 on a logarithmic scale, and is from"), "{error}");
+    folder.fails(tune, 2, "`rate` was from 0.00001 to 0.1 on a logarithmic scale, and is from");
     folder.write("p.toml", &problem.replace("offset = 1 }", "rate = 1 }"));
-    assert!(folder.fail(tune, 2).contains("`rate` has a logarithmic scale: a limit takes others"));
+    folder.fails(tune, 2, "`rate` has a logarithmic scale: a limit takes others");
 }
 
 /// Interrupted in a measurement, the program says what is kept, and keeps it.
