@@ -1,10 +1,7 @@
 //! How good the answers are with one way to measure: noisy choices among a few, penalties, no noise at all.
 
-use foretune_core::{Ask, Details, Dimension, Fidelity, Problem, Query, Scaling, Settings, Stop, memory};
-
-type One = memory!(
-    dimensions: 2, fidelities: 1, observations: 48, particles: 10, map: Ard, candidates: 128
-);
+use crate::support::{Draws, start_with};
+use foretune_core::{Ask, Details, Dimension, Fidelity, Problem, Query, Scaling, Settings, Stop};
 
 const CHOICE: Problem<'static> = Problem {
     dimensions: &[Dimension::Grid { low: 0.0, high: 2.0, levels: 3 }],
@@ -19,19 +16,6 @@ const PLANE: Problem<'static> = Problem {
     budget: 36.0,
     ..Problem::PLAIN
 };
-
-/// Numbers that look normal, the same in every run.
-struct Noise(u32);
-
-impl Noise {
-    fn draw(&mut self) -> f32 {
-        let mut uniform = || {
-            self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (self.0 >> 8) as f32 / 16_777_216.0
-        };
-        (0..12).map(|_| uniform()).sum::<f32>() - 6.0
-    }
-}
 
 fn tune(
     problem: Problem<'_>,
@@ -48,8 +32,7 @@ fn tune_with(
     seed: u64,
     mut answer: impl FnMut(&Query) -> f32,
 ) -> (Stop, Vec<Vec<f32>>, Vec<f32>) {
-    let mut memory = Box::new(One::new());
-    let mut tuner = memory.start(problem, settings, seed).unwrap();
+    let mut tuner = start_with(48, problem, settings, seed);
     let mut asked = Vec::new();
     loop {
         match tuner.ask() {
@@ -69,8 +52,8 @@ fn a_choice_among_three_under_noise_uses_the_budget() {
     let value = |query: &Query| [0.0, 1.0, 0.3][query.point()[0] as usize];
     let mut right = 0;
     for seed in 0..12 {
-        let mut noise = Noise(seed as u32);
-        let (stop, asked, best) = tune(CHOICE, seed, |query| value(query) + noise.draw());
+        let mut noise = Draws(seed);
+        let (stop, asked, best) = tune(CHOICE, seed, |query| value(query) + noise.normal());
         assert_eq!((stop, asked.len()), (Stop::Budget, 40));
         right += usize::from(best == [1.0]);
     }

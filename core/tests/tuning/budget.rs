@@ -2,20 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::support::{METHODS, PROBLEM, SETTINGS, finish_task, next, objective, snapshot, start};
+use crate::support::{METHODS, PROBLEM, SETTINGS, finish_task, next, objective, snapshot, start, start_with};
 use foretune_core::{
-    Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings,
-    Stop, memory,
+    Details, Dimension, Fidelity, Kind, Method, Optimizer, Problem, Query, Recommend, Scaling, Settings, Stop,
 };
-
-/// A memory for dimensions, fidelities, observations and candidates.
-macro_rules! room {
-    ($d:literal, $m:literal, $n:literal, $q:literal) => {
-        Box::new(<memory!(
-            dimensions: $d, fidelities: $m, observations: $n, particles: 4, map: Ard, candidates: $q
-        )>::new())
-    };
-}
 
 const GRID: Dimension = Dimension::Grid { low: 0.0, high: 1.0, levels: 3 };
 const TINY: &[Dimension] = &[GRID, GRID];
@@ -145,19 +135,17 @@ fn a_full_data_set_ends_the_task() {
 #[test]
 fn with_few_slots_dearer_fidelities_win_and_the_money_is_used_up() {
     let problem = Problem { budget: 60.0, ..PROBLEM };
-    let mut few = room!(3, 3, 14, 32);
-    let mut many = room!(3, 3, 80, 80);
     let cost = |queries: &[Asked]| {
         let spent: f32 = searched(queries).map(|query| problem.fidelities[query.fidelity].cost).sum();
         (spent, spent / searched(queries).count() as f32)
     };
     for method in [Method::MftMes, Method::Continual] {
         let settings = SETTINGS.with_method(method);
-        let (queries, stop) = task(&mut few.start(problem, settings, 21).unwrap(), objective);
+        let (queries, stop) = task(&mut start_with(14, problem, settings, 21), objective);
         let (spent, mean) = cost(&queries);
         assert_eq!((queries.len(), stop), (14, Stop::Capacity), "{method:?}");
         assert!(spent >= 45.0, "{method:?} leaves {spent} of 60");
-        let (queries, _) = task(&mut many.start(problem, settings, 21).unwrap(), objective);
+        let (queries, _) = task(&mut start_with(80, problem, settings, 21), objective);
         let (_, cheap) = cost(&queries);
         assert!(mean > 1.5 * cheap, "{method:?}: {mean} with few slots, {cheap} with many");
     }
@@ -194,9 +182,8 @@ fn what_has_no_noise_is_never_asked_twice_and_a_small_space_is_exhausted() {
 fn what_is_noisy_is_asked_again_but_not_for_ever() {
     let fidelities = &[fidelity(1.0, 0.005)];
     let problem = Problem { dimensions: &TINY[..1], fidelities, budget: 1000.0, ..PROBLEM };
-    let mut memory = room!(2, 1, 160, 160);
     for method in METHODS {
-        let mut tuner = memory.start(problem, SETTINGS.with_method(method), 21).unwrap();
+        let mut tuner = start_with(160, problem, SETTINGS.with_method(method), 21);
         let (queries, stop) = task(&mut tuner, objective);
         let mut counts: HashMap<Vec<u32>, usize> = HashMap::new();
         queries.iter().for_each(|query| *counts.entry(query.unit.clone()).or_default() += 1);
@@ -338,9 +325,8 @@ fn two_phase_searches_first_and_then_follows_its_design() {
 #[test]
 fn two_phase_divides_the_slots_if_they_are_scarcer_than_money() {
     let run = |c: f32| {
-        let mut memory = room!(3, 3, 10, 32);
         let problem = Problem { budget: 1e6, ..PROBLEM };
-        let mut tuner = memory.start(problem, PLAIN.with_method(Method::TwoPhase { c }), 21).unwrap();
+        let mut tuner = start_with(10, problem, PLAIN.with_method(Method::TwoPhase { c }), 21);
         searched(&task(&mut tuner, objective).0).cloned().collect::<Vec<_>>()
     };
     let (half, whole) = (run(0.5), run(0.0));

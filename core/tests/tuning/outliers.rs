@@ -1,15 +1,10 @@
 //! One absurd answer: an outlier, measured again, and believed only if it comes back.
 
-use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, Toy, objective, snapshot, start};
+use crate::support::{MAPS, METHODS, PROBLEM, SETTINGS, objective, snapshot, start, start_with};
 use foretune_core::{
     Ask, Dimension, Fidelity, Floor, Goal, Kind, Level, Method, Optimizer, Problem, Query, Settings, Stop,
-    memory,
 };
 use proptest::prelude::*;
-
-type Hill = memory!(
-    dimensions: 2, fidelities: 1, observations: 48, particles: 10, map: Ard, candidates: 128
-);
 
 /// 46 answers near 0; the best point is worth 0.
 const HILL: Problem<'static> = Problem {
@@ -31,8 +26,7 @@ fn confirming(confirm: f32, settings: Settings) -> Settings {
 /// The task's end with `answer` in place of the hill where it says something: how much worse than the best the
 /// recommendation truly is, and how many answers are outliers.
 fn loss(problem: Problem<'_>, confirm: f32, answer: impl Fn(&Query) -> Option<f32>) -> (f32, usize) {
-    let mut memory = Box::new(Hill::new());
-    let mut tuner = memory.start(problem, confirming(confirm, Settings::DEFAULT), 3).unwrap();
+    let mut tuner = start_with(48, problem, confirming(confirm, Settings::DEFAULT), 3);
     tuner.run_task(|query| Some(answer(query).unwrap_or_else(|| hill(query.point())))).unwrap();
     (-hill(tuner.recommendation().unwrap().point()), tuner.status().outliers)
 }
@@ -65,8 +59,7 @@ fn an_absurd_answer_that_cannot_be_measured_again_counts_as_a_failure() {
 fn an_answer_that_comes_back_is_believed() {
     // A needle that only one region shows: where the tenth query goes while all answers are plain.
     let mut plain = Vec::new();
-    let mut memory = Box::new(Hill::new());
-    let mut tuner = memory.start(HILL, confirming(30.0, Settings::DEFAULT), 3).unwrap();
+    let mut tuner = start_with(48, HILL, confirming(30.0, Settings::DEFAULT), 3);
     tuner
         .run_task(|query| {
             plain.push(query.point().to_vec());
@@ -78,8 +71,7 @@ fn an_answer_that_comes_back_is_believed() {
         let near = query.point().iter().zip(needle).all(|(x, at)| (x - at).abs() < 0.05);
         near.then_some(500.0)
     };
-    let mut memory = Box::new(Hill::new());
-    let mut tuner = memory.start(HILL, confirming(30.0, Settings::DEFAULT), 3).unwrap();
+    let mut tuner = start_with(48, HILL, confirming(30.0, Settings::DEFAULT), 3);
     let (mut asked, mut hits) = (Vec::new(), Vec::new());
     tuner
         .run_task(|query| {
@@ -97,8 +89,7 @@ fn an_answer_that_comes_back_is_believed() {
 
 #[test]
 fn the_second_measurement_is_charged_and_takes_a_slot() {
-    let mut memory = Box::new(Hill::new());
-    let mut tuner = memory.start(HILL, confirming(30.0, Settings::DEFAULT), 3).unwrap();
+    let mut tuner = start_with(48, HILL, confirming(30.0, Settings::DEFAULT), 3);
     for round in 0..9 {
         let query = tuner.ask().query().unwrap();
         let y = if round == 8 { 999.0 } else { hill(query.point()) };
@@ -125,8 +116,7 @@ fn where_a_floor_is_to_be_kept_a_terrible_answer_is_not_asked_for_twice() {
     let floor = Some(Floor { level: Level::Drop(1.0), risk: 0.05 });
     let live = Problem { deployed: Some(&[0.5, 0.5]), floor, ..HILL };
     for (absurd, again) in [(-999.0, false), (999.0, true)] {
-        let mut memory = Box::new(Hill::new());
-        let mut tuner = memory.start(live, confirming(30.0, Settings::LIVE), 3).unwrap();
+        let mut tuner = start_with(48, live, confirming(30.0, Settings::LIVE), 3);
         let mut asked = Vec::new();
         tuner
             .run_task(|query| {
@@ -212,9 +202,8 @@ proptest! {
         bad in any::<bool>(),
         second in prop::sample::select(vec![-1e5f32, 0.0, 0.5, 1e5]),
     ) {
-        let mut memory = Box::new(Toy::new());
         let settings = confirming(30.0, SETTINGS).with_method(Method::MftMes);
-        let mut tuner = memory.start(PROBLEM, settings, u64::from(round)).unwrap();
+        let mut tuner = start(PROBLEM, settings, u64::from(round));
         let mut asked: Vec<(usize, Vec<f32>)> = Vec::new();
         while let Ask::Query(query) = tuner.ask() {
             asked.push((query.fidelity(), query.unit().to_vec()));

@@ -1,10 +1,7 @@
 //! A task ends when going on does not pay, and no sooner: on levels, where at first only the point in use is allowed, too.
 
-use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem, Settings, Stop, memory};
-
-type Live = memory!(
-    dimensions: 3, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 128
-);
+use crate::support::start_with;
+use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem, Settings, Stop};
 
 const SHARE: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 
@@ -43,8 +40,7 @@ fn cell(point: &[f32], task: u32) -> f32 {
 type Outcome = (Stop, f32, f32);
 
 fn tasks(problem: Problem<'_>, truth: impl Fn(&[f32], u32) -> f32, seed: u64, count: u32) -> Vec<Outcome> {
-    let mut memory = Box::new(Live::new());
-    let mut tuner = memory.start(problem, Settings::LIVE, seed).unwrap();
+    let mut tuner = start_with(64, problem, Settings::LIVE, seed);
     (1..=count)
         .map(|task| {
             let stop = tuner
@@ -139,8 +135,7 @@ fn without_a_floor_all_points_count_as_before() {
 
 #[test]
 fn neighbours_whose_measurements_fail_do_not_keep_a_task_going() {
-    let mut memory = Box::new(Live::new());
-    let mut tuner = memory.start(LINE, Settings::LIVE, 4).unwrap();
+    let mut tuner = start_with(64, LINE, Settings::LIVE, 4);
     let stop = tuner.run_task(|query| (query.point()[0] == 0.25).then_some(30.0)).unwrap();
     assert_eq!(stop, Stop::Tolerance);
     assert!(tuner.status().spent < 1000.0, "{}", tuner.status().spent);
@@ -157,8 +152,7 @@ fn with_a_floor_the_target_fidelity_is_asked_again_after_a_fifth_of_the_budget()
         ..CELL
     };
     for seed in 1..4 {
-        let mut memory = Box::new(Live::new());
-        let mut tuner = memory.start(problem, Settings::LIVE, seed).unwrap();
+        let mut tuner = start_with(64, problem, Settings::LIVE, seed);
         let (mut since, mut longest, mut left) = (0.0, 0.0f32, problem.budget);
         let answer = |query: &foretune_core::Query| {
             let cost = problem.fidelities[query.fidelity()].cost;

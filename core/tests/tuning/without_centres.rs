@@ -5,7 +5,9 @@ use crate::support::{
     Event, PROBLEM, SETTINGS, answer, finish_task, finish_task_with, knowledge, next, query_event,
     three_tasks,
 };
-use foretune_core::{Details, Error, Map, Method, Point, Record, Settings, SnapshotError, Step, memory};
+use foretune_core::{
+    Details, Error, Map, Method, Optimizer, Point, Record, Settings, SnapshotError, Step, memory,
+};
 
 /// With room for the last task's particles.
 type Keeps = memory!(
@@ -31,6 +33,11 @@ fn variants() -> [Settings; 4] {
     ]
 }
 
+/// A tuner that has no room for them.
+fn reads(settings: Settings) -> Optimizer<'static> {
+    Box::leak(Box::new(Reads::new())).start(PROBLEM, settings, 8).unwrap()
+}
+
 fn kept(settings: Settings) -> Vec<Event> {
     let mut memory = Box::new(Keeps::new());
     let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
@@ -40,8 +47,7 @@ fn kept(settings: Settings) -> Vec<Event> {
 #[test]
 fn centres_read_from_elsewhere_give_the_same_bits() {
     for settings in variants() {
-        let mut memory = Box::new(Reads::new());
-        let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
+        let mut tuner = reads(settings);
         let (mut events, mut known) = (Vec::new(), Vec::new());
         for _ in 0..3 {
             events.extend(finish_task_with(&mut tuner, &known));
@@ -59,8 +65,7 @@ fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
         let (mut events, mut known) = (Vec::new(), Vec::new());
         let mut journal: Vec<Record> = Vec::new();
         while events.iter().filter(|event| matches!(event, Event::End { .. })).count() < 3 {
-            let mut memory = Box::new(Reads::new());
-            let mut tuner = memory.start(PROBLEM, settings, 8).unwrap();
+            let mut tuner = reads(settings);
             if !known.is_empty() {
                 tuner.load(&known).unwrap();
             }
@@ -87,8 +92,7 @@ fn knowledge_and_recalled_answers_restore_the_task_after_every_answer() {
 
 #[test]
 fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
-    let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
+    let mut tuner = reads(SAMPLING);
     let mut events = finish_task(&mut tuner);
     let first = knowledge(&tuner);
     tuner.next_task().unwrap();
@@ -105,8 +109,7 @@ fn knowledge_that_is_not_this_tasks_is_refused_and_changes_nothing() {
 
 #[test]
 fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
-    let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
+    let mut tuner = reads(SAMPLING);
     let at = |x: &[f32]| Record {
         unit: Point::from_slice(x).unwrap(),
         fidelity: 0,
@@ -139,8 +142,7 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
     assert_eq!(tuner.recall(good.clone()), Err(full));
     assert_eq!((tuner.records().count(), tuner.status().to_replay), (24, 24));
 
-    let mut memory = Box::new(Reads::new());
-    let mut tuner = memory.start(PROBLEM, SAMPLING, 8).unwrap();
+    let mut tuner = reads(SAMPLING);
     let query = next(&mut tuner, &[]).unwrap().unwrap();
     assert_eq!(tuner.recall(good.clone()), Err(Error::OutOfTurn));
     tuner.fail(query).unwrap();
