@@ -110,12 +110,7 @@ fn a_value_beyond_belief_is_given_up_and_survives_a_restart_as_such() {
 #[test]
 fn tells_its_status_while_it_thinks_and_thinks_on() {
     let mut bench = Bench::<Small>::new(&[150.0], radio);
-    bench.run_until(|base| {
-        if base.now % 7 == 0 {
-            base.station.ask_status();
-        }
-        false
-    });
+    bench.run_asking_status(7);
     bench.check();
     let status = &bench.base.notes.status;
     for phase in [Phase::Thinking, Phase::Waiting] {
@@ -194,12 +189,7 @@ fn a_task_that_fails_in_every_replay_is_dropped_and_its_knowledge_kept() {
     let mut bench = Bench::<Small>::new(&[100.0, 200.0, 100.0], radio);
     panic_in_every_replay(&mut bench, RESTARTS_HERE - 1);
     bench.fault = Some(PANIC);
-    bench.run_until(|base| {
-        if base.now % 7 == 0 {
-            base.station.ask_status();
-        }
-        false
-    });
+    bench.run_asking_status(7);
     let notes = &bench.base.notes;
     let dropped = Refusal::Dropped { task: 2, reason: DropReason::Restarts };
     assert_eq!(notes.refused, [dropped], "the station is told why");

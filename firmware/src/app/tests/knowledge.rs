@@ -268,12 +268,7 @@ fn a_damaged_slot_costs_the_task_that_built_on_it_and_no_more() {
     bench.run_until(|base| base.notes.traces[1].queries.len() == 4);
     // The first task's knowledge lies in the first slot.
     bench.flash().damage(128);
-    bench.run_until(|base| {
-        if base.now % 20 == 0 {
-            base.station.ask_status();
-        }
-        false
-    });
+    bench.run_asking_status(20);
     let notes = &bench.base.notes;
     let expected = notes.expected::<Small>(Vec::new());
     assert_eq!(notes.status[0].health.fault, FAULT_KNOWLEDGE);

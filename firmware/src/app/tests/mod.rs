@@ -83,6 +83,16 @@ impl<P: Profile, const WRITE: usize, const ERASE: usize> Bench<P, WRITE, ERASE> 
         self.outside.to_device.borrow_mut().clear();
     }
 
+    /// Switches the device on until the plan is done or its power fails, and asks for its status every so many turns.
+    fn run_asking_status(&mut self, every: u32) {
+        self.run_until(|base| {
+            if base.now.is_multiple_of(every) {
+                base.station.ask_status();
+            }
+            false
+        });
+    }
+
     /// Restarts the device as often as its power fails, until the plan is done.
     fn run(&mut self) {
         while !self.base.notes.finished {

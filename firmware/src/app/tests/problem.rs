@@ -121,12 +121,7 @@ fn pit(query: &Query) -> Outcome {
 #[test]
 fn a_trial_below_the_floor_is_counted_and_shown() {
     let mut bench = Bench::<Sent>::new(&[150.0], pit);
-    bench.run_until(|base| {
-        if base.now % 50 == 0 {
-            base.station.ask_status();
-        }
-        false
-    });
+    bench.run_asking_status(50);
     bench.check();
     let below: Vec<u32> = bench.base.notes.status.iter().map(|status| status.health.below).collect();
     assert!(*below.last().unwrap() >= 1 && below.is_sorted(), "{below:?}");

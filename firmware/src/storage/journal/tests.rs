@@ -19,10 +19,12 @@ fn open(flash: &mut Flash) -> Journal<12> {
     Journal::open(flash, REGIONS)
 }
 
-fn begun(flash: &mut Flash) -> Journal<12> {
-    let mut journal = open(flash);
-    journal.begin(flash, 5, 2, b"preamble").unwrap();
-    journal
+/// A flash with a task.
+fn begun() -> (Flash, Journal<12>) {
+    let mut flash = Flash::new(2048);
+    let mut journal = open(&mut flash);
+    journal.begin(&mut flash, 5, 2, b"preamble").unwrap();
+    (flash, journal)
 }
 
 fn content(flash: &mut Flash, journal: &Journal<12>) -> Vec<u8> {
@@ -41,8 +43,7 @@ fn an_empty_flash_has_no_task() {
 
 #[test]
 fn keeps_preamble_and_records_over_a_restart() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     for number in 0..10 {
         journal.append(&mut flash, &record(number)).unwrap();
     }
@@ -54,8 +55,7 @@ fn keeps_preamble_and_records_over_a_restart() {
 
 #[test]
 fn equal_records_are_two_records() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     for number in [7, 7, 7] {
         journal.append(&mut flash, &record(number)).unwrap();
     }
@@ -65,8 +65,7 @@ fn equal_records_are_two_records() {
 
 #[test]
 fn a_new_task_takes_the_other_area_and_leaves_nothing_of_the_old() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     journal.append(&mut flash, &record(1)).unwrap();
     journal.begin(&mut flash, 6, 3, b"").unwrap();
     assert!(content(&mut flash, &journal).is_empty());
@@ -98,8 +97,7 @@ fn a_torn_record_is_passed_over_and_the_next_goes_behind_it() {
 
 #[test]
 fn a_failed_append_may_be_tried_again() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     journal.append(&mut flash, &record(1)).unwrap();
     flash.stick(RECORDS + 16);
     assert_eq!(journal.append(&mut flash, &record(2)), Err(Error::Damaged));
@@ -112,8 +110,7 @@ fn a_failed_append_may_be_tried_again() {
 
 #[test]
 fn a_lost_record_takes_those_that_build_on_it_along() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     (0..5).for_each(|number| journal.append(&mut flash, &record(number)).unwrap());
     flash.flip(8 * (RECORDS + 2 * 16));
     let mut journal = open(&mut flash);
@@ -125,8 +122,7 @@ fn a_lost_record_takes_those_that_build_on_it_along() {
 
 #[test]
 fn a_restart_before_every_record_costs_an_erase_each() {
-    let mut flash = Flash::new(2048);
-    let mut journal = begun(&mut flash);
+    let (mut flash, mut journal) = begun();
     assert_eq!(journal.capacity::<Flash>(8), ROOM);
     for number in 0..ROOM as u8 {
         journal = open(&mut flash);
@@ -141,8 +137,7 @@ fn a_restart_before_every_record_costs_an_erase_each() {
 
 #[test]
 fn a_journal_with_records_of_another_size_is_not_mine() {
-    let mut flash = Flash::new(2048);
-    begun(&mut flash);
+    let (mut flash, _) = begun();
     assert_eq!(Journal::<13>::open(&mut flash, REGIONS).task(), None);
 }
 
