@@ -78,8 +78,7 @@ fn a_new_task_takes_the_other_area_and_leaves_nothing_of_the_old() {
 #[test]
 fn a_torn_record_is_passed_over_and_the_next_goes_behind_it() {
     for tear in Tear::ALL {
-        let mut flash = Flash::new(2048);
-        let mut journal = begun(&mut flash);
+        let (mut flash, mut journal) = begun();
         journal.append(&mut flash, &record(1)).unwrap();
         flash.cut_after(0, tear, 5);
         journal.append(&mut flash, &record(2)).unwrap_err();
