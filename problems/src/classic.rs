@@ -92,17 +92,13 @@ impl Classic {
         }
     }
 
-    pub(super) fn task(self, seed: u64, task: usize) -> Function {
+    /// A task; one unlike the others is the same draw, every coordinate reflected at the middle of its range.
+    pub(super) fn task(self, seed: u64, task: usize, unlike: bool) -> Function {
         let family = self.family();
         let mut random = Random::new(seed, Purpose::Classic, task);
         let shift = family.domain.iter().map(|_| random.uniform(-family.reach, family.reach)).collect();
         let weights = (0..family.weights).map(|_| random.uniform(0.8, 1.2)).collect();
-        Function { family, shift, weights, reflected: false }
-    }
-
-    /// The same draw, every coordinate reflected at the middle of its range.
-    pub(super) fn unlike_task(self, seed: u64, task: usize) -> Function {
-        Function { reflected: true, ..self.task(seed, task) }
+        Function { family, shift, weights, reflected: unlike }
     }
 }
 

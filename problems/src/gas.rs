@@ -58,13 +58,10 @@ impl Gas {
         }
     }
 
-    pub(super) fn task(&self, seed: u64, task: usize) -> Inversion {
-        Inversion::new(SOURCE, sensors(&mut Random::new(seed, Purpose::Sensors, task)))
-    }
-
-    /// The same sensors, the gas coming from elsewhere.
-    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Inversion {
-        Inversion::new(FOREIGN_SOURCE, sensors(&mut Random::new(seed, Purpose::Sensors, task)))
+    /// A task; one unlike the others has the same sensors, the gas coming from elsewhere.
+    pub(super) fn task(&self, seed: u64, task: usize, unlike: bool) -> Inversion {
+        let source = if unlike { FOREIGN_SOURCE } else { SOURCE };
+        Inversion::new(source, sensors(&mut Random::new(seed, Purpose::Sensors, task)))
     }
 }
 
@@ -187,7 +184,7 @@ mod tests {
     #[test]
     fn the_value_is_exactly_one_at_the_source_and_below_elsewhere() {
         let spec = Gas.spec("gas".into());
-        for (n, task) in (0..20).map(|n| (n, Gas.task(1, n))).chain([(5, Gas.unlike_task(1, 5))]) {
+        for (n, task) in (0..20).map(|n| (n, Gas.task(1, n, false))).chain([(5, Gas.task(1, 5, true))]) {
             let at = task.optimum_at();
             assert_eq!(task.value(TRUTH, &at), 1.0);
             assert!((0..TRUTH).all(|class| task.value(class, &at) < 1.0));
@@ -202,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_source_of_an_unlike_task_is_another() {
-        let unlike = Gas.unlike_task(1, 5);
-        assert!(unlike.value(TRUTH, &Gas.task(1, 5).optimum_at()) < 0.5);
+        let unlike = Gas.task(1, 5, true);
+        assert!(unlike.value(TRUTH, &Gas.task(1, 5, false).optimum_at()) < 0.5);
     }
 }

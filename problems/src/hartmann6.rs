@@ -76,16 +76,12 @@ impl Hartmann6 {
         }
     }
 
-    pub(super) fn task(&self, seed: u64, task: usize) -> Function {
+    /// A task; one unlike the others is the same draw seen through `x'ⱼ = 1 − x_{7−j}`: coordinates in reverse order and
+    /// reflected, so that neither the optimum nor what was learnt about single coordinates holds any more.
+    pub(super) fn task(&self, seed: u64, task: usize, unlike: bool) -> Function {
         let mut random = Random::new(seed, Purpose::HartmannFactors, task);
         let factors = [[(); D]; BUMPS].map(|row| row.map(|()| random.uniform(0.8, 1.2)));
-        Function::new(self.order, factors, false)
-    }
-
-    /// The same draw seen through `x'ⱼ = 1 − x_{7−j}`: coordinates in reverse order and reflected, so that
-    /// neither the optimum nor what was learnt about single coordinates holds any more.
-    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Function {
-        Function { reflected: true, ..self.task(seed, task) }
+        Function::new(self.order, factors, unlike)
     }
 }
 
@@ -211,7 +207,7 @@ mod tests {
     fn no_random_start_climbs_higher_than_the_optimum() {
         for order in [Order::LastIsTruth, Order::FirstIsTruth] {
             for task in 0..20 {
-                let function = Hartmann6 { order }.task(1, task);
+                let function = Hartmann6 { order }.task(1, task, false);
                 let optimum = function.optimum();
                 let mut random = Random::new(1, Purpose::Queries, task);
                 for _ in 0..100 {
@@ -226,7 +222,7 @@ mod tests {
     #[test]
     fn an_unlike_task_has_its_optimum_where_the_reflection_puts_it() {
         let problem = Hartmann6::default();
-        let (usual, unlike) = (problem.task(3, 5), problem.unlike_task(3, 5));
+        let (usual, unlike) = (problem.task(3, 5, false), problem.task(3, 5, true));
         assert_eq!(usual.optimum(), unlike.optimum());
         let (there, here) = (usual.optimum_at(), unlike.optimum_at());
         assert!((0..D).all(|j| (there[j] + here[D - 1 - j] - 1.0).abs() < 1e-12));

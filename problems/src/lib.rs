@@ -325,14 +325,10 @@ impl Sequence {
     fn unmoved(&self, task: usize) -> Box<dyn Task + Send> {
         let (seed, unlike) = (self.seed, self.unlike == Some(task));
         match &self.problem {
-            Problem::Hartmann6(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
-            Problem::Hartmann6(problem) => Box::new(problem.task(seed, task)),
-            Problem::Rrm(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
-            Problem::Rrm(problem) => Box::new(problem.task(seed, task)),
-            Problem::Gas(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
-            Problem::Gas(problem) => Box::new(problem.task(seed, task)),
-            Problem::Classic(problem) if unlike => Box::new(problem.unlike_task(seed, task)),
-            Problem::Classic(problem) => Box::new(problem.task(seed, task)),
+            Problem::Hartmann6(problem) => Box::new(problem.task(seed, task, unlike)),
+            Problem::Rrm(problem) => Box::new(problem.task(seed, task, unlike)),
+            Problem::Gas(problem) => Box::new(problem.task(seed, task, unlike)),
+            Problem::Classic(problem) => Box::new(problem.task(seed, task, unlike)),
             Problem::One(problem) => Box::new(problem.task(seed, task, unlike)),
             Problem::Pid(problem) => Box::new(problem.task(seed, task, unlike)),
         }

@@ -121,8 +121,8 @@ impl One {
         let mut random = Random::new(seed, Purpose::One, task);
         let numbers = core::array::from_fn(|_| random.uniform(-1.0, 1.0));
         let kind = match self {
-            Self::Hartmann6 => Kind::Hartmann6(Hartmann6::default().task(seed, task)),
-            Self::Branin => Kind::Branin(Classic::Branin.task(seed, task)),
+            Self::Hartmann6 => Kind::Hartmann6(Hartmann6::default().task(seed, task, false)),
+            Self::Branin => Kind::Branin(Classic::Branin.task(seed, task, false)),
             other => Kind::Own(other),
         };
         let mut function = Function {

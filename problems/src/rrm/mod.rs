@@ -140,28 +140,28 @@ impl Rrm {
         vec![kpi("edge", true), kpi("power", false)]
     }
 
+    /// A task; one unlike the others has other users, none of them known from before, in a smaller area.
+    pub(super) fn task(&self, seed: u64, task: usize, unlike: bool) -> Cells {
+        let deployment = if unlike {
+            let mut random = Random::new(seed, Purpose::ForeignDeployment, task);
+            Deployment::draw(Layout::new(self.stations, FOREIGN_RADIUS), &mut random)
+        } else {
+            self.followed(seed, task)
+        };
+        let path_losses = deployment.path_losses();
+        let gains = Gains::draw(&path_losses, self.antennas, &mut Random::new(seed, Purpose::Fading, task));
+        let served = path_losses.iter().enumerate().map(|(u, row)| row[u / USERS_PER_STATION]).collect();
+        Cells { gains, path_losses: served, key: (seed, task), optimum: OnceLock::new() }
+    }
+
     /// Follows the users from the first task to this one.
-    pub(super) fn task(&self, seed: u64, task: usize) -> Cells {
+    fn followed(&self, seed: u64, task: usize) -> Deployment {
         let layout = Layout::new(self.stations, RADIUS);
         let mut deployment = Deployment::draw(layout, &mut Random::new(seed, Purpose::Deployment, 0));
         for task in 1..=task {
             deployment.step(LONGEST_STEP, &mut Random::new(seed, Purpose::Movement, task));
         }
-        self.cells(&deployment, seed, task)
-    }
-
-    /// Other users, none of them known from before, in a smaller area.
-    pub(super) fn unlike_task(&self, seed: u64, task: usize) -> Cells {
-        let layout = Layout::new(self.stations, FOREIGN_RADIUS);
-        let mut random = Random::new(seed, Purpose::ForeignDeployment, task);
-        self.cells(&Deployment::draw(layout, &mut random), seed, task)
-    }
-
-    fn cells(&self, deployment: &Deployment, seed: u64, task: usize) -> Cells {
-        let path_losses = deployment.path_losses();
-        let gains = Gains::draw(&path_losses, self.antennas, &mut Random::new(seed, Purpose::Fading, task));
-        let served = path_losses.iter().enumerate().map(|(u, row)| row[u / USERS_PER_STATION]).collect();
-        Cells { gains, path_losses: served, key: (seed, task), optimum: OnceLock::new() }
+        deployment
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_optimum_is_the_value_of_its_setting() {
-        let cells = Rrm::new(2, 32).unwrap().task(9, 3);
+        let cells = Rrm::new(2, 32).unwrap().task(9, 3, false);
         assert_eq!(cells.optimum(), cells.value(3, &cells.optimum_at()));
     }
 }

@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn exhaustive_search_finds_what_brute_force_finds_on_a_reduced_grid() {
         for (seed, every) in [(1, 7), (2, 9), (3, 11)] {
-            let cells = Rrm::default().task(seed, 0);
+            let cells = Rrm::default().task(seed, 0, false);
             let mut search = search(&cells);
             search.stations = search.stations.into_iter().map(|station| thinned(station, every)).collect();
             let counts = [0, 1].map(|b: usize| search.stations[b].choices.len());
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn about_650_power_vectors_per_station_differ_and_stand_for_all_settings() {
-        let cells = Rrm::default().task(1, 0);
+        let cells = Rrm::default().task(1, 0, false);
         let search = search(&cells);
         for (station, losses) in search.stations.iter().zip(cells.path_losses.chunks(10)) {
             assert!((600..720).contains(&station.choices.len()), "{}", station.choices.len());
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn bounds_hold_for_every_pair() {
-        let cells = Rrm::default().task(1, 0);
+        let cells = Rrm::default().task(1, 0, false);
         let mut search = search(&cells);
         search.stations = search.stations.into_iter().map(|station| thinned(station, 11)).collect();
         for b in 0..2 {
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn no_single_station_can_improve_on_the_optimum() {
         for rrm in [Rrm::default(), Rrm::new(3, 32).unwrap()] {
-            let cells = rrm.task(2, 1);
+            let cells = rrm.task(2, 1, false);
             let (optimum, at) = (cells.optimum(), cells.optimum_at());
             for b in 0..rrm.stations() {
                 for (p0, alpha) in p0_levels().flat_map(|p0| ALPHA.map(|alpha| (p0, alpha))) {
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn best_response_from_many_starts_comes_close_to_the_exact_optimum() {
         for seed in 0..3 {
-            let cells = Rrm::default().task(seed, 0);
+            let cells = Rrm::default().task(seed, 0, false);
             let search = search(&cells);
             let (value, choices) = search.best_response(STARTS, &mut Random::new(seed, Purpose::Starts, 0));
             assert!((value - cells.value(3, &search.settings(&choices))).abs() < 1e-9);
