@@ -11,19 +11,16 @@ use crate::error::Error;
 use crate::shell::{plain_cargo, root, run, target_dir};
 use crate::tools::crates_io;
 
-struct Check {
-    name: &'static str,
-    /// Takes how many shards the mutants are divided into.
-    run: fn(u32) -> Result<(), Error>,
-}
+/// A check's name, and what it does; it takes how many shards the mutants are divided into.
+type Check = (&'static str, fn(u32) -> Result<(), Error>);
 
 const CHECKS: [Check; 6] = [
-    Check { name: "licences", run: |_| licences() },
-    Check { name: "advisories", run: |_| advisories() },
-    Check { name: "semver", run: |_| dist::semver() },
-    Check { name: "miri", run: |_| miri() },
-    Check { name: "addresses", run: |_| addresses() },
-    Check { name: "mutants", run: mutants },
+    ("licences", |_| licences()),
+    ("advisories", |_| advisories()),
+    ("semver", |_| dist::semver()),
+    ("miri", |_| miri()),
+    ("addresses", |_| addresses()),
+    ("mutants", mutants),
 ];
 
 /// This host, spelt out: what is built for it with a sanitizer is then kept apart from build scripts.
@@ -34,7 +31,7 @@ const LIKE_THE_BOARDS: &str = "armv7-unknown-linux-gnueabihf";
 
 /// The names of all checks.
 pub fn names() -> [&'static str; CHECKS.len()] {
-    CHECKS.map(|check| check.name)
+    CHECKS.map(|(name, _)| name)
 }
 
 /// Checks that are run only by name: one needs a network, the other hours.
@@ -42,11 +39,11 @@ const BY_NAME: [&str; 2] = ["advisories", "mutants"];
 
 /// All checks, or those named; one of so many shards of the mutants is tested.
 pub fn audit(names: &[String], shards: u32) -> Result<(), Error> {
-    let wanted = |check: &&Check| match names.is_empty() {
-        true => !BY_NAME.contains(&check.name),
-        false => names.iter().any(|name| name == check.name),
+    let wanted = |(check, _): &&Check| match names.is_empty() {
+        true => !BY_NAME.contains(check),
+        false => names.iter().any(|name| name == check),
     };
-    CHECKS.iter().filter(wanted).try_for_each(|check| (check.run)(shards))
+    CHECKS.iter().filter(wanted).try_for_each(|(_, run)| run(shards))
 }
 
 /// Licences, sources and banned packages, from what is on this machine.

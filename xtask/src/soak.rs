@@ -23,25 +23,22 @@ const PROPERTIES: [(&str, &[&str]); 6] = [
 ];
 
 /// A soak test: its name, and what it does.
-struct Soak {
-    name: &'static str,
-    run: fn(&SoakArguments) -> Result<(), Error>,
-}
+type Soak = (&'static str, fn(&SoakArguments) -> Result<(), Error>);
 
 /// All soak tests.
 const SOAKS: [Soak; 5] = [
-    Soak { name: "properties", run: |arguments| properties(arguments.seeds) },
-    Soak { name: "storage", run: |_| ignored("foretune-firmware", "app::tests::compact") },
-    Soak { name: "line", run: |_| ignored("foretune-link", "a_very_long_bad_line") },
-    Soak { name: "life", run: |_| ignored("foretune-tests", "a_life_of_a_thousand_tasks") },
-    Soak { name: "board", run: |_| disturbed::soak() },
+    ("properties", |arguments| properties(arguments.seeds)),
+    ("storage", |_| ignored("foretune-firmware", "app::tests::compact")),
+    ("line", |_| ignored("foretune-link", "a_very_long_bad_line")),
+    ("life", |_| ignored("foretune-tests", "a_life_of_a_thousand_tasks")),
+    ("board", |_| disturbed::soak()),
 ];
 
 /// Which soak tests, and how long.
 #[derive(Debug, Args)]
 pub struct SoakArguments {
     /// Soak tests to run, instead of all.
-    #[arg(value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(SOAKS.map(|soak| soak.name)))]
+    #[arg(value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(SOAKS.map(|(name, _)| name)))]
     names: Vec<String>,
     /// Fresh seeds for the property tests.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
@@ -51,8 +48,8 @@ pub struct SoakArguments {
 /// `cargo xtask soak [name ...]`: all of them, or those named.
 pub fn soak(arguments: &SoakArguments) -> Result<(), Error> {
     let names = &arguments.names;
-    let chosen = SOAKS.iter().filter(|soak| names.is_empty() || names.iter().any(|name| name == soak.name));
-    chosen.into_iter().try_for_each(|soak| (soak.run)(arguments))
+    let chosen = SOAKS.iter().filter(|(soak, _)| names.is_empty() || names.iter().any(|name| name == soak));
+    chosen.into_iter().try_for_each(|(_, run)| run(arguments))
 }
 
 /// Tests that are ignored otherwise, in release mode, their figures printed.
