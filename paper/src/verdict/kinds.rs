@@ -113,11 +113,6 @@ impl Court<'_> {
         let surplus = self.samples.contrast(&[term(a, 1.0), term(best, -0.5), term(base, -0.5)]);
         let surplus = Estimate::of(&surplus).ok_or("no experiment has finished its tasks")?;
         let kept = 100.0 * self.gain(a, base, tasks)?.mean / full.mean;
-        let verdict = match surplus.sign() {
-            1 => Verdict::Holds,
-            -1 => Verdict::Fails,
-            _ => Verdict::Undecided,
-        };
         let figures = format!(
             "{} keeps {} % of the gain of {} over {}{}",
             self.label(a),
@@ -126,7 +121,7 @@ impl Court<'_> {
             names.1,
             self.remark(tasks)
         );
-        Ok(Finding { verdict, figures })
+        Ok(Finding { verdict: all(&[surplus.sign()]), figures })
     }
 
     pub(super) fn best_at(&self, sweep: Sweep, value: f64, tasks: Tasks) -> Judged {
