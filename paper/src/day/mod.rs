@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), E
     work(arguments, &units)?;
     let mut summary = String::from(HEADER);
     for unit in &units {
-        summary += &Outcome::of(&read(arguments, *unit)?).row(unit.1, unit.0);
+        summary += &row(*unit, &read(arguments, *unit)?);
     }
     let file = arguments.out.join("summary.csv");
     write_atomically(&file, summary.as_bytes())?;
@@ -108,11 +108,11 @@ fn one(arguments: &DayArguments, unit: Unit, fleet: &[u8], go_on: &dyn Fn() -> b
     }
     let seeds = Seeds::new(arguments.seed, unit.0);
     let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, fleet, go_on)?;
-    let row = |step: &Step| {
+    let line = |step: &Step| {
         let Step { value, trial, below, trials, tasks, events, found, delay } = step;
         format!("{value},{trial},{below},{trials},{tasks},{events},{found},{delay}\n")
     };
-    let rows: String = steps.iter().map(row).collect();
+    let rows: String = steps.iter().map(line).collect();
     write_atomically(&path, format!("value,trial,below,trials,tasks,events,found,delay\n{rows}").as_bytes())
 }
 
@@ -148,44 +148,21 @@ fn parse(path: &Path) -> Result<Vec<Step>, Error> {
 
 const HEADER: &str = "way,town,share,below,tasks,trials,time,events,found,delay\n";
 
-/// What a town came to.
-struct Outcome {
-    /// Value in service, of the oracle's; time below the floor, of the time in trials.
-    share: f64,
-    below: f64,
-    /// Tasks, trials, and time in trials of all time, per day.
-    tasks: f64,
-    trials: f64,
-    time: f64,
-    events: u32,
-    found: u32,
-    delay: u32,
-}
-
-impl Outcome {
-    fn of(steps: &[(Step, f64)]) -> Self {
-        let sum = |part: &dyn Fn(&Step) -> f64| steps.iter().map(|(step, _)| part(step)).sum::<f64>();
-        let count = |part: &dyn Fn(&Step) -> u32| steps.iter().map(|(step, _)| part(step)).sum::<u32>();
-        let (trial, days) = (sum(&|step| step.trial), steps.len() as f64 / (24 * STEPS_PER_HOUR) as f64);
-        Self {
-            share: steps.iter().map(|(step, best)| step.value / best).sum::<f64>() / steps.len() as f64,
-            below: if trial > 0.0 { sum(&|step| step.below) / trial } else { 0.0 },
-            tasks: f64::from(count(&|step| step.tasks)) / days,
-            trials: f64::from(count(&|step| step.trials)) / days,
-            time: trial / (steps.len() as f64 * STEP),
-            events: count(&|step| step.events),
-            found: count(&|step| step.found),
-            delay: count(&|step| step.delay),
-        }
-    }
-
-    fn row(&self, way: Way, town: u32) -> String {
-        let Self { share, below, tasks, trials, time, events, found, delay } = self;
-        format!(
-            "{},{town},{share:.5},{below:.5},{tasks:.2},{trials:.1},{time:.4},{events},{found},{delay}\n",
-            way.name()
-        )
-    }
+/// What a town came to in a way: value in service, of the oracle's; time below the floor, of the time in trials; tasks and trials
+/// per day; time in trials, of all time; events, those found, and readings until then.
+fn row((town, way): Unit, steps: &[(Step, f64)]) -> String {
+    let sum = |part: fn(&Step) -> f64| steps.iter().map(|(step, _)| part(step)).sum::<f64>();
+    let count = |part: fn(&Step) -> u32| steps.iter().map(|(step, _)| part(step)).sum::<u32>();
+    let (all, trial) = (steps.len() as f64, sum(|step| step.trial));
+    let share = steps.iter().map(|(step, best)| step.value / best).sum::<f64>() / all;
+    let below = if trial > 0.0 { sum(|step| step.below) / trial } else { 0.0 };
+    let days = all / (24 * STEPS_PER_HOUR) as f64;
+    let [tasks, trials] =
+        [count(|step| step.tasks), count(|step| step.trials)].map(|count| f64::from(count) / days);
+    let [events, found, delay] =
+        [count(|step| step.events), count(|step| step.found), count(|step| step.delay)];
+    let (way, time) = (way.name(), trial / (all * STEP));
+    format!("{way},{town},{share:.5},{below:.5},{tasks:.2},{trials:.1},{time:.4},{events},{found},{delay}\n")
 }
 
 /// The table of a summary.
