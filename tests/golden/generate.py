@@ -2,7 +2,8 @@
 
 Needs numpy, scipy and mpmath. Written from the paper and the design, never from the Rust code. Each part below makes a
 file, or a part of one, from the equations in `reference.py` and checks itself on the way: gradients against differences,
-factors against eigenvalues, quantiles against sampling. `cargo test -p foretune-tests --test golden` compares the core with the files.
+factors against eigenvalues, quantiles against sampling. `cargo test -p foretune-tests --test golden` compares the core with
+the files.
 
 All inputs are exact `f32` values; outputs have ten digits. Arrays over candidates, particles and fidelities nest in that
 order; fidelities count from 0, the last is the target.
