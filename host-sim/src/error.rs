@@ -3,23 +3,30 @@
 use std::path::Path;
 use std::{fmt, io};
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The input makes no sense: an argument, a settings file, a file to inspect. Exit code 2.
+    #[error("{0}")]
     Usage(String),
     /// A file or folder could not be read, written or used. Exit code 1.
+    #[error("{0}")]
     File(String),
     /// The optimizer refused what it was given. Exit code 1.
-    Optimizer(foretune_core::Error),
+    #[error("the optimizer refused: {0}")]
+    Optimizer(#[from] foretune_core::Error),
     /// The answer could not be written. Exit code 1.
-    Output(io::Error),
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
     /// A device, or the command that measures, does not answer, refuses, or does something else than it should. Exit
     /// code 1.
+    #[error("{0}")]
     Device(String),
     /// A part of the program broke down. Exit code 1.
+    #[error("a part of the program broke down: this is a defect of the program")]
     Defect,
     /// Interrupted from outside; what was finished is on the disk. Exit code 130.
+    #[error("interrupted")]
     Interrupted,
 }
 
@@ -57,31 +64,5 @@ impl Error {
             Self::File(_) | Self::Optimizer(_) | Self::Output(_) | Self::Device(_) | Self::Defect => 1,
             Self::Interrupted => 130,
         }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(text) | Self::Device(text) | Self::File(text) => f.write_str(text),
-            Self::Optimizer(error) => write!(f, "the optimizer refused: {error}"),
-            Self::Output(error) => write!(f, "cannot write the output: {error}"),
-            Self::Defect => f.write_str("a part of the program broke down: this is a defect of the program"),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<foretune_core::Error> for Error {
-    fn from(error: foretune_core::Error) -> Self {
-        Self::Optimizer(error)
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
     }
 }

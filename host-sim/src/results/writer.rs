@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::row::{Place, format_row};
 use super::unit::{end_line, header, task_fault, task_line, unit_line};
-use super::{Kind, Manifest, Row, Task, TaskSummary, Terms, UnitId, disk};
+use super::{Kind, Manifest, Row, Task, Terms, UnitId, disk};
 use crate::error::Error;
 use crate::results::Crc;
 
@@ -168,19 +168,19 @@ impl TaskWriter<'_> {
     }
 
     /// Closes the task; it is on the disk from here on.
-    pub fn close(mut self) -> Result<TaskSummary, Error> {
+    pub fn close(mut self) -> Result<(), Error> {
         if let Some(fault) = task_fault(&self.task.rows) {
             return Err(Error::refused(&self.unit.path, fault));
         }
-        let (task, rows) = (self.unit.next_task(), self.task.rows.len());
-        let line = task_line(task, rows, self.crc.value());
+        let rows = self.task.rows.len();
+        let line = task_line(self.unit.next_task(), rows, self.crc.value());
         self.unit.append(&line)?;
         self.unit.sync()?;
         self.after.add(&line);
         self.after.tasks += 1;
         self.after.rows += rows;
         self.unit.closed = self.after;
-        Ok(TaskSummary::of(self.unit.unit, task, &self.task))
+        Ok(())
     }
 }
 
@@ -234,7 +234,8 @@ mod tests {
             task.push(row).unwrap();
         }
         assert!(task.push(rows(UNIT, 1)[0].clone()).is_err(), "nothing follows the recommendation");
-        assert_eq!(task.close().unwrap().task, 1);
+        task.close().unwrap();
+        assert_eq!(writer.next_task(), 2);
         assert!(writer.begin_task(Terms { optimum: f64::NAN, ..TERMS }).is_err());
         assert!(writer.begin_task(Terms { floor: Some(f64::NAN), ..TERMS }).is_err());
         assert!(writer.finish().unwrap_err().to_string().contains("only 1 of 3"));

@@ -136,6 +136,5 @@ pub(super) fn task(
     let fidelity = truth as u32 + 1;
     let (x, truth) = (point, Some(value));
     rows.push(Row { kind, fidelity, cost: 0.0, time: None, x, y: None, truth, kpis })?;
-    rows.close()?;
-    Ok(())
+    rows.close()
 }

@@ -204,6 +204,5 @@ fn task(
         },
     )?;
     rows.push(ended.row(spec.fidelities.len()))?;
-    rows.close()?;
-    Ok(())
+    rows.close()
 }
