@@ -55,7 +55,7 @@ fn process() {
         let (theta, x, z) = (numbers(model.parameters(), 0.3), numbers(T * D, 2.0), numbers(T, 2.0));
         let fidelity: Vec<u8> = (0..T).map(|i| (i % 4) as u8).collect();
         let points = Matrix::from_slice(&x, D, T);
-        let data = Observations { points, fidelity: &fidelity, z: &z, common: None };
+        let data = Observations { points, fidelity: &fidelity, z: &z, counts: &[], common: None };
         let mut fallbacks = Default::default();
         let particle = Particle::new(&model, &theta, &[0.1; 4], &mut fallbacks);
         let mut words = vec![0; Workspace::words(T, 64)];

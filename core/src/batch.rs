@@ -99,7 +99,7 @@ mod tests {
     fn gain_at(x: f32, thetas: &[[f32; 3]]) -> f32 {
         let (chosen, fidelity, count) = ([0.1f32, 0.5, 0.6], [0u8; 3], &mut Fallbacks::default());
         let chosen = Matrix::from_slice(&chosen, 1, 3);
-        let data = Observations { points: chosen, fidelity: &fidelity, z: &[], common: None };
+        let data = Observations { points: chosen, fidelity: &fidelity, z: &[], counts: &[], common: None };
         let mut words = [0; Workspace::words(8, 1)];
         let mut gp = Workspace::new(&mut words, 8, 1);
         let particles =

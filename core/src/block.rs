@@ -19,6 +19,11 @@ impl<'a> Cut<'a> {
         Cut { rest: words, asked: 0 }
     }
 
+    /// How many are left.
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     /// The next so many words, with whatever is in them; none, from then on, if there are too few.
     #[inline(never)]
     fn words(&mut self, count: usize) -> &'a mut [u32] {

@@ -1,4 +1,4 @@
-//! The current task's observations, Eq. (6), (7), in a fixed capacity, and their scaling.
+//! The current task's observations, Eq. (6), (7), in a fixed capacity.
 
 use core::mem;
 
@@ -13,6 +13,7 @@ use crate::linalg::{MatrixMut, column_mut};
 use crate::live::MAX_GUARDS;
 use crate::math::{self, LARGEST_VALUE};
 use crate::outlier;
+use crate::scale::Scale;
 use crate::space::{Dimension, MAX_DIMENSIONS};
 
 /// A point in the unit cube, or in natural units.
@@ -20,117 +21,6 @@ pub type Point = Vec<f32, MAX_DIMENSIONS>;
 
 /// The guarded KPIs of an answer, in the order of the problem's guards.
 pub type Kpis = Vec<f32, MAX_GUARDS>;
-
-/// How observations are brought to zero mean and unit deviation before the model sees them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Scaling {
-    /// `(y − mean) / deviation` with fixed numbers: the paper's setting.
-    Fixed {
-        /// Subtracted.
-        mean: f32,
-        /// Divided by; above 0.
-        deviation: f32,
-    },
-    /// Mean and deviation of the task's initial observations, then kept; renewed further while all observations are
-    /// alike but for the noise.
-    Initial,
-    /// Mean and deviation of all observations so far, renewed with every observation.
-    Running,
-    /// As [`Initial`](Self::Initial), unless bad observations lie much farther out than good ones: then the good ones give the
-    /// scale, renewed with every observation, and of the bad ones the logarithm counts.
-    Robust,
-}
-
-/// A map of observations, affine but where it is warped; `deviation` is positive and finite.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Scale {
-    /// Subtracted from an observation.
-    pub mean: f32,
-    /// Divides what remains.
-    pub deviation: f32,
-    /// The sign of what is farther from the mean and bad, where its logarithm is taken, or 0: `z` becomes `± ln(1 + |z|)`.
-    pub warp: f32,
-}
-
-impl Scale {
-    /// The map that changes nothing.
-    pub const IDENTITY: Scale = Scale { mean: 0.0, deviation: 1.0, warp: 0.0 };
-
-    /// Mean and deviation of `values`, the deviation at least [`least`](Self::least).
-    ///
-    /// Values up to 1e30 do not overflow: squares are taken of values relative to the largest.
-    pub fn of(values: impl Iterator<Item = f32> + Clone, noise: f32) -> Scale {
-        let (largest, least) = (largest(values.clone()), Scale::least(values.clone(), noise));
-        if largest == 0.0 {
-            return Scale { mean: 0.0, deviation: least, warp: 0.0 };
-        }
-        let count = values.clone().count() as f32;
-        let mean = values.clone().fold(0.0, |sum, value| sum + value / largest) / count;
-        let square = values.fold(0.0, |sum, value| sum + (value / largest - mean) * (value / largest - mean));
-        let deviation = largest * math::sqrt(square / count);
-        Scale { mean: mean * largest, deviation: deviation.max(least), warp: 0.0 }
-    }
-
-    /// Where bad `values` are farther from the median than good ones, `heavy` times as far on average, such as those of a loop
-    /// that is unstable: the median, and the deviation of the good half, at least the noise's. `sign` is 1 when larger is
-    /// better.
-    pub fn warped(
-        values: impl Iterator<Item = f32> + Clone,
-        noise: f32,
-        sign: f32,
-        heavy: f32,
-    ) -> Option<Scale> {
-        let half = values.clone().count() / 2;
-        let better = |y: f32| values.clone().filter(|other| sign * other > sign * y).count();
-        let good = values.clone().filter(|y| better(*y) <= half);
-        let median = good.reduce(|a, b| if sign * b < sign * a { b } else { a })?;
-        let spread = |side: f32| {
-            let beyond = values.clone().map(|y| side * (y - median)).filter(|by| *by > 0.0);
-            beyond.clone().fold(0.0, |sum, by| sum + by) / beyond.count().max(1) as f32
-        };
-        let deviation = (1.25 * spread(sign)).max(Scale::least(values.clone(), noise));
-        let heavy_tailed = deviation.is_finite() && spread(-sign) > heavy * deviation;
-        heavy_tailed.then_some(Scale { mean: median, deviation, warp: -sign })
-    }
-
-    /// For a task that starts from a point in use, which gave `v`, and keeps above a floor. `noise` is a standard
-    /// deviation, `sign` 1 when maximising.
-    ///
-    /// The unit is the drop that the floor allows, `Δ = |v − floor|`: observations are divided by `2.5 Δ`, and the model
-    /// expects `5 Δ` less than `v` where it knows nothing. So a prior that suits values spread over the whole space needs
-    /// no knowledge of that spread, of which the first trials, close together, would show too little.
-    pub fn around(v: f32, floor: f32, noise: f32, sign: f32) -> Scale {
-        let least = (libm::fabsf(v) * 1e-5).max(4.0 * noise).max(1e-20);
-        let deviation = (2.5 * libm::fabsf(v - floor)).max(least);
-        Scale { mean: v - sign * 2.0 * deviation, deviation, warp: 0.0 }
-    }
-
-    /// Least deviation that says anything about `values`: that of the `noise`, or of rounding errors if there is none;
-    /// 1 if all values are zero besides.
-    pub fn least(values: impl Iterator<Item = f32>, noise: f32) -> f32 {
-        let largest = largest(values);
-        let rounding = (largest * 1e-6).max(f32::MIN_POSITIVE);
-        if largest == 0.0 && noise == 0.0 { 1.0 } else { noise.max(rounding) }
-    }
-
-    /// The standardised observation.
-    pub fn apply(&self, y: f32) -> f32 {
-        let z = (y - self.mean) / self.deviation;
-        if z * self.warp > 0.0 { self.warp * math::ln(1.0 + libm::fabsf(z)) } else { z }
-    }
-
-    /// The observation behind a standardised one.
-    pub fn undo(&self, z: f32) -> f32 {
-        let z = if z * self.warp > 0.0 { self.warp * (math::exp(libm::fabsf(z)) - 1.0) } else { z };
-        z * self.deviation + self.mean
-    }
-}
-
-fn largest(values: impl Iterator<Item = f32>) -> f32 {
-    values.fold(0.0, |largest, value| largest.max(libm::fabsf(value)))
-}
 
 /// How a query came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,14 +108,22 @@ impl Answer {
 /// A failed measurement takes a slot, too. To the model it is an observation of the worst value told so far, so that it
 /// keeps away from there. So is an [outlier], until its point is measured again: then the model sees the
 /// second answer in its place.
+///
+/// The model has a row for each of the first so many slots. Where there are more, for answers that repeat a measurement, their mean
+/// counts in its row, with as much less noise.
 pub(crate) struct Data<'a> {
     dimensions: usize,
+    /// Slots that have a row in the model.
+    rows: usize,
     /// Which of these are conditions, a bit each.
     conditions: u32,
     points: MatrixMut<'a>,
     answers: &'a mut [Answer],
     fidelity: &'a mut [u8],
     z: &'a mut [f32],
+    /// Where measurements are repeated beyond the rows: the mean of those of a row, and how many these are.
+    means: &'a mut [f32],
+    counts: &'a mut [f32],
     /// KPIs, each observation's a column, and those of the guard that the model looks at as it sees them.
     kpis: MatrixMut<'a>,
     kpi_z: &'a mut [f32],
@@ -251,27 +149,42 @@ struct World {
 const MAX_WORLDS: usize = 8;
 
 impl<'a> Data<'a> {
-    /// Words that `n` slots in `d` dimensions with so many guards take, so many of which a fleet may describe.
-    pub const fn words(d: usize, n: usize, guards: usize, described: usize) -> usize {
-        let terms = block::words::<Terms>(described);
-        let numbers = n * (d + 1 + guards + (guards > 0) as usize);
+    /// Words that so many rows, and slots for repeats beyond them, take in `d` dimensions with so many guards; of so many a fleet may
+    /// say something.
+    pub const fn words(d: usize, [rows, repeats]: [usize; 2], guards: usize, described: usize) -> usize {
+        let (terms, n) = (block::words::<Terms>(described), rows + repeats);
+        let shared = if repeats > 0 { 2 * rows } else { 0 };
+        let numbers = n * (d + 1 + guards + (guards > 0) as usize) + shared;
         block::sum(&[numbers, block::words::<Answer>(n), block::words::<u8>(n), terms])
     }
 
-    /// No observations yet, in the next so many words of a block.
-    pub fn cut(cut: &mut Cut<'a>, d: usize, n: usize, guards: usize, described: usize) -> Self {
+    /// No observations yet, in the next so many words of a block; without repeats if there are too few for them.
+    pub fn cut(
+        cut: &mut Cut<'a>,
+        d: usize,
+        [rows, repeats]: [usize; 2],
+        guards: usize,
+        described: usize,
+    ) -> Self {
+        let fits = Data::words(d, [rows, repeats], guards, described) <= cut.left();
+        let repeats = if fits { repeats } else { 0 };
+        let (n, shared) = (rows + repeats, if repeats > 0 { rows } else { 0 });
         let (points, answers, z) = (cut.matrix(d, n), cut.slice(n), cut.slice(n));
+        let (means, counts) = (cut.slice(shared), cut.slice(shared));
         let (fidelity, terms) = (cut.slice(n), cut.slice(described));
         let (kpis, kpi_z) = (cut.matrix(guards, n), cut.slice(if guards > 0 { n } else { 0 }));
         let (conditions, described, stored, len) = (0, 0, 0, 0);
         let (dimensions, worlds) = (d, Vec::new());
         Data {
             dimensions,
+            rows,
             conditions,
             points,
             answers,
             fidelity,
             z,
+            means,
+            counts,
             kpis,
             kpi_z,
             terms,
@@ -402,6 +315,44 @@ impl<'a> Data<'a> {
         let z = mem::take(&mut self.z);
         self.standardise(0, z, by, &|i| self.answers[i].y);
         self.z = z;
+        self.share_rows();
+    }
+
+    /// Adds what repeats a measurement beyond the rows to the mean of its row.
+    fn share_rows(&mut self) {
+        if self.means.is_empty() {
+            return;
+        }
+        let seen = self.seen();
+        self.means[..seen].copy_from_slice(&self.z[..seen]);
+        self.counts.fill(1.0);
+        for i in seen..self.len {
+            if let Some(row) = self.row(i).filter(|_| self.is_believed(i)) {
+                self.counts[row] += 1.0;
+                self.means[row] += (self.z[i] - self.means[row]) / self.counts[row];
+            }
+        }
+    }
+
+    /// The first believed observation of the same point at the same fidelity, if it has a row in the model.
+    fn row(&self, i: usize) -> Option<usize> {
+        let mut same = self.asked(self.slot(i), usize::from(self.fidelity[i]));
+        same.find(|&row| self.is_believed(row)).filter(|&row| row < self.rows)
+    }
+
+    /// How many of the observations have a row in the model.
+    pub fn seen(&self) -> usize {
+        self.len.min(self.rows)
+    }
+
+    /// Whether one more would have one.
+    pub fn has_row(&self) -> bool {
+        self.len < self.rows
+    }
+
+    /// Slots that have one.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// The same of the KPI of guard `g`, from slot `from` on: values remembered of earlier tasks have none.
@@ -621,17 +572,20 @@ impl<'a> Data<'a> {
 
     /// Notes what a fleet says of the observations that came since the last time.
     pub fn describe(&mut self, fleet: &Fleet<'_>) {
-        for i in self.described..self.len {
+        for i in self.described..self.seen() {
             self.terms[i] = fleet.at(self.slot(i), usize::from(self.fidelity[i]));
         }
-        self.described = self.len;
+        self.described = self.seen();
     }
 
     /// What the model is conditioned on: the observations from slot `from` on, and what a fleet said of them.
     pub fn observations<'d>(&'d self, from: usize, fleet: Option<Fleet<'d>>) -> Observations<'d> {
-        let points = self.points.view((0, from), (self.dimensions, self.len - from));
-        let common = fleet.map(|fleet| Common { fleet, terms: &self.terms[from..self.len] });
-        Observations { points, fidelity: &self.fidelity()[from..], z: &self.z()[from..], common }
+        let seen = from..self.seen();
+        let points = self.points.view((0, from), (self.dimensions, seen.len()));
+        let common = fleet.map(|fleet| Common { fleet, terms: &self.terms[seen.clone()] });
+        let z = if self.means.is_empty() { &self.z[seen.clone()] } else { &self.means[seen.clone()] };
+        let counts = self.counts.get(seen.clone()).unwrap_or_default();
+        Observations { points, fidelity: &self.fidelity[seen], z, counts, common }
     }
 
     /// The same for the KPI that was [rescaled](Self::rescale_kpi) last.
@@ -658,38 +612,9 @@ mod tests {
     }
 
     #[test]
-    fn far_out_bad_values_are_told_by_their_logarithms_and_good_ones_as_they_are() {
-        for sign in [1.0f32, -1.0] {
-            let values = [1.0, 2.0, 3.0, 4.0, 5.0, -90.0, -900.0, -9000.0, -0.5].map(|value| sign * value);
-            let scale = Scale::warped(values.into_iter(), 0.0, sign, 2.0).unwrap();
-            assert_eq!((scale.mean, scale.deviation), (sign, 1.25 * 2.5));
-            let z = values.map(|value| sign * scale.apply(value));
-            assert!(z[..5].is_sorted() && z[4] > 1.2 && z[7] < z[6] && z[7] > -9.0, "{z:?}");
-            for value in values {
-                assert!((scale.undo(scale.apply(value)) - value).abs() <= 1e-5 * value.abs(), "{value}");
-            }
-            // Good values far out, or all alike, are no reason.
-            for values in [values.map(|value| -value), [sign; 9]] {
-                assert_eq!(Scale::warped(values.into_iter(), 0.0, sign, 2.0), None);
-            }
-            assert_eq!(Scale::warped([].into_iter(), 0.0, sign, 2.0), None);
-        }
-    }
-
-    #[test]
-    fn the_scale_has_the_floor_within_a_deviation_of_the_point_in_use() {
-        for (v, floor, sign) in [(40.0, 36.0, 1.0), (-40.0, -44.0, 1.0), (40.0, 44.0, -1.0)] {
-            let scale = Scale::around(v, floor, 0.1, sign);
-            assert_eq!(sign * scale.apply(v), 2.0);
-            assert!((sign * scale.apply(floor) - 1.6).abs() < 1e-5);
-        }
-        assert!(Scale::around(0.0, 0.0, 0.0, 1.0).deviation > 0.0);
-    }
-
-    #[test]
     fn refuses_what_is_not_finite_or_does_not_fit_and_stays_unchanged() {
-        let mut words = [0; Data::words(1, 2, 0, 0)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 2, 0, 0);
+        let mut words = [0; Data::words(1, [2, 0], 0, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, [2, 0], 0, 0);
         assert_eq!(data.push(&record(0.5, 0, Some(f32::NAN))), Err(Error::NotFinite));
         assert_eq!(data.push(&record(0.5, 0, Some(f32::INFINITY))), Err(Error::NotFinite));
         assert_eq!(data.len(), 0);
@@ -704,8 +629,8 @@ mod tests {
 
     #[test]
     fn a_failure_counts_as_the_worst_that_was_told() {
-        let mut words = [0; Data::words(1, 4, 0, 0)];
-        let mut data = Data::cut(&mut Cut::new(&mut words), 1, 4, 0, 0);
+        let mut words = [0; Data::words(1, [4, 0], 0, 0)];
+        let mut data = Data::cut(&mut Cut::new(&mut words), 1, [4, 0], 0, 0);
         data.push(&record(0.1, 0, None)).unwrap();
         data.rescale(PLAIN);
         assert_eq!(data.z(), [-1.0]);
@@ -717,29 +642,5 @@ mod tests {
         assert_eq!(data.z(), [-5.0, -5.0, -3.0]);
         assert!(data.told(0).eq([5.0, 3.0]));
         assert_eq!(data.record(0).y, None);
-    }
-
-    #[test]
-    fn scale_of_constant_tiny_and_huge_values_is_usable() {
-        for values in [
-            [0.0; 3],
-            [5.0; 3],
-            [1e30, -1e30, 1e30],
-            [1e-30, 2e-30, 3e-30],
-            [1e30, 1e30, 1e30],
-            [1e-40, 1e-40, 1e-40],
-            [1e-45, 0.0, 1e-45],
-        ] {
-            let scale = Scale::of(values.into_iter(), 0.0);
-            assert!(scale.deviation > 0.0 && scale.deviation.is_finite(), "{values:?} {scale:?}");
-            for value in values {
-                assert!(scale.apply(value).abs() < 2.0, "{values:?} {scale:?}");
-                assert!((scale.undo(scale.apply(value)) - value).abs() <= 2e-6 * value.abs() + 3e-45);
-            }
-        }
-        let scale = Scale::of([2.0, 4.0].into_iter(), 0.5);
-        assert_eq!(scale, Scale { mean: 3.0, deviation: 1.0, warp: 0.0 });
-        assert_eq!(Scale::of([1.0, 1.0].into_iter(), 0.5).deviation, 0.5);
-        assert_eq!(Scale::of([].into_iter(), 0.5).deviation, 0.5);
     }
 }

@@ -60,6 +60,8 @@ pub struct Observations<'a> {
     pub fidelity: &'a [u8],
     /// Standardised observations; not needed for variances alone.
     pub z: &'a [f32],
+    /// Measurements that each is the mean of; one, where nothing is said.
+    pub counts: &'a [f32],
     /// What other sites say of them, if anything does.
     pub common: Option<Common<'a>>,
 }
@@ -212,6 +214,12 @@ impl<'a> Particle<'a> {
         Particle { older, ..self }
     }
 
+    /// Noise variance at a fidelity of the mean of so many measurements.
+    fn noise_of(&self, fidelity: usize, count: Option<&f32>) -> f32 {
+        let noise = self.noise[fidelity];
+        count.map_or(noise, |count| (noise / count).max(NOISE_FLOOR * self.hyper.signal))
+    }
+
     fn forward(&self, block: Forward<'_>) {
         let Model { map, offsets, .. } = *self.model;
         (self.maps.forward)(map, self.model.widths(), offsets.length, self.theta, block);
@@ -261,7 +269,7 @@ impl Workspace<'_> {
                 None => copy(row, lanes),
                 Some(own) => {
                     row.iter_mut().zip(&*lanes).skip(own + 1).for_each(|(k, lane)| *k = *lane);
-                    lanes[own] += particle.noise[usize::from(m)];
+                    lanes[own] += particle.noise_of(usize::from(m), data.counts.get(j));
                     if j < particle.older.0 {
                         lanes[own] += particle.older.1;
                     }

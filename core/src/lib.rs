@@ -92,6 +92,7 @@ mod kernel;
 pub mod fleet;
 mod gp;
 mod outlier;
+mod scale;
 mod data;
 mod prior;
 mod svgd;
@@ -107,7 +108,7 @@ mod watch;
 pub mod profile;
 
 pub use acquisition::Information;
-pub use data::{Kind, Kpis, Point, Record, Scaling};
+pub use data::{Kind, Kpis, Point, Record};
 pub use error::{Error, ProblemPart, SnapshotError};
 pub use features::Map;
 pub use fleet::Fleet;
@@ -121,7 +122,8 @@ pub use optimizer::{
     Progress, Query, Reasons, Recommendation, Refused, Score, Status, Stop,
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
-pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
+pub use scale::Scaling;
+pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Sound, Value};
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, MAX_VALUES, Problem};
 pub use svgd::{Bandwidth, Step};
 pub use watch::{Baseline, Change, Reading, Watch, WatchStatus};

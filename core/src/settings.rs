@@ -7,13 +7,13 @@
 use core::f32::consts::FRAC_1_SQRT_2;
 
 use crate::acquisition::Information;
-use crate::data::Scaling;
 use crate::error::Error;
 use crate::features::Map;
 use crate::kernel::Model;
 use crate::math::LARGEST_VALUE;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
+use crate::scale::Scaling;
 use crate::svgd::{Bandwidth, Step};
 
 /// Most points carried from task to task.
@@ -556,6 +556,46 @@ impl Words for Scaling {
                 [2, mean.to_bits(), deviation.to_bits()].into_iter().for_each(mix);
             }
         }
+    }
+}
+
+/// Settings that are in range. Where they are constants, the compiler finds out, and a device has no code for it.
+///
+/// ```
+/// use foretune_core::{Settings, Sound};
+///
+/// const SETTINGS: Sound = Sound::of(Settings { particles: 8, ..Settings::DEFAULT });
+/// assert_eq!(SETTINGS.get().particles, 8);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sound(Settings);
+
+impl Sound {
+    /// Constant settings.
+    ///
+    /// # Panics
+    /// When they are not in range: while the program is compiled.
+    pub const fn of(settings: Settings) -> Sound {
+        match Sound::new(settings) {
+            Ok(sound) => sound,
+            Err(_) => panic!("a setting is out of range"),
+        }
+    }
+
+    /// Any settings.
+    ///
+    /// # Errors
+    /// As [`Settings::checked`].
+    pub const fn new(settings: Settings) -> Result<Sound, Error> {
+        match settings.checked() {
+            Ok(settings) => Ok(Sound(settings)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The settings.
+    pub const fn get(&self) -> &Settings {
+        &self.0
     }
 }
 

@@ -120,7 +120,7 @@ impl Dimension<'_> {
     }
 
     /// Number of levels, or `None` for an interval and a condition.
-    pub fn levels(&self) -> Option<usize> {
+    pub const fn levels(&self) -> Option<usize> {
         match *self {
             Dimension::Interval { .. } | Dimension::Condition { .. } => None,
             Dimension::Grid { levels, .. } => Some(levels as usize),
@@ -209,11 +209,22 @@ impl Dimension<'_> {
 }
 
 /// Number of choices of a space without intervals, if it is at most `limit`.
-pub(crate) fn size(dimensions: &[Dimension<'_>], limit: usize) -> Option<usize> {
-    let mut chosen = dimensions.iter().filter(|dimension| !dimension.is_condition());
-    chosen.try_fold(1usize, |product, dimension| {
-        dimension.levels().and_then(|levels| product.checked_mul(levels)).filter(|&size| size <= limit)
-    })
+#[inline(never)]
+pub(crate) const fn size(dimensions: &[Dimension<'_>], limit: usize) -> Option<usize> {
+    let (mut size, mut index) = (1usize, 0);
+    while index < dimensions.len() {
+        let levels = match dimensions[index].levels() {
+            Some(levels) => levels,
+            None if dimensions[index].is_condition() => 1,
+            None => return None,
+        };
+        size = size.saturating_mul(levels);
+        if size > limit {
+            return None;
+        }
+        index += 1;
+    }
+    Some(size)
 }
 
 /// Choice `index` of a space without intervals, the first dimension running fastest; conditions are 0.

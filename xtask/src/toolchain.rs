@@ -80,7 +80,7 @@ impl BoardToolchain {
             Source::Debian { .. } => Command::new(DEBIAN_CARGO),
         };
         command.current_dir(root()).args([subcommand, "--target", self.target]);
-        command.args(short_paths(self.target, &registries()));
+        command.args(short_paths(&registries()));
         match &self.source {
             Source::Rustup => command.env("PATH", tool_path(&[])),
             Source::Debian { linker_folder } => command
@@ -126,9 +126,11 @@ fn registries() -> Vec<PathBuf> {
 
 /// Has the compiler write `~` for these folders. The places of panics stand in a device's flash: with their whole paths a
 /// kilobyte more, and a number that depends on the user's name.
-fn short_paths(target: &str, folders: &[PathBuf]) -> [String; 2] {
+fn short_paths(folders: &[PathBuf]) -> [String; 2] {
     let flags = folders.iter().map(|folder| format!("'--remap-path-prefix={}=~'", folder.display()));
-    ["--config".into(), format!("target.'{target}'.rustflags=[{}]", flags.collect::<Vec<_>>().join(","))]
+    let flags = flags.collect::<Vec<_>>().join(",");
+    // Not under the target's name: cargo does not find those with a dot.
+    ["--config".into(), format!("target.'cfg(target_os = \"none\")'.rustflags=[{flags}]")]
 }
 
 /// Whether the compiler in use has the target's core library.
@@ -157,9 +159,8 @@ mod tests {
 
     #[test]
     fn paths_of_crates_are_short_whatever_the_folder_is_called() {
-        let [_, config] =
-            short_paths("thumbv8m.main-none-eabihf", &["/home/a b/src/index-1".into(), "/c".into()]);
+        let [_, config] = short_paths(&["/home/a b/src/index-1".into(), "/c".into()]);
         let flags = "['--remap-path-prefix=/home/a b/src/index-1=~','--remap-path-prefix=/c=~']";
-        assert_eq!(config, format!("target.'thumbv8m.main-none-eabihf'.rustflags={flags}"));
+        assert_eq!(config, format!("target.'cfg(target_os = \"none\")'.rustflags={flags}"));
     }
 }

@@ -209,6 +209,7 @@ fn likelihood_gradient_and_posterior_agree_with_double_precision() {
             points: Matrix::from_slice(&flat, D, T),
             fidelity: &fidelity,
             z: &z,
+            counts: &[],
             common: Some(Common { fleet, terms: &described }),
         };
         let mut words = std::vec![0; Workspace::words(24, D)];

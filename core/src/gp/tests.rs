@@ -58,7 +58,7 @@ impl Data {
 
     fn first(&self, t: usize) -> Observations<'_> {
         let points = Matrix::from_slice(&self.points[..t * D], D, t);
-        Observations { points, fidelity: &self.fidelity[..t], z: &self.z[..t], common: None }
+        Observations { points, fidelity: &self.fidelity[..t], z: &self.z[..t], counts: &[], common: None }
     }
 
     fn all(&self) -> Observations<'_> {
@@ -235,6 +235,33 @@ fn repeating_one_observation_at_the_noise_floor_keeps_the_variance_positive() {
             assert!((belief.variance - expected).abs() < 0.01 * expected + lost, "{map:?}, {t}: {belief:?}");
         }
         assert_eq!(fallbacks.pivots, 0, "{map:?}");
+    }
+}
+
+#[test]
+fn the_mean_of_repeats_says_what_they_say() {
+    for map in MAPS {
+        let model = model(map);
+        let theta = parameters(&model);
+        let particle = particle(&model, &theta);
+        let (once, points) = (Data::random(12), [[0.2, 0.4, 0.6], [0.9, 0.1, 0.5]]);
+        let mut repeated = once.clone();
+        for i in 0..3 {
+            let x: [f32; D] = once.points[i * D..][..D].try_into().unwrap();
+            (0..i + 1).for_each(|_| repeated.push(&x, once.fidelity[i], once.z[i] + 0.5));
+        }
+        let (mut z, mut counts) = (once.z.clone(), [1.0; 12]);
+        for (i, (z, count)) in z.iter_mut().zip(&mut counts).enumerate().take(3) {
+            *count += (i + 1) as f32;
+            *z += 0.5 * (i + 1) as f32 / *count;
+        }
+        let shared = Observations { z: &z, counts: &counts, ..once.all() };
+        let found = fitted(&particle, &shared, &points);
+        for (one, other) in found.iter().zip(fitted(&particle, &repeated.all(), &points)) {
+            let gaps =
+                [one.mean - other.mean, one.variance - other.variance, one.covariance - other.covariance];
+            assert!(gaps.iter().all(|gap| gap.abs() < 1e-4), "{map:?}: {one:?} {other:?}");
+        }
     }
 }
 

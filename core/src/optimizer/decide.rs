@@ -5,9 +5,10 @@ use super::guards::kept;
 use super::query::{Query, Stop};
 use super::search::{Objective, Search};
 use super::state::State;
-use crate::data::{Kind, Point, Scaling};
+use crate::data::{Kind, Point};
 use crate::math;
 use crate::random::{Purpose, Random};
+use crate::scale::Scaling;
 use crate::search::uniform;
 use crate::settings::Method;
 

@@ -65,7 +65,7 @@ impl State<'_> {
     pub fn rounds(&self) -> usize {
         let paid = self.problem.budget / self.problem.fidelities[self.problem.truth()].cost;
         let taken = self.settings.initial + self.task.remembered;
-        (paid as usize).min(self.memory.data.capacity().saturating_sub(taken))
+        (paid as usize).min(self.memory.data.rows().saturating_sub(taken))
     }
 
     /// `⌈cT⌉`: queries of the first phase of Two-phase.
@@ -209,8 +209,13 @@ impl Design {
         let (noise, fidelities) = (state.noise(), state.problem.fidelities.len());
         let State { memory, task, model, .. } = state;
         let points = memory.design.columns(0, self.chosen);
-        let data =
-            Observations { points, fidelity: &memory.design_fidelity[..self.chosen], z: &[], common: None };
+        let data = Observations {
+            points,
+            fidelity: &memory.design_fidelity[..self.chosen],
+            z: &[],
+            counts: &[],
+            common: None,
+        };
         let (particles, fallbacks) = (memory.particles.as_view(), &mut task.fallbacks);
         let theta = column(&particles, v);
         let particle = Particle::with(memory.maps, model, theta, &noise[..fidelities], fallbacks);

@@ -94,7 +94,7 @@ impl State<'_> {
         let admits = |i: &usize| data.is_believed(*i) && self.problem.admits(data.point(*i));
         let fine = |i: &usize| usize::from(data.fidelity()[*i]) >= least;
         let mut chosen = false;
-        for i in (self.task.remembered..data.len()).filter(admits).filter(fine) {
+        for i in (self.task.remembered..data.seen()).filter(admits).filter(fine) {
             candidates.push(|x| x.copy_from_slice(data.point(i)));
             chosen |= data.kind(i) != Kind::Initial;
         }

@@ -8,7 +8,6 @@
 use super::Optimizer;
 use super::state::State;
 use super::trust::{FleetStatus, Trust};
-use crate::data::Scale;
 use crate::error::{Error, SnapshotError};
 use crate::features::Map;
 use crate::fleet::{Centre, Fleet};
@@ -17,6 +16,7 @@ use crate::live::{FIRST_MARGIN, margin_at};
 use crate::math;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, bounded};
 use crate::random::{Purpose, Random};
+use crate::scale::Scale;
 
 /// Evidence, in nats, by which the first answers must speak against a fleet's prior to drop it.
 const REFUTED: f32 = 6.0;
@@ -43,7 +43,7 @@ impl<'a> Optimizer<'a> {
         if state.task.begun || state.memory.data.hidden() > 0 {
             return Err(Error::OutOfTurn);
         }
-        let (needed, available) = (state.memory.data.capacity(), state.memory.data.describable());
+        let (needed, available) = (state.memory.data.rows(), state.memory.data.describable());
         if fleet.is_some() && available < needed {
             return Err(Error::Capacity { what: "observations with a fleet", needed, available });
         }

@@ -10,12 +10,13 @@ use super::query::GuardStatus;
 use super::state::{ModelView, State};
 use super::trials::Watched;
 use crate::acquisition::Mixture;
-use crate::data::{Kpis, Scale, Standard};
+use crate::data::{Kpis, Standard};
 use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
 use crate::live::{GUARD_FALLS, Guard, Level};
 use crate::math::{self, LARGEST_VALUE};
+use crate::scale::Scale;
 
 /// As many answers is the first guess of a KPI's deviation worth.
 const BELIEVED: f32 = 0.5;

@@ -4,10 +4,11 @@ use super::Optimizer;
 use super::query::{LiveStatus, Query};
 use super::state::State;
 use super::trials::{Bound, Start, Trials, deployable, unit_of};
-use crate::data::{Kind, Record, Scale};
+use crate::data::{Kind, Record};
 use crate::error::Error;
 use crate::live::{FLOOR_FALLS, Floor, Level, weight};
 use crate::math;
+use crate::scale::Scale;
 
 impl Optimizer<'_> {
     /// Says which point is in use, in natural units, if it is not the last recommendation; before the task's first slice of

@@ -16,7 +16,7 @@ use crate::live::MAX_GUARDS;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::MAX_PARTICLES;
 use crate::settings::{MAX_CARRIED, Settings};
-use crate::space::{MAX_DIMENSIONS, MAX_VALUES, Problem};
+use crate::space::{self, MAX_DIMENSIONS, MAX_VALUES, Problem};
 use crate::svgd::{Pairs, Step};
 
 /// Parts that are told apart when it is asked what takes how much.
@@ -49,6 +49,10 @@ pub struct Capacities {
     pub fleet: bool,
     /// Guards that there is room for, 0 unless said, to 4.
     pub guards: usize,
+    /// Whether there is room for twice as many repeated measurements as observations, which share these' rows in the model: no
+    /// unless said. A task has them where every choice at every fidelity is among the observations, nothing is guarded, and the
+    /// memory is large enough, be it that other parts of it are larger than needed.
+    pub repeats: bool,
     /// Features of categories beyond one for each, 0 unless said: `n − 1` for a category of `n > 2` values.
     pub categories: usize,
 }
@@ -67,6 +71,7 @@ impl Capacities {
         keeps_factors: false,
         fleet: false,
         guards: 0,
+        repeats: false,
         categories: 0,
     };
 
@@ -85,6 +90,7 @@ impl Capacities {
             keeps_factors: false,
             fleet: false,
             guards: problem.guards.len(),
+            repeats: !problem.is_guarded() && fits_whole(problem, observations),
             categories: problem.features() - problem.dimensions.len(),
         }
     }
@@ -98,19 +104,20 @@ impl Capacities {
         settings: &Settings,
         observations: usize,
     ) -> Result<Capacities, Error> {
+        let settings = &settings.checked()?;
         let capacities = Capacities::of(problem, settings, observations);
         capacities.check(problem, settings)?;
         Start::new(problem, settings.details.method)?;
         Ok(capacities)
     }
 
-    /// Whether problem and settings are sound, and there is room for them.
+    /// Whether the problem is sound, and there is room for it with these settings.
     // Not inlined, here and elsewhere: it takes less flash.
     #[inline(never)]
     fn check(&self, problem: &Problem<'_>, settings: &Settings) -> Result<(), Error> {
-        let (problem, settings) = (problem.checked()?, settings.checked()?);
+        let problem = problem.checked()?;
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
-        let needed = Capacities::of(&problem, &settings, self.observations);
+        let needed = Capacities::of(&problem, settings, self.observations);
         if needed.categories > 0 && settings.map != Map::Ard {
             return Err(Error::Setting { name: "map", allowed: "ARD with a category" });
         }
@@ -156,6 +163,11 @@ impl Capacities {
         if self.fleet { self.observations } else { 0 }
     }
 
+    /// Slots beyond the rows of the model.
+    const fn repeated(&self) -> usize {
+        if self.repeats { 2 * self.observations } else { 0 }
+    }
+
     /// Columns for the last task's particles.
     const fn centres(&self) -> usize {
         if self.keeps_particles { self.particles } else { 0 }
@@ -188,7 +200,7 @@ impl Capacities {
         let tables = v * (MAX_PARTICLES + MAX_SAMPLES);
         let design = if crate::PAPER { n * d + block::words::<u8>(n) } else { 0 };
         [
-            ("observations", Data::words(d, n, g, self.described())),
+            ("observations", Data::words(d, [n, self.repeated()], g, self.described())),
             ("Gaussian process", Workspace::words(n, self.features())),
             ("particles", columns),
             ("gradients", columns),
@@ -226,7 +238,8 @@ impl Capacities {
             | (switches[1] as usize) << 1
             | (switches[2] as usize) << 2
             | (switches[3] as usize) << 3
-            | self.guards << 4;
+            | self.guards << 4
+            | (self.repeats as usize) << 8;
         let fields = [d, m, n, v, width, q, switches, self.categories];
         let (mut packed, mut i) = (0, fields.len());
         while i > 0 {
@@ -252,9 +265,19 @@ impl Capacities {
             keeps_particles: switches & 2 > 0,
             keeps_factors: switches & 4 > 0,
             fleet: switches & 8 > 0,
-            guards: switches >> 4,
+            guards: switches >> 4 & 15,
+            repeats: switches >> 8 > 0,
             categories: field(packed, 7),
         }
+    }
+}
+
+/// Whether a model of so many rows has one for every choice at every fidelity.
+#[inline(never)]
+const fn fits_whole(problem: &Problem<'_>, rows: usize) -> bool {
+    match space::size(problem.dimensions, rows) {
+        Some(choices) => choices * problem.fidelities.len() <= rows && problem.conditions() == 0,
+        None => false,
     }
 }
 
@@ -379,7 +402,6 @@ impl<'a> Buffers<'a> {
         let g = capacities.guards;
         let (p, samples) = (capacities.parameters(), settings.details.max_values);
         Buffers {
-            data: Data::cut(cut, d, n, g, capacities.described()),
             gp: Workspace::cut(cut, n, capacities.features()),
             particles: cut.matrix(p, v),
             gradients: cut.matrix(p, v),
@@ -396,6 +418,8 @@ impl<'a> Buffers<'a> {
             guards: cut.slice(g),
             kept: Kept::cut(cut, capacities.factors(), n, capacities.features()),
             maps,
+            // The last, since repeats may take what is left.
+            data: Data::cut(cut, d, [n, capacities.repeated()], g, capacities.described()),
         }
     }
 }

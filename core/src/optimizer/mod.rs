@@ -69,9 +69,10 @@ pub use trust::FleetStatus;
 
 use core::ops::RangeInclusive;
 
-use crate::data::{Kind, Kpis, LARGEST_DEVIATION, Point, Scale, Scaling};
+use crate::data::{Kind, Kpis, LARGEST_DEVIATION, Point};
 use crate::error::Error;
 use crate::math::{self, LARGEST_VALUE};
+use crate::scale::{Scale, Scaling};
 use crate::settings::Settings;
 use crate::space::Problem;
 

@@ -291,7 +291,7 @@ impl Search {
 
     /// The factor of particle `v` as it was before the refinement; `None` if it must be left out again.
     fn recall(&self, state: &mut State<'_>) -> Option<Stage> {
-        let t = state.memory.data.len() - state.view().from;
+        let t = state.memory.data.seen() - state.view().from;
         let (fallbacks, factor) = state.memory.kept.of(self.v)?;
         state.task.fallbacks = state.task.fallbacks.and(fallbacks);
         let sound = fallbacks.particles == 0;

@@ -4,7 +4,7 @@ use super::Optimizer;
 use super::memory::{Block, Memory};
 use super::trials::Start;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{Settings, Sound};
 use crate::space::Problem;
 
 impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
@@ -28,8 +28,22 @@ impl<'a> Block<'a> {
     /// # Errors
     /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
     pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
-        let buffers = self.buffers(&problem, &settings)?;
+        self.start_with(problem, Sound::new(settings)?, seed)
+    }
+
+    /// The same with settings that were looked at already.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), but for the settings.
+    pub fn start_with(
+        self,
+        problem: Problem<'a>,
+        settings: Sound,
+        seed: u64,
+    ) -> Result<Optimizer<'a>, Error> {
+        let settings = settings.get();
+        let buffers = self.buffers(&problem, settings)?;
         let start = Start::new(&problem, settings.details.method)?;
-        Ok(Optimizer::new(buffers, problem, settings, start, seed))
+        Ok(Optimizer::new(buffers, problem, *settings, start, seed))
     }
 }

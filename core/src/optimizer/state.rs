@@ -6,7 +6,7 @@ use super::memory::Buffers;
 use super::query::{Query, Recommendation, Stop};
 use super::trials::{Start, Trials};
 use super::trust::Trust;
-use crate::data::{Data, Kind, Kpis, Point, Record, Scale, Scaling, Standard};
+use crate::data::{Data, Kind, Kpis, Point, Record, Standard};
 use crate::features::Maps;
 use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
@@ -15,6 +15,7 @@ use crate::linalg::column;
 use crate::live::Level;
 use crate::math::{self, LARGEST_VALUE};
 use crate::random::{Purpose, Random};
+use crate::scale::{Scale, Scaling};
 use crate::settings::Settings;
 use crate::space::Problem;
 
@@ -254,7 +255,11 @@ impl<'a> State<'a> {
     /// [`optimizer`](super).
     pub fn worth_asking(&self, x: &[f32], fidelity: usize, again: bool) -> bool {
         let data = &self.memory.data;
-        data.asked(x, fidelity).filter(|&i| i >= data.begins()).all(|i| again && !data.failed(i))
+        let (mut possible, mut worth) = (data.has_row(), true);
+        for i in data.asked(x, fidelity).filter(|&i| i >= data.begins()) {
+            (possible, worth) = (true, worth && again && !data.failed(i));
+        }
+        possible && worth
     }
 
     /// Renews the scale, if it is time to, and what the model sees of the observations.

@@ -3,10 +3,11 @@
 use super::drift::Drift;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::data::{Kpis, Point, Scale};
+use crate::data::{Kpis, Point};
 use crate::error::Error;
 use crate::live::{FIRST_MARGIN, controlled, least_margin, margin_at};
 use crate::math;
+use crate::scale::Scale;
 use crate::settings::Method;
 use crate::space::{Dimension, Problem};
 

@@ -14,6 +14,7 @@ mod memory;
 mod outliers;
 mod promises;
 mod refusals;
+mod repeats;
 mod slices;
 mod snapshots;
 mod support;

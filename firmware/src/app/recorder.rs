@@ -230,7 +230,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         if bytes.is_empty() {
             return Ok(());
         }
-        match check_knowledge(bytes, &self.profile.settings_for(&problem), &problem) {
+        match check_knowledge(bytes, self.profile.settings_for(&problem).get(), &problem) {
             // What fits is looked at first: the rest of it does.
             Err(SnapshotError::Problem(_)) if begin.adopt => Ok(()),
             checked => checked.map(|_| ()).map_err(bad_knowledge),
@@ -251,7 +251,8 @@ impl<F: NorFlash + Mapped> Recorder<F> {
             }
         }
         let header = Header::verify(bytes).map_err(bad_knowledge)?;
-        let (settings, Room { dimensions, fidelities, .. }) = (&self.profile.settings, self.profile.room);
+        let (settings, Room { dimensions, fidelities, .. }) =
+            (self.profile.settings.get(), self.profile.room);
         let fits = header.dimensions <= dimensions
             && header.fidelities <= fidelities
             && (header.particles == 0 || header.particles == settings.particles)

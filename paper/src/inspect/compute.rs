@@ -32,7 +32,7 @@ pub fn belief(case: &Case, parameters: &Parameters, warnings: &mut Vec<String>) 
     let noise = &parameters.noise[..case.fidelities];
     let particle = Particle::new(&parameters.model, &parameters.theta, noise, &mut fallbacks);
     let points = Matrix::from_slice(&case.points, case.d, case.y.len());
-    let data = Observations { points, fidelity: &case.fidelity, z: &case.y, common: None };
+    let data = Observations { points, fidelity: &case.fidelity, z: &case.y, counts: &[], common: None };
     for first in (0..case.y.len()).step_by(LANES) {
         workspace
             .factor(&particle, &data, first, &mut fallbacks)

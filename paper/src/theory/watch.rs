@@ -141,7 +141,7 @@ impl<'a> Watch<'a> {
         let particle = Particle::new(&model, &theta, &[self.noise as f32], &mut unused);
         let fidelity = vec![0; self.y.len()];
         let points = Matrix::from_slice(&self.points, d, self.y.len());
-        let data = Observations { points, fidelity: &fidelity, z: &self.y, common: None };
+        let data = Observations { points, fidelity: &fidelity, z: &self.y, counts: &[], common: None };
         let mut workspace = Workspace::new(&mut self.words, MAX_ROUNDS, 2);
         for first in (0..self.y.len()).step_by(LANES) {
             // The kernel is finite: all its numbers are.
