@@ -131,14 +131,14 @@ pub unsafe fn start(
     if memory.align_offset(FORETUNE_COMPACT_ALIGN) != 0 {
         return Err(FORETUNE_MISALIGNED.into());
     }
-    let (needed, capacities) = needed(parts, &settings, observations)?;
-    if needed > size {
-        return Err(FORETUNE_TOO_SMALL.into());
-    }
-    // What is left over may do for a fleet.
-    let with_fleet = Capacities { fleet: settings.map == Map::Ard, ..capacities };
-    let more = (with_fleet.words() - capacities.words()) * size_of::<u32>();
-    let capacities = if needed.saturating_add(more) <= size { with_fleet } else { capacities };
+    let (needed, all) = needed(parts, &settings, observations)?;
+    let head = needed - all.words().saturating_mul(size_of::<u32>());
+    // What is left over may do for repeats, and for a fleet.
+    let capacities = [(all.repeats, true), (all.repeats, false), (false, true), (false, false)]
+        .map(|(repeats, fleet)| Capacities { repeats, fleet: fleet && settings.map == Map::Ard, ..all })
+        .into_iter()
+        .find(|some| head.saturating_add(some.words().saturating_mul(size_of::<u32>())) <= size)
+        .ok_or(FORETUNE_TOO_SMALL)?;
     let mut cut = Cut { next: memory, left: size };
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.
