@@ -31,6 +31,9 @@
     ((size_t)(g) * (6 * sizeof(void *) + 96 + 4 * (size_t)(n) \
      + 8 * ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n))) + 4 * (size_t)(n))
 
+/* And for 2 n more measurements that repeat others: where n is enough for every choice at every fidelity, without guards. */
+#define FORETUNE_REPEATS_SIZE(d, n) ((size_t)(n) * (8 * (size_t)(d) + 42) + 4)
+
 // What the memory must be aligned to: every tuner's, not only the compact one's.
 #define FORETUNE_COMPACT_ALIGN 8
 
@@ -42,7 +45,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 2984
+#define FORETUNE_HEAD 3024
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16

@@ -29,7 +29,7 @@ pub use memory::{
     FORETUNE_COMPACT_ALIGN, FORETUNE_COMPACT_SIZE, FORETUNE_FLEET_BYTES, FORETUNE_HEAD, foretune,
 };
 #[doc(hidden)]
-pub use memory::{bound, guards_bound};
+pub use memory::{bound, guards_bound, repeats_bound};
 pub use panic::{foretune_on_panic, foretune_panic_hook};
 pub use types::*;
 pub use watch::*;

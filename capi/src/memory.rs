@@ -16,7 +16,7 @@ const _: () = assert!(size_of::<foretune_core::fleet::Terms>() == FORETUNE_FLEET
 /// limits.
 pub const FORETUNE_COMPACT_SIZE: usize = 48128;
 /// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-pub const FORETUNE_HEAD: usize = 2984;
+pub const FORETUNE_HEAD: usize = 3024;
 
 const _: () = assert!(align_of::<foretune>() <= FORETUNE_COMPACT_ALIGN);
 const _: () = assert!(size_of::<foretune>() <= FORETUNE_HEAD);
@@ -48,6 +48,12 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
 pub const fn guards_bound(g: usize, n: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
     g * (2 * ENTRY + 96 + 4 * n + 8 * q) + 4 * n
+}
+
+/// The macro FORETUNE_REPEATS_SIZE.
+#[doc(hidden)]
+pub const fn repeats_bound(d: usize, n: usize) -> usize {
+    n * (8 * d + 42) + 4
 }
 
 const _: () = assert!(size_of::<Guard<'_>>() <= 2 * ENTRY);
@@ -102,15 +108,17 @@ impl Cut {
     }
 }
 
-/// Bytes that a problem and settings take with the arrays, if they can be had, and what the arrays are for.
+/// Bytes that a problem and settings take with the arrays, if they can be had, and what the arrays are for; without repeats, for
+/// which more may be given.
 pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result<(usize, Capacities), Fault> {
-    let capacities = Capacities::checked(&parts.problem(), settings, observations)?;
+    let all = Capacities::checked(&parts.problem(), settings, observations)?;
+    let capacities = Capacities { repeats: false, ..all };
     let head = size_of::<foretune>()
         + size_of_val(parts.dimensions())
         + size_of_val(parts.limits())
         + size_of_val(parts.guards())
         + size_of_val(parts.fidelities());
-    Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), capacities))
+    Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), all))
 }
 
 /// Lays a tuner out in some memory, which is touched only if nothing is wrong.
@@ -132,13 +140,17 @@ pub unsafe fn start(
         return Err(FORETUNE_MISALIGNED.into());
     }
     let (needed, all) = needed(parts, &settings, observations)?;
-    let head = needed - all.words().saturating_mul(size_of::<u32>());
+    if needed > size {
+        return Err(FORETUNE_TOO_SMALL.into());
+    }
     // What is left over may do for repeats, and for a fleet.
-    let capacities = [(all.repeats, true), (all.repeats, false), (false, true), (false, false)]
-        .map(|(repeats, fleet)| Capacities { repeats, fleet: fleet && settings.map == Map::Ard, ..all })
+    let (plain, ard) = (Capacities { repeats: false, ..all }, settings.map == Map::Ard);
+    let beyond = |more: &Capacities| (more.words() - plain.words()).saturating_mul(size_of::<u32>());
+    let capacities = [(true, true), (true, false), (false, true)]
+        .map(|(repeats, fleet)| Capacities { repeats: repeats && all.repeats, fleet: fleet && ard, ..all })
         .into_iter()
-        .find(|some| head.saturating_add(some.words().saturating_mul(size_of::<u32>())) <= size)
-        .ok_or(FORETUNE_TOO_SMALL)?;
+        .find(|more| needed.saturating_add(beyond(more)) <= size)
+        .unwrap_or(plain);
     let mut cut = Cut { next: memory, left: size };
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.

@@ -501,6 +501,25 @@ fn sizes_are_enough_over_a_grid() {
     assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
 }
 
+#[test]
+fn repeats_take_what_is_left_of_a_memory() {
+    let grid = foretune_dimension { kind: 1, levels: 4, ..support::INTERVAL };
+    let dimensions = [grid; 2];
+    let problem = foretune_problem {
+        dimensions: dimensions.as_ptr(),
+        dimension_count: 2,
+        fidelities: FIDELITIES.as_ptr(),
+        fidelity_count: 1,
+        ..problem()
+    };
+    let settings = foretune_settings { observations: 20, ..settings() };
+    let (size, _, _) = support::check(&problem, &settings);
+    for (more, room) in [(0, 20), (repeats_bound(2, 20) - 8, 20), (repeats_bound(2, 20), 60)] {
+        let mut tuner = Tuner::start_in(size + more, &problem, &settings, 1).unwrap();
+        assert_eq!(tuner.status().room, room, "{more} bytes more");
+    }
+}
+
 /// Two numbers, the second of which moves after 200 readings.
 #[test]
 fn a_watch_does_what_it_does_from_rust_and_damage_is_found() {

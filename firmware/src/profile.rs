@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn knowledge_fits_its_slot() {
         for profile in [COMPACT, DEEP] {
-            let (d, v) = (profile.problem.dimensions.len(), profile.settings.particles);
-            let parameters = profile.settings.model(d).parameters();
+            let (d, v) = (profile.problem.dimensions.len(), profile.settings.get().particles);
+            let parameters = profile.settings.get().model(d).parameters();
             // With a fleet's file behind it, and answers that are kept in half of the slots.
             let (numbers, kept) = (d + profile.room.guards, 32);
             let longest = foretune_core::snapshot::HEADER

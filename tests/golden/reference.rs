@@ -158,7 +158,7 @@ impl Case {
         (particle.hyper, particle.noise) = (hyper, self.noise);
         let stride = self.model.dimensions;
         let points = Matrix::from_slice(&self.points, stride, self.z.len());
-        let data = Observations { points, fidelity: &self.fidelity, z: &self.z, common: None };
+        let data = Observations { points, fidelity: &self.fidelity, z: &self.z, counts: &[], common: None };
         let (t, mut fallbacks) = (self.z.len(), Fallbacks::default());
         for first in (0..t).step_by(LANES) {
             workspace.factor(&particle, &data, first, &mut fallbacks).expect("the kernel is finite");

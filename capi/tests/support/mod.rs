@@ -143,11 +143,21 @@ impl Tuner {
         settings: &foretune_settings,
         seed: u64,
     ) -> Result<Tuner, foretune_error> {
-        let mut tuner = Tuner { memory: vec![0; FORETUNE_COMPACT_SIZE / 8], pointer: null_mut() };
+        Tuner::start_in(FORETUNE_COMPACT_SIZE, problem, settings, seed)
+    }
+
+    /// In so many bytes.
+    pub fn start_in(
+        size: usize,
+        problem: &foretune_problem,
+        settings: &foretune_settings,
+        seed: u64,
+    ) -> Result<Tuner, foretune_error> {
+        let mut tuner = Tuner { memory: vec![0; size.div_ceil(8)], pointer: null_mut() };
         // SAFETY: pointers are good.
         let error = unsafe {
             let memory = tuner.memory.as_mut_ptr().cast();
-            foretune_start(memory, FORETUNE_COMPACT_SIZE, problem, settings, seed, &mut tuner.pointer)
+            foretune_start(memory, size, problem, settings, seed, &mut tuner.pointer)
         };
         if error == FORETUNE_OK { Ok(tuner) } else { Err(error) }
     }

@@ -128,7 +128,7 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     let key = arguments.key.as_deref().map(read_key).transpose()?;
     let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience, key);
     let device = dialogue.greet()?;
-    let profile = Profile::find(&device.profile)?.with_steps(arguments.steps);
+    let profile = Profile::find(&device.profile)?.with_steps(arguments.steps)?;
     introduce(&device, out)?;
     match world.problem() {
         Some(bytes) => profile.fits(bytes)?,

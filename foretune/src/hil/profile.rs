@@ -1,6 +1,6 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
-use foretune_core::{Block, Capacities, Problem};
+use foretune_core::{Block, Capacities, Problem, Settings, Sound};
 use foretune_firmware::profile::{self, COMPACT, Compact, DEEP, Deep};
 use foretune_firmware::reference::{self, Answer, Outline};
 use foretune_firmware::room;
@@ -29,10 +29,11 @@ impl Profile {
     }
 
     /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
-    pub fn with_steps(mut self, steps: Option<u32>) -> Self {
-        let settings = &mut self.device.settings;
-        settings.steps_per_task = steps.unwrap_or(settings.steps_per_task);
-        self
+    pub fn with_steps(mut self, steps: Option<u32>) -> Result<Self, Error> {
+        let settings = *self.device.settings.get();
+        let steps_per_task = steps.unwrap_or(settings.steps_per_task);
+        self.device.settings = Sound::new(Settings { steps_per_task, ..settings })?;
+        Ok(self)
     }
 
     /// Fingerprint of its problem, as in the greeting.

@@ -4,7 +4,7 @@ use std::boxed::Box;
 
 use foretune_core::{
     Details, Dimension, Fidelity, Floor, Guard, Information, Level, Limit, Map, Problem, Scaling, Settings,
-    Side, Step,
+    Side, Sound, Step,
 };
 use foretune_link::{Begin, Query, Reason};
 
@@ -81,13 +81,13 @@ profile!(
     ),
     profile::Profile {
         name: "small",
-        settings: SMALL,
+        settings: Sound::of(SMALL),
         // Those that keep answers are in service.
-        live: Settings {
+        live: Sound::of(Settings {
             kept: 6,
             details: Details { information: Information::Paper, ..SMALL.details },
             ..SMALL
-        },
+        }),
         layout: Layout::consecutive(0, 1024, 6 * 1024),
         ..COMPACT
     }
@@ -110,7 +110,12 @@ profile!(
         dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Deep { width: 4 }, candidates: 32,
         step: Plain { rate: 1.0 }, keeps_particles: false
     ),
-    profile::Profile { name: "network", settings: NETWORK, live: NETWORK, ..Small::PROFILE }
+    profile::Profile {
+        name: "network",
+        settings: Sound::of(NETWORK),
+        live: Sound::of(NETWORK),
+        ..Small::PROFILE
+    }
 );
 
 /// The small profile with a problem that the station sends: in service, with a floor, a limit and two
