@@ -166,7 +166,8 @@ fn variances(
     chosen: &[f32],
 ) -> Vec<f32> {
     let fidelity = vec![0; chosen.len() / D];
-    let data = Observations { points: columns(chosen), fidelity: &fidelity, z: &[], counts: &[], common: None };
+    let data =
+        Observations { points: columns(chosen), fidelity: &fidelity, z: &[], counts: &[], common: None };
     for first in (0..fidelity.len()).step_by(LANES) {
         workspace.factor(particle, &data, first, &mut Fallbacks::default()).expect("finite");
     }
