@@ -4,7 +4,7 @@
 use crate::support::{Draws, SETTINGS, bits, start_with};
 use foretune_core::{
     Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer, Problem, Query,
-    Record, Side, Stop,
+    Record, Settings, Side, Stop,
 };
 
 const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };
