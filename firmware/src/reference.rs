@@ -39,6 +39,8 @@ pub enum Answer {
     GivenUp,
     /// The task is stopped instead.
     Stop,
+    /// It is to be asked under these conditions instead.
+    Under(Kpis),
 }
 
 /// Runs a task of a problem, with a profile's settings, from some knowledge and the fleet's file behind it.
@@ -77,6 +79,10 @@ pub fn run(
                     }
                     Answer::GivenUp => core.fail(query)?,
                     Answer::Stop => core.stop(),
+                    Answer::Under(conditions) => {
+                        trace.queries.pop();
+                        core.change_conditions(&conditions)?;
+                    }
                 }
             }
             // Every query is answered at once, and the knowledge is at hand.

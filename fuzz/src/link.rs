@@ -126,7 +126,7 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
     let Ticket { task, step } = device.tuner.ticket();
     let App { sequence, ref knowledge, ref incoming, .. } = device.app;
     let crc = crc32(data);
-    Ok(match u.int_in_range(0..=15)? {
+    Ok(match u.int_in_range(0..=16)? {
         0 => Request::Hello { version: u.arbitrary()? },
         1 | 2 => Request::Begin(Begin {
             task: near(u, task.wrapping_add(1))?,
@@ -156,6 +156,7 @@ fn request<'a>(u: &mut Unstructured<'_>, device: &Device, data: &'a [u8]) -> Res
         10 => Request::Write { crc, offset: near(u, incoming.len() as u32)?, data },
         11 => Request::Commit { crc },
         12 => Request::Read { knowledge: near(u, sequence)?, offset: near(u, knowledge.len() as u32)? },
+        16 => Request::Under { task: near(u, task)?, conditions: kpis(u)? },
         15 => Request::Recall { ticket: Ticket { task: near(u, task)?, step: near(u, step)? } },
         _ if u.arbitrary()? => Request::Forget { knowledge: near(u, sequence)? },
         _ => Request::Status,
@@ -283,6 +284,14 @@ impl Application for App {
 
     fn proposal(&self) -> Option<Proposal> {
         Some(Proposal { fidelity: 1, samples: 10, cost: 10.0, point: point() })
+    }
+
+    fn under(&mut self, conditions: &[f32]) -> std::result::Result<bool, Refusal> {
+        if conditions.is_empty() {
+            Err(Refusal::BadConditions { wanted: 1 })
+        } else {
+            Ok(conditions.len() == 1)
+        }
     }
 
     fn health(&self) -> Health {

@@ -8,8 +8,8 @@
 use crate::VERSION;
 use crate::exchange::Exchange;
 use crate::message::{
-    Begin, Greeting, Outcome, Progress, Query, Reading, Recommendation, Refusal, Report, Request, Response,
-    Status, Ticket,
+    Begin, Greeting, Kpis, Outcome, Progress, Query, Reading, Recommendation, Refusal, Report, Request,
+    Response, Status, Ticket,
 };
 use crate::transfer::Upload;
 
@@ -166,6 +166,13 @@ impl<'p> Station<'p> {
     /// Drops the task.
     pub fn abort(&mut self) {
         self.pending = Some(Request::Abort { task: self.task });
+    }
+
+    /// Says under which conditions the next query is to be asked, a value for each in natural units. One that was asked under
+    /// others is replaced: measure what comes instead. A tuner that has just restarted may not have heard it: look at the query's
+    /// point.
+    pub fn under(&mut self, conditions: &[f32]) {
+        self.pending = Some(Request::Under { task: self.task, conditions: Kpis::new(conditions) });
     }
 
     /// Hands in a reading of the setting in use, after a task.

@@ -230,6 +230,7 @@ impl Tuner {
             Request::Stop { task } => self.stop(task, app),
             Request::Abort { task } => self.abort(task, app),
             Request::Watch(reading) => self.watch(&reading, app),
+            Request::Under { task, conditions } => self.under(task, &conditions, app),
             Request::Offer { .. }
             | Request::Write { .. }
             | Request::Commit { .. }
@@ -297,6 +298,26 @@ impl Tuner {
             (None, Some(recommendation)) => Response::Finished(recommendation.clone()),
             (None, None) => Response::Working { ticket: self.ticket(), progress: self.progress },
         })
+    }
+
+    /// Other conditions: the open query is taken back, and thought about anew.
+    fn under<'b>(
+        &mut self,
+        task: u32,
+        conditions: &[f32],
+        app: &mut impl Application,
+    ) -> Result<Response<'b>, Refusal> {
+        self.check_task(task)?;
+        if matches!(self.phase, Phase::Thinking | Phase::Waiting) {
+            match app.under(conditions) {
+                Ok(true) => self.phase = Phase::Thinking,
+                Ok(false) => {}
+                // The query is not what the journal says.
+                Err(Refusal::Storage) => self.fail(),
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        self.poll(task, app)
     }
 
     fn report<'b>(&mut self, report: &Report, app: &mut impl Application) -> Result<Response<'b>, Refusal> {

@@ -506,8 +506,7 @@ impl Tuning {
             match self.answered(space, tuner, &ask, source)? {
                 Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
                 Answer::AskAt(conditions) => {
-                    tuner.withdraw();
-                    tuner.set_conditions(&self.core_conditions(space, &conditions))?;
+                    tuner.change_conditions(&self.core_conditions(space, &conditions))?;
                     asked_at = conditions;
                 }
                 Answer::AskMore => {

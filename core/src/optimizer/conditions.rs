@@ -33,24 +33,40 @@ impl Optimizer<'_> {
     /// answer; the state is unchanged then.
     pub fn set_conditions(&mut self, conditions: &[f32]) -> Result<(), Error> {
         let units = self.state.condition_units(conditions)?;
-        if units == self.state.conditions {
-            return Ok(());
-        }
-        if self.state.task.asked.is_some() {
+        if units != self.state.conditions && self.state.task.asked.is_some() {
             let what = "a query that was asked under other conditions waits for its answer: answer or withdraw it first";
             return Err(Error::Condition(what));
         }
+        self.put_conditions(units);
+        Ok(())
+    }
+
+    /// Whether they are others than before.
+    fn put_conditions(&mut self, units: Point) -> bool {
+        if units == self.state.conditions {
+            return false;
+        }
+        self.withdraw();
         self.state.conditions = units;
         self.state.task.trials.bounds_here = false;
         if let Phase::Searching(search) = &self.phase {
             let next = match search.objective {
-                Objective::Trial => return Ok(()),
+                Objective::Trial => return true,
                 _ if self.state.task.stop.is_some() => Next::Search(Objective::Mean),
                 _ => Next::Decide,
             };
             self.enter(next);
         }
-        Ok(())
+        true
+    }
+
+    /// The same even if a query waits for its answer: one that was asked under others is taken back. Whether anything changed.
+    ///
+    /// # Errors
+    /// [`Error::Condition`] unless there is a value for each, within its range; the state is unchanged then.
+    pub fn change_conditions(&mut self, conditions: &[f32]) -> Result<bool, Error> {
+        let units = self.state.condition_units(conditions)?;
+        Ok(self.put_conditions(units))
     }
 
     /// The next query under these conditions, or why there is none: [`set_conditions`](Self::set_conditions), then

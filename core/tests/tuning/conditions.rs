@@ -294,3 +294,35 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     }
     assert!(refused(PROBLEM, SETTINGS.with_method(Method::TwoPhase { c: 0.5 })).contains("batch"));
 }
+
+#[test]
+fn answers_recalled_one_by_one_go_on_bit_for_bit_whatever_conditions_were_given_between_them() {
+    for (problem, settings) in scenes() {
+        let wanted = |round: usize| [20.0 + (53 * round % 60) as f32];
+        let end = |tuner: &mut Optimizer<'_>| {
+            while let Some(query) = tuner.ask().query() {
+                let round = query.round() as usize;
+                if tuner.change_conditions(&wanted(round)).unwrap() {
+                    continue;
+                }
+                let at = problem.dimensions.iter().position(Dimension::is_condition).unwrap();
+                let y = value(query.point()[at], query.point()[1 - at]);
+                tuner.tell_all(query, y, &[y][..problem.guards.len()]).unwrap();
+            }
+            snapshot(tuner)
+        };
+        let mut straight = start_with(64, problem, settings, 6);
+        let expected = end(&mut straight);
+        let records: Vec<_> = straight.records().collect();
+        for told in 0..records.len() {
+            let mut other = start_with(64, problem, settings, 6);
+            records[..told].iter().for_each(|record| other.recall(record.clone()).unwrap());
+            // The next may be known before they are replayed.
+            for _ in 0..told {
+                let _ = other.advance();
+            }
+            other.change_conditions(&wanted(told)).unwrap();
+            assert!(end(&mut other) == expected, "after {told}: {problem:?}");
+        }
+    }
+}

@@ -49,6 +49,8 @@ pub enum Entry {
         /// Whether every guard is kept there.
         assured: bool,
     },
+    /// The next query is asked under these conditions, unless an answer under others comes first.
+    Under(Kpis),
 }
 
 /// A query, as the journal remembers it.
@@ -112,7 +114,7 @@ impl Entry {
             Entry::Stopped => Some(Event::Stopped { task }),
             Entry::Aborted => Some(Event::Aborted { task }),
             Entry::Dropped { reason } => Some(Event::Dropped { task, reason }),
-            Entry::Finished { .. } | Entry::Restarted => None,
+            Entry::Finished { .. } | Entry::Restarted | Entry::Under(_) => None,
         }
     }
 
@@ -194,6 +196,7 @@ mod tests {
             Entry::Aborted,
             Entry::Dropped { reason: DropReason::Stored },
             Entry::Restarted,
+            Entry::Under(Kpis::new(&[0.5, -1e30, 3.0, 4.0])),
             Entry::Finished { x, mean, spent, queries, reason: Reason::Tolerance, assured: true },
         ] {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));

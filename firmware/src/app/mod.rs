@@ -231,6 +231,8 @@ impl<B: Board> App<B> {
                 optimizer.recall(record)?;
             } else if let Entry::Stopped = entry {
                 optimizer.stop();
+            } else if let Entry::Under(conditions) = entry {
+                optimizer.change_conditions(&conditions)?;
             }
         }
         info!(

@@ -5,7 +5,7 @@ use foretune_core::snapshot::{Header, check_knowledge, knowledge_and_fleet};
 use foretune_core::{Error, Fleet, Optimizer, Problem, ProblemPart, Query, SnapshotError, Watch};
 use foretune_link::problem::{Numbers, Parts};
 use foretune_link::{
-    Answer, Application, Begin, Blob, Event, Health, Knowledge, MAX_PROBLEM, Misfit, Proposal, Reading,
+    Answer, Application, Begin, Blob, Event, Health, Knowledge, Kpis, MAX_PROBLEM, Misfit, Proposal, Reading,
     Refusal, crc32,
 };
 use heapless::Vec;
@@ -362,6 +362,18 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal> {
         let answer = self.recorder.entries().filter_map(|entry| entry.answer()).nth(step as usize);
         answer.ok_or(Refusal::Storage)
+    }
+
+    fn under(&mut self, conditions: &[f32]) -> Result<bool, Refusal> {
+        let Some(Task { optimizer, open }) = self.task.as_deref_mut() else { return Ok(false) };
+        let wanted = optimizer.problem().conditions() as u8;
+        let changed = optimizer.change_conditions(conditions);
+        if !changed.map_err(|_| Refusal::BadConditions { wanted })? {
+            return Ok(false);
+        }
+        *open = None;
+        // Durable before the query is: its ticket is the other's, and a report may come after a restart.
+        self.append(&Entry::Under(Kpis::new(conditions))).map(|()| true)
     }
 
     fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal> {

@@ -15,7 +15,7 @@ fn main() -> ! {
     let memory = MEMORY.take();
     // Not moved: it would lie on the stack twice.
     let mut app = App::new(this::take(), DEEP);
-    let app = app.as_mut().expect("the layout fits the board's flash");
+    let Ok(app) = &mut app else { panic!("the layout fits the board's flash") };
     loop {
         app.run(memory.lend(), |_: &mut _| true);
     }

@@ -225,4 +225,12 @@ pub enum Request<'a> {
     },
     /// What the setting in use gives now. Answer: `Steady`, or `Changed` once the next task has begun.
     Watch(Reading),
+    /// The conditions that hold now. A query that was asked under others is taken back, and the next has its ticket. Answer: as
+    /// for `Poll`.
+    Under {
+        /// The current task.
+        task: u32,
+        /// A value for each of the problem's conditions, in natural units and in their order.
+        conditions: Kpis,
+    },
 }

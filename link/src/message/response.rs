@@ -387,6 +387,11 @@ pub enum Refusal {
     },
     /// A reading is no finite number, or its deviation or run length is out of range.
     BadReading,
+    /// Conditions do not have a value for each of the problem's, within its range.
+    BadConditions {
+        /// How many there are.
+        wanted: u8,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -417,6 +422,9 @@ impl fmt::Display for Refusal {
                 write!(f, "a report needs {wanted} KPIs, one for each of the problem's guards")
             }
             Self::BadReading => f.write_str("the reading, its deviation or the run length is out of range"),
+            Self::BadConditions { wanted } => {
+                write!(f, "the problem has {wanted} conditions, and each wants a value within its range")
+            }
         }
     }
 }
@@ -523,6 +531,10 @@ mod tests {
             (
                 Refusal::BadProblem(Misfit { part: Part::Dimensions, at: 4 }),
                 "the problem does not fit: there is room for 4 dimensions, and each value of a category may take one",
+            ),
+            (
+                Refusal::BadConditions { wanted: 2 },
+                "the problem has 2 conditions, and each wants a value within its range",
             ),
             (Refusal::WrongKpis { wanted: 2 }, "a report needs 2 KPIs, one for each of the problem's guards"),
             (

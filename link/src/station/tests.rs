@@ -208,3 +208,23 @@ fn readings_are_watched_until_the_next_task_begins() {
     assert_eq!(event, StationEvent::Changed { task: 2 });
     assert_eq!(station.transmit(0).unwrap().1, Request::Poll { task: 2 });
 }
+
+#[test]
+fn what_is_asked_under_other_conditions_takes_the_querys_place() {
+    let mut station = Station::new(PACE, 0);
+    station.resume(1);
+    let poll = Request::Poll { task: 1 };
+    exchange(&mut station, 0, poll, Response::Query(query(0, 0)));
+    station.under(&[70.0]);
+    let under = Request::Under { task: 1, conditions: Kpis::new(&[70.0]) };
+    let (ticket, progress) = (Ticket { task: 1, step: 0 }, Progress { done: 0, total: 0 });
+    let event = exchange(&mut station, 0, under, Response::Working { ticket, progress });
+    assert_eq!(event, StationEvent::Working { ticket, progress });
+    station.report(Outcome::Value(0.5), None);
+    let other = Query { fidelity: 1, ..query(0, 0) };
+    assert_eq!(
+        exchange(&mut station, 20, poll, Response::Query(other.clone())),
+        StationEvent::Measure(other),
+        "what was measured of the first is of no use"
+    );
+}

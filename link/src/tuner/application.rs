@@ -74,6 +74,10 @@ pub trait Application {
     /// What came of the query at this step of the current or last task; it was answered or given up.
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal>;
 
+    /// Asks under these conditions from now on, or until an answer says otherwise: makes that durable, and takes an open query back.
+    /// Whether anything changed; nothing does while no task is taken up yet. After [`Refusal::Storage`] the tuner is out of order.
+    fn under(&mut self, conditions: &[f32]) -> Result<bool, Refusal>;
+
     /// Takes a reading of the setting in use; number 0 begins the watch anew. It need not be durable. What has changed stays so
     /// until then, and until the next task.
     fn watch(&mut self, reading: &Reading) -> Result<foretune_core::Reading, Refusal>;

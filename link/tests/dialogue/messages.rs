@@ -262,13 +262,14 @@ fn knowledge(session: &mut Session) {
     session.say(Request::Write { crc: problem, offset: 0, data: bytes });
     session.say(Request::Begin(begin));
     session.remark(
-        "It has a guard, so that a report carries its KPI, too. What the device has kept can be had again.",
+        "It has a guard, so that a report carries its KPI, too. What the device has kept can be had again; conditions it has none.",
     );
     think(&mut session.tuner, &mut session.memory);
     let ticket = Ticket { task: 2, step: 0 };
     let outcome = Outcome::Values(0.625, Kpis::new(&[12.5]));
     session.say(Request::Report(Report { ticket, attempt: 0, outcome, cost: None }));
     session.say(Request::Recall { ticket });
+    session.say(Request::Under { task: 2, conditions: Kpis::new(&[70.0]) });
     session.remark("The recommendation is in use, and watched. What it gives has changed with the second reading: the next task begins by itself.");
     session.say(Request::Stop { task: 2 });
     think(&mut session.tuner, &mut session.memory);
@@ -312,7 +313,7 @@ fn the_page_shows_this_session() {
 fn every_message_is_in_the_session() {
     let session = session();
     let requests =
-        "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget Recall{ Watch(";
+        "Hello Begin( Poll Report( Stop Abort Status Offer Write Commit Read Forget Recall{ Watch( Under{";
     let responses = "Greeting( Begun Query( Working Settled Again Finished( Aborted Status( Ready Stored( Chunk Refused( Recalled{ Steady{ Changed{";
     for name in requests.split(' ').chain(responses.split(' ')) {
         assert!(session.lines().any(|line| line.starts_with("  ") && line.contains(name)), "{name}");

@@ -225,6 +225,10 @@ impl Application for Memory {
         self.open.clone()
     }
 
+    fn under(&mut self, conditions: &[f32]) -> Result<bool, Refusal> {
+        if conditions.is_empty() { Ok(false) } else { Err(Refusal::BadConditions { wanted: 0 }) }
+    }
+
     fn health(&self) -> Health {
         Health { stack_free: 1234, restarts: 0, fault: 77, below: 0 }
     }

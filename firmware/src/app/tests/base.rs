@@ -41,8 +41,10 @@ pub struct Notes {
     budgets: Vec<f32>,
     pub measure: Measure,
     problem: u32,
-    /// Guards and conditions of the problem.
+    /// Guards of the problem, and conditions that are told with an answer.
     guards: usize,
+    /// What a condition is to be at a step, if it is given beforehand.
+    under: Option<fn(u32) -> f32>,
     /// The problem's bytes, if it is not the one that the device was built for.
     sent: Option<&'static [u8]>,
     pub traces: Vec<Trace>,
@@ -68,7 +70,8 @@ impl Base {
             budgets: budgets.to_vec(),
             measure,
             problem: number(&P::problem()),
-            guards: P::problem().guards.len() + P::problem().conditions(),
+            guards: P::problem().guards.len() + P::UNDER.map_or(P::problem().conditions(), |_| 0),
+            under: P::UNDER,
             sent: P::SENT.map(|problem| &*bytes_of(&problem).leak()),
             traces: std::vec![Trace::default(); budgets.len()],
             refused: Vec::new(),
@@ -186,8 +189,17 @@ impl Notes {
         Begin { task, problem: self.problem, seed, budget: self.budgets[place], ..Begin::PLAIN }
     }
 
+    /// The condition under which a query is to be asked instead.
+    fn other_condition(&self, query: &Query) -> Option<f32> {
+        let wanted = self.under?(query.ticket.step);
+        (query.point[2] != Coordinate::Unit((wanted + 100.0) / 200.0)).then_some(wanted)
+    }
+
     fn measure(&mut self, station: &mut Station, query: &Query) {
         let ticket = query.ticket;
+        if let Some(wanted) = self.other_condition(query) {
+            return station.under(&[wanted]);
+        }
         let queries = &mut self.traces[ticket.task as usize - 1].queries;
         let first = Query { attempt: 0, ..query.clone() };
         match queries.get(ticket.step as usize) {
@@ -232,6 +244,9 @@ impl Notes {
 
     /// What becomes of a query after all its tries.
     fn settle(&self, query: &Query) -> Answer {
+        if let Some(wanted) = self.other_condition(query) {
+            return Answer::Under(Kpis::new(&[wanted]));
+        }
         if Some((query.ticket.task, query.ticket.step)) == self.stop_at {
             return Answer::Stop;
         }

@@ -98,6 +98,11 @@ impl Peer {
             10..=17 => Request::Report(self.report()),
             18 if self.below(4) == 0 => Request::Stop { task: self.near(task) },
             19 if self.below(4) == 0 => Request::Abort { task: self.near(task) },
+            20 => {
+                let conditions = [self.lie(), 50.0];
+                let some = self.below(2) as usize;
+                Request::Under { task: self.near(task), conditions: Kpis::new(&conditions[some..]) }
+            }
             22 if self.below(8) == 0 => Request::Forget { knowledge: self.near(sequence) },
             22 => {
                 let what = if self.below(2) == 0 { Blob::Knowledge } else { Blob::Problem };

@@ -1,7 +1,7 @@
 //! Power that fails: at every operation of the flash, in every way; and twice.
 
 use super::knowledge::with_fleet;
-use super::profile::{Known, Network, Profile, Sent, Small};
+use super::profile::{Given, Known, Network, Profile, Sent, Small};
 use super::{Bench, Measure, undisturbed};
 use crate::board::Status;
 use crate::storage::sim::Tear;
@@ -65,6 +65,16 @@ fn nor_does_it_under_conditions_that_are_told_with_the_answers() {
     let conditions: std::vec::Vec<_> = conditions.collect();
     assert_eq!(conditions[0], Coordinate::Unit(0.5), "the middle of its range");
     assert_eq!(conditions[1], Coordinate::Unit(0.0), "as the first answer said");
+}
+
+#[test]
+fn nor_does_it_under_conditions_that_are_given_before_the_answers() {
+    cut_at_every_operation::<Given>();
+    reset_between_turns::<Given>(measure);
+    let bench = undisturbed::<Given>(BUDGETS, measure);
+    let units = bench.base.notes.traces[0].queries.iter().map(|query| query.point[2]);
+    let wanted = (0..).map(|step| Coordinate::Unit((step * 53 % 9) as f32 / 8.0));
+    assert!(units.zip(wanted).all(|(unit, wanted)| unit == wanted));
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub trait Profile {
     const PROFILE: profile::Profile;
     /// What the station sends, if the device is to tune another problem than its own.
     const SENT: Option<Problem<'static>> = None;
+    /// What the third coordinate, a condition, is to be at a step, if the station says so before it measures.
+    const UNDER: Option<fn(u32) -> f32> = None;
 
     /// What is tuned.
     fn problem() -> Problem<'static> {
@@ -41,10 +43,13 @@ pub struct Small;
 pub struct Network;
 
 macro_rules! profile {
-    ($name:ident, $memory:ty, $profile:expr $(, $sent:expr)?) => {
+    ($name:ident, $memory:ty, $profile:expr $(, $sent:expr $(, $under:expr)?)?) => {
         impl Profile for $name {
             const PROFILE: profile::Profile = $profile;
-            $(const SENT: Option<Problem<'static>> = Some($sent);)?
+            $(
+                const SENT: Option<Problem<'static>> = Some($sent);
+                $(const UNDER: Option<fn(u32) -> f32> = Some($under);)?
+            )?
 
             fn run<const W: usize, const E: usize>(
                 app: &mut App<SimBoard<W, E>>,
@@ -175,6 +180,19 @@ profile!(
         limits: &[],
         ..SENT
     }
+);
+
+/// The same, with conditions that the station gives before it measures.
+pub struct Given;
+
+profile!(
+    Given,
+    foretune_core::memory!(
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+    ),
+    Small::PROFILE,
+    Known::SENT.unwrap(),
+    |step| (step * 53 % 9) as f32 * 25.0 - 100.0
 );
 
 /// The same, built in.
