@@ -144,8 +144,13 @@ pub fn count_model(mut gp: Workspace<'_>, model: &Model, theta: &[f32], scratch:
     let mut fallbacks = Default::default();
     let particle = Particle::new(model, theta, &[0.1; 4], &mut fallbacks);
     for t in OBSERVATIONS {
-        let data =
-            Observations { points: points.columns(0, t), fidelity: &fidelity[..t], z: &x[..t], common: None };
+        let data = Observations {
+            points: points.columns(0, t),
+            fidelity: &fidelity[..t],
+            z: &x[..t],
+            counts: &[],
+            common: None,
+        };
         for from in (0..t).step_by(BLOCK) {
             gp.factor(&particle, &data, from, &mut fallbacks).expect("finite");
         }
