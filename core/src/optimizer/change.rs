@@ -29,8 +29,8 @@ const DIFFERENT: f32 = 4.0;
 const WORTH_IT: f32 = 0.25;
 
 impl State<'_> {
-    /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway: there
-    /// is no suspicion. Whether the world has changed before it, so that all looks different.
+    /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway, and
+    /// without floor and guards it is not worth a trial: there is no suspicion. Whether the world has changed before it, so that all looks different.
     pub fn note_surprise(&mut self, used: usize) -> bool {
         let (last, first) = (self.memory.data.len() - 1, self.round() == 1);
         if !self.memory.data.is_believed(last) || used == 0 {
@@ -39,7 +39,7 @@ impl State<'_> {
         if self.blames_kept() && self.base() == Some(last) {
             return self.compare_with_kept(used, last);
         }
-        if first || self.problem.conditions() > 0 {
+        if first || self.problem.conditions() > 0 || !self.problem.is_guarded() {
             return false;
         }
         let changes = &mut self.task.changes;
@@ -87,10 +87,8 @@ impl State<'_> {
     /// On suspicion: the point in use once more, if that can be paid.
     pub fn suspicious_query(&self) -> Option<Query> {
         let (deployed, truth) = (self.start.deployed.as_ref()?, self.problem.truth());
-        let wanted = self.problem.is_guarded()
-            && self.prices().can_pay(truth)
-            && self.base().is_some()
-            && self.task.changes.suspected.is_some();
+        let wanted =
+            self.task.changes.suspected.is_some() && self.prices().can_pay(truth) && self.base().is_some();
         wanted.then(|| self.query(deployed.clone(), truth, Kind::Search))
     }
 

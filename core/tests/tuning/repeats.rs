@@ -1,6 +1,6 @@
 //! Few choices and much noise: repeated measurements share rows of the model, so that its slots do not end a task.
 
-use crate::support::{Draws, PROBLEM, next, snapshot};
+use crate::support::{Draws, PROBLEM, next, snapshot, start_with};
 use foretune_core::profile::{COMPACT, Compact};
 use foretune_core::{Block, Capacities, Dimension, Fidelity, Optimizer, Problem, Settings, Stop};
 
@@ -115,4 +115,21 @@ fn a_small_device_has_room_for_them_where_the_problem_needs_less_of_it() {
     let mut choices = Choices::new(1);
     assert_eq!(choices.answer(&mut tuner, usize::MAX), Some(Stop::Budget));
     assert_eq!(tuner.status().observations, 150);
+}
+
+/// Nobody keeps a floor, so that nobody looks for it: the answers are averaged.
+#[test]
+fn a_change_of_the_world_among_repeats_ends_no_task() {
+    let problem = Problem { budget: 60.0, deployed: Some(&[1.0, 2.0]), ..NOISY };
+    let settings = Settings { initial: 6, particles: 4, kept: 8, ..Settings::DEFAULT };
+    for seed in 0..6 {
+        let mut tuner = start_with(SLOTS, problem, settings, seed);
+        let mut choices = Choices::new(seed);
+        for drop in [0.0, 30.0] {
+            choices.answer(&mut tuner, 40);
+            choices.worth.iter_mut().for_each(|worth| *worth -= drop);
+            assert_eq!(choices.answer(&mut tuner, usize::MAX), Some(Stop::Budget));
+            tuner.next_task().unwrap();
+        }
+    }
 }
