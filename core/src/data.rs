@@ -327,7 +327,9 @@ impl<'a> Data<'a> {
         self.means[..seen].copy_from_slice(&self.z[..seen]);
         self.counts.fill(1.0);
         for i in seen..self.len {
-            if let Some(row) = self.row(i).filter(|_| self.is_believed(i)) {
+            if self.is_believed(i)
+                && let Some(row) = self.row(i)
+            {
                 self.counts[row] += 1.0;
                 self.means[row] += (self.z[i] - self.means[row]) / self.counts[row];
             }

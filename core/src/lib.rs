@@ -123,7 +123,7 @@ pub use optimizer::{
 };
 pub use prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 pub use scale::Scaling;
-pub use settings::{Details, Field, MAX_CARRIED, Method, Recommend, Settings, Sound, Value};
+pub use settings::{Checked, Details, Field, MAX_CARRIED, Method, Recommend, Settings, Value};
 pub use space::{Dimension, Fidelity, Goal, MAX_DIMENSIONS, MAX_VALUES, Problem};
 pub use svgd::{Bandwidth, Step};
 pub use watch::{Baseline, Change, Reading, Watch, WatchStatus};

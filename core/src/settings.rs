@@ -562,22 +562,22 @@ impl Words for Scaling {
 /// Settings that are in range. Where they are constants, the compiler finds out, and a device has no code for it.
 ///
 /// ```
-/// use foretune_core::{Settings, Sound};
+/// use foretune_core::{Settings, Checked};
 ///
-/// const SETTINGS: Sound = Sound::of(Settings { particles: 8, ..Settings::DEFAULT });
+/// const SETTINGS: Checked = Checked::of(Settings { particles: 8, ..Settings::DEFAULT });
 /// assert_eq!(SETTINGS.get().particles, 8);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sound(Settings);
+pub struct Checked(Settings);
 
-impl Sound {
+impl Checked {
     /// Constant settings.
     ///
     /// # Panics
     /// When they are not in range: while the program is compiled.
-    pub const fn of(settings: Settings) -> Sound {
-        match Sound::new(settings) {
-            Ok(sound) => sound,
+    pub const fn of(settings: Settings) -> Checked {
+        match Checked::new(settings) {
+            Ok(checked) => checked,
             Err(_) => panic!("a setting is out of range"),
         }
     }
@@ -586,9 +586,9 @@ impl Sound {
     ///
     /// # Errors
     /// As [`Settings::checked`].
-    pub const fn new(settings: Settings) -> Result<Sound, Error> {
+    pub const fn new(settings: Settings) -> Result<Checked, Error> {
         match settings.checked() {
-            Ok(settings) => Ok(Sound(settings)),
+            Ok(settings) => Ok(Checked(settings)),
             Err(error) => Err(error),
         }
     }

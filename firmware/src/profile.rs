@@ -4,7 +4,7 @@
 //! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The device and whoever runs
 //! its tasks on a host take the same from here.
 
-use foretune_core::{Details, Dimension, Fidelity, Goal, Problem, Settings, Sound};
+use foretune_core::{Checked, Details, Dimension, Fidelity, Goal, Problem, Settings};
 use foretune_link::problem::number;
 use foretune_link::seal::Key;
 
@@ -24,9 +24,9 @@ pub struct Profile {
     /// What a problem may have at most: what the memory has room for.
     pub room: Room,
     /// How.
-    pub settings: Sound,
+    pub settings: Checked,
     /// How, if the problem has a floor or guards; the same model, so that knowledge is good for both.
-    pub live: Sound,
+    pub live: Checked,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
     /// What only those who may talk to it know; without one, everybody may.
@@ -44,7 +44,7 @@ impl Profile {
     }
 
     /// How a problem is tuned.
-    pub fn settings_for(&self, problem: &Problem<'_>) -> Sound {
+    pub fn settings_for(&self, problem: &Problem<'_>) -> Checked {
         if problem.floor.is_some() || !problem.guards.is_empty() { self.live } else { self.settings }
     }
 }
@@ -79,12 +79,12 @@ pub const COMPACT: Profile = Profile {
     number: number(&POWER_CONTROL),
     room: Room::of(&Compact::CAPACITIES),
     // The problem's budget is the paper's, which is without the initial points.
-    settings: Sound::of(Settings {
+    settings: Checked::of(Settings {
         initial: 10,
         details: Details { free_start: true, ..foretune_core::profile::COMPACT.details },
         ..foretune_core::profile::COMPACT
     }),
-    live: Sound::of(Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE }),
+    live: Checked::of(Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE }),
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
     key: KEY,
 };
@@ -101,8 +101,8 @@ pub const DEEP: Profile = Profile {
     problem: POWER_CONTROL,
     number: number(&POWER_CONTROL),
     room: Room::of(&Deep::CAPACITIES),
-    settings: Sound::of(DEEP_SETTINGS),
-    live: Sound::of(Settings {
+    settings: Checked::of(DEEP_SETTINGS),
+    live: Checked::of(Settings {
         beta: Settings::LIVE.beta,
         details: Details { information: Settings::LIVE.details.information, ..DEEP_SETTINGS.details },
         ..DEEP_SETTINGS

@@ -56,7 +56,7 @@ pub fn run(
     answer: &mut dyn FnMut(&Query) -> Answer,
 ) -> Result<Outline, Error> {
     let (knowledge, fleet) = knowledge_and_fleet(knowledge);
-    let mut core = memory.start_with(problem, profile.settings_for(&problem), begin.seed)?;
+    let mut core = memory.start_checked(problem, profile.settings_for(&problem), begin.seed)?;
     take_over(&mut core, begin, knowledge, fleet)?;
     let mut trace = Trace::default();
     let stop = loop {

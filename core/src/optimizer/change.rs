@@ -29,8 +29,10 @@ const DIFFERENT: f32 = 4.0;
 const WORTH_IT: f32 = 0.25;
 
 impl State<'_> {
-    /// After a trial was looked at by so many particles. Under other conditions the point in use gives something else anyway, and
-    /// without floor and guards it is not worth a trial: there is no suspicion. Whether the world has changed before it, so that all looks different.
+    /// After a trial was looked at by so many particles. Whether the world has changed before it, so that all looks different.
+    ///
+    /// There is no suspicion under conditions, which make the point in use give something else anyway, nor without floor and
+    /// guards, where it is not worth a trial.
     pub fn note_surprise(&mut self, used: usize) -> bool {
         let (last, first) = (self.memory.data.len() - 1, self.round() == 1);
         if !self.memory.data.is_believed(last) || used == 0 {

@@ -49,9 +49,9 @@ pub struct Capacities {
     pub fleet: bool,
     /// Guards that there is room for, 0 unless said, to 4.
     pub guards: usize,
-    /// Whether there is room for twice as many repeated measurements as observations, which share these' rows in the model: no
-    /// unless said. A task has them where every choice at every fidelity is among the observations, nothing is guarded, and the
-    /// memory is large enough, be it that other parts of it are larger than needed.
+    /// Whether there is room for repeated measurements, twice as many as observations: no unless said. The model has no row for
+    /// them: their mean counts in that of the first. A task has them where there are rows for every choice at every fidelity and
+    /// nothing is guarded; also without this room, if other parts of the memory are larger than the problem needs.
     pub repeats: bool,
     /// Features of categories beyond one for each, 0 unless said: `n − 1` for a category of `n > 2` values.
     pub categories: usize,
@@ -284,8 +284,8 @@ const fn fits_whole(problem: &Problem<'_>, rows: usize) -> bool {
 /// All memory of an optimizer: zeros at first, so that a `static` lies in `.bss`. Write its type with
 /// [`memory!`](crate::memory).
 ///
-/// Larger capacities than needed change no bit of what an optimizer does, but for the observations: free slots are a
-/// budget.
+/// Larger capacities than needed change no bit of what an optimizer does, but for the observations, since free slots are a
+/// budget, and for a small grid with noise, which may find room for [repeats](Capacities::repeats).
 pub struct Memory<const WORDS: usize, const CAPACITIES: u128>([u32; WORDS]);
 
 impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {

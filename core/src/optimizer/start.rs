@@ -4,7 +4,7 @@ use super::Optimizer;
 use super::memory::{Block, Memory};
 use super::trials::Start;
 use crate::error::Error;
-use crate::settings::{Settings, Sound};
+use crate::settings::{Checked, Settings};
 use crate::space::Problem;
 
 impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
@@ -28,17 +28,17 @@ impl<'a> Block<'a> {
     /// # Errors
     /// What [`Problem::checked`] and [`Settings::checked`] say, or [`Error::Capacity`] naming what does not fit.
     pub fn start(self, problem: Problem<'a>, settings: Settings, seed: u64) -> Result<Optimizer<'a>, Error> {
-        self.start_with(problem, Sound::new(settings)?, seed)
+        self.start_checked(problem, Checked::new(settings)?, seed)
     }
 
     /// The same with settings that were looked at already.
     ///
     /// # Errors
     /// As [`start`](Self::start), but for the settings.
-    pub fn start_with(
+    pub fn start_checked(
         self,
         problem: Problem<'a>,
-        settings: Sound,
+        settings: Checked,
         seed: u64,
     ) -> Result<Optimizer<'a>, Error> {
         let settings = settings.get();

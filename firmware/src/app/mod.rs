@@ -190,7 +190,7 @@ impl<B: Board> App<B> {
         // A copy: the flash is written to while the task runs.
         let fleet = Vec::<u8, MAX_FLEET>::from_slice(self.recorder.stored().1).unwrap_or_default();
         // Not moved: it would lie on the stack twice.
-        let mut started = memory.start_with(problem, self.profile.settings_for(&problem), begin.seed);
+        let mut started = memory.start_checked(problem, self.profile.settings_for(&problem), begin.seed);
         let taken_up = match &mut started {
             Ok(optimizer) => self.take_up(optimizer, &begin, &fleet),
             Err(why) => Err(*why),

@@ -1,6 +1,6 @@
 //! The firmware's profiles on this host: the same problem, settings and memory, run by the same core.
 
-use foretune_core::{Block, Capacities, Problem, Settings, Sound};
+use foretune_core::{Block, Capacities, Checked, Problem, Settings};
 use foretune_firmware::profile::{self, COMPACT, Compact, DEEP, Deep};
 use foretune_firmware::reference::{self, Answer, Outline};
 use foretune_firmware::room;
@@ -32,7 +32,7 @@ impl Profile {
     pub fn with_steps(mut self, steps: Option<u32>) -> Result<Self, Error> {
         let settings = *self.device.settings.get();
         let steps_per_task = steps.unwrap_or(settings.steps_per_task);
-        self.device.settings = Sound::new(Settings { steps_per_task, ..settings })?;
+        self.device.settings = Checked::new(Settings { steps_per_task, ..settings })?;
         Ok(self)
     }
 

@@ -3,8 +3,8 @@
 use std::boxed::Box;
 
 use foretune_core::{
-    Details, Dimension, Fidelity, Floor, Guard, Information, Level, Limit, Map, Problem, Scaling, Settings,
-    Side, Sound, Step,
+    Checked, Details, Dimension, Fidelity, Floor, Guard, Information, Level, Limit, Map, Problem, Scaling,
+    Settings, Side, Step,
 };
 use foretune_link::{Begin, Query, Reason};
 
@@ -86,9 +86,9 @@ profile!(
     ),
     profile::Profile {
         name: "small",
-        settings: Sound::of(SMALL),
+        settings: Checked::of(SMALL),
         // Those that keep answers are in service.
-        live: Sound::of(Settings {
+        live: Checked::of(Settings {
             kept: 6,
             details: Details { information: Information::Paper, ..SMALL.details },
             ..SMALL
@@ -117,8 +117,8 @@ profile!(
     ),
     profile::Profile {
         name: "network",
-        settings: Sound::of(NETWORK),
-        live: Sound::of(NETWORK),
+        settings: Checked::of(NETWORK),
+        live: Checked::of(NETWORK),
         ..Small::PROFILE
     }
 );
