@@ -21,7 +21,7 @@
 /* Bytes that are enough for d dimensions, m fidelities, n observations, v particles, q candidates and up to
  * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
 #define FORETUNE_SIZE(d, m, n, v, q) \
-    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 12 * (size_t)(m) + 16 \
+    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 20 * (size_t)(d) + 12 * (size_t)(m) + 16 \
      + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 122) + 20 * ((size_t)(d) + 2) * (v) \
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
      + 224 * (size_t)(d) + 128 * (size_t)(v))
@@ -45,7 +45,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 3024
+#define FORETUNE_HEAD 3040
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16
@@ -365,6 +365,9 @@ typedef uint32_t foretune_change;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What the core's numbers of a dimension mean.
+struct Edge;
+
 // A tuner, at the head of the caller's memory. What is in it is the library's affair.
 struct foretune;
 
@@ -373,9 +376,9 @@ struct foretune_dimension {
   // A foretune_dimension_kind.
   uint32_t kind;
   // Lower end, but of a list or a category.
-  float low;
-  // Upper end, but of a list or a category.
-  float high;
+  double low;
+  // Upper end, but of a list or a category. A range that is narrow beside its ends, such as 2.40e9 to 2.48e9, loses nothing.
+  double high;
   // Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
   uint32_t levels;
   // The levels of a list; read as long as the tuner is used.
@@ -397,7 +400,7 @@ struct foretune_limit {
   // One per dimension; read as long as the tuner is used.
   const float *coefficients;
   // What the sum may be at most.
-  float at_most;
+  double at_most;
 };
 
 // A KPI that is measured with the objective and has a bound to keep while the objective is tuned.
@@ -431,7 +434,7 @@ struct foretune_problem {
   // The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
   // query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
   // what foretune_deploy says. Its values for conditions are not looked at.
-  const float *deployed;
+  const double *deployed;
   // A foretune_floor: what trials should keep above. It needs a point in use.
   uint32_t floor;
   // The floor's number.
@@ -499,7 +502,7 @@ struct foretune_query {
   // A foretune_kind.
   uint32_t kind;
   // Values of the parameters, as many as the problem has dimensions; zeros behind.
-  float point[FORETUNE_MAX_DIMENSIONS];
+  double point[FORETUNE_MAX_DIMENSIONS];
   // The same in the unit cube.
   float unit[FORETUNE_MAX_DIMENSIONS];
 };
@@ -507,7 +510,7 @@ struct foretune_query {
 // The point to use when a task has ended.
 struct foretune_recommendation {
   // Values of the parameters, as many as the problem has dimensions; zeros behind.
-  float point[FORETUNE_MAX_DIMENSIONS];
+  double point[FORETUNE_MAX_DIMENSIONS];
   // The same in the unit cube.
   float unit[FORETUNE_MAX_DIMENSIONS];
   // What is expected there, in units of the observations.
@@ -602,6 +605,8 @@ struct foretune_watch_status {
   uint32_t change;
 };
 
+
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -629,8 +634,8 @@ foretune_error foretune_check(const struct foretune_problem *problem,
 
 // Starts the first task with a tuner in the caller's memory, and says where the tuner is.
 //
-// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs are copied; the
-// arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
+// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the
+// point in use are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
 // nothing to free.
 foretune_error foretune_start(void *memory,
                               size_t size,
@@ -690,14 +695,14 @@ foretune_error foretune_restart(struct foretune *tuner);
 // Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of
 // work.
 foretune_error foretune_deploy(struct foretune *tuner,
-                               const float *point);
+                               const double *point);
 
 // Hands in what was measured before the task; before its first slice of work. It takes a slot, but is not charged.
-foretune_error foretune_add_past(struct foretune *tuner, const float *point, uint32_t fidelity, float value);
+foretune_error foretune_add_past(struct foretune *tuner, const double *point, uint32_t fidelity, float value);
 
 // The same for a problem with guards: a KPI for each, in their order.
 foretune_error foretune_add_past_all(struct foretune *tuner,
-                                     const float *point,
+                                     const double *point,
                                      uint32_t fidelity,
                                      float value,
                                      const float *kpis,
@@ -742,12 +747,12 @@ foretune_error foretune_guard_status(struct foretune *tuner, size_t guard, struc
 // Says under which conditions the next query is asked; a search that goes on under others begins anew. Refused while a query
 // asked under others waits for its answer.
 foretune_error foretune_set_conditions(struct foretune *tuner,
-                                       const float *conditions,
+                                       const double *conditions,
                                        size_t condition_count);
 
 // foretune_set_conditions, then foretune_ask.
 foretune_error foretune_ask_at(struct foretune *tuner,
-                               const float *conditions,
+                               const double *conditions,
                                size_t condition_count,
                                foretune_progress *progress,
                                struct foretune_query *query);
@@ -756,7 +761,7 @@ foretune_error foretune_ask_at(struct foretune *tuner,
 foretune_error foretune_tell_at(struct foretune *tuner,
                                 const struct foretune_query *query,
                                 float value,
-                                const float *conditions,
+                                const double *conditions,
                                 size_t condition_count);
 
 // The same with all that an answer may have: foretune_answer_all. No conditions: those that it was asked under.
@@ -766,13 +771,13 @@ foretune_error foretune_answer_at(struct foretune *tuner,
                                   const float *kpis,
                                   size_t kpi_count,
                                   const float *cost,
-                                  const float *conditions,
+                                  const double *conditions,
                                   size_t condition_count);
 
 // Writes what would be recommended under other conditions, once the task has ended or while a query waits for its answer; about
 // as much work as the recommendation itself, and nothing else changes.
 foretune_error foretune_recommendation_at(struct foretune *tuner,
-                                          const float *conditions,
+                                          const double *conditions,
                                           size_t condition_count,
                                           struct foretune_recommendation *recommendation);
 

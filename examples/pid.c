@@ -143,7 +143,7 @@ static float relay(const struct plant *plant, double *gain, double *period)
     return (float)(100.0 * worst);
 }
 
-static struct gains gains_of(const struct plant *plant, const float *point)
+static struct gains gains_of(const struct plant *plant, const double *point)
 {
     struct gains gains = plant->in_use;
     gains.kp *= pow(2.0, point[0]);
@@ -162,12 +162,13 @@ static void must(foretune_error error)
 
 /* Powers of two of the gains in use. */
 static const struct foretune_dimension dimensions[] = {
-    {FORETUNE_INTERVAL, -1.0f, 5.0f, 0, NULL},
-    {FORETUNE_INTERVAL, -3.0f, 3.0f, 0, NULL},
-    {FORETUNE_INTERVAL, -1.0f, 5.0f, 0, NULL},
+    {FORETUNE_INTERVAL, -1.0, 5.0, 0, NULL},
+    {FORETUNE_INTERVAL, -3.0, 3.0, 0, NULL},
+    {FORETUNE_INTERVAL, -1.0, 5.0, 0, NULL},
 };
 static const struct foretune_fidelity fidelity = {1.0f, 1, 1e-5f};
-static const float in_use[] = {0.0f, 0.0f, 0.0f}, noise[] = {0.003f};
+static const double in_use[] = {0.0, 0.0, 0.0};
+static const float noise[] = {0.003f};
 static const struct foretune_guard guard = {FORETUNE_AT_MOST, FORETUNE_FLOOR_VALUE, GUARD, 0.05f, noise};
 static _Alignas(FORETUNE_COMPACT_ALIGN) unsigned char
     memory[FORETUNE_SIZE(3, 1, TRIALS, 10, 128) + FORETUNE_GUARDS_SIZE(1, TRIALS, 128)];

@@ -7,7 +7,7 @@
 void print_line(const char *line);
 int main(void);
 
-static const struct foretune_dimension power = {FORETUNE_GRID, -100.0f, 24.0f, 63, NULL};
+static const struct foretune_dimension power = {FORETUNE_GRID, -100.0, 24.0, 63, NULL};
 static const struct foretune_fidelity fidelities[] = {{1.0f, 10, 0.04f}, {4.0f, 100, 0.004f}};
 
 /* 1 dimension, 2 fidelities, 24 observations, 10 particles, 128 candidates. */
@@ -45,7 +45,7 @@ int main(void)
     for (task = 0; task < 2; task++) {
         /* To serve interrupts, a watchdog or a line meanwhile, call foretune_advance slice by slice instead. */
         while (foretune_ask(tuner, &progress, &query) == FORETUNE_OK && progress == FORETUNE_QUERY) {
-            if (foretune_tell(tuner, &query, measure(query.point[0], best[task])) != FORETUNE_OK) {
+            if (foretune_tell(tuner, &query, measure((float)query.point[0], best[task])) != FORETUNE_OK) {
                 return 2;
             }
         }

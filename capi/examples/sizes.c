@@ -15,7 +15,8 @@ int sizes(void)
                           candidates[] = {16, 80, 300};
     struct foretune_dimension dimensions[FORETUNE_MAX_DIMENSIONS];
     struct foretune_fidelity fidelities[FORETUNE_MAX_FIDELITIES];
-    static const float noise[FORETUNE_MAX_FIDELITIES] = {0.0f}, deployed[FORETUNE_MAX_DIMENSIONS] = {0.0f};
+    static const float noise[FORETUNE_MAX_FIDELITIES] = {0.0f};
+    static const double deployed[FORETUNE_MAX_DIMENSIONS] = {0.0};
     struct foretune_guard guards[FORETUNE_MAX_GUARDS];
     struct foretune_problem problem;
     struct foretune_settings settings;
@@ -23,8 +24,8 @@ int sizes(void)
     int i;
     for (i = 0; i < FORETUNE_MAX_DIMENSIONS; i++) {
         dimensions[i].kind = FORETUNE_INTERVAL;
-        dimensions[i].low = 0.0f;
-        dimensions[i].high = 1.0f;
+        dimensions[i].low = 0.0;
+        dimensions[i].high = 1.0;
         dimensions[i].levels = 0;
         dimensions[i].values = NULL;
     }

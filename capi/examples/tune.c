@@ -4,8 +4,8 @@
 static const float margins[] = {0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 6.0f};
 
 static const struct foretune_dimension dimensions[] = {
-    {FORETUNE_GRID, -100.0f, 24.0f, 63, NULL},
-    {FORETUNE_LEVELS, 0.0f, 0.0f, 6, margins},
+    {FORETUNE_GRID, -100.0, 24.0, 63, NULL},
+    {FORETUNE_LEVELS, 0.0, 0.0, 6, margins},
 };
 
 static const struct foretune_fidelity fidelities[] = {
@@ -25,8 +25,8 @@ static unsigned char memory[FORETUNE_SIZE(2, 2, 40, 10, 80)];
 static float measure(const struct foretune_query *query)
 {
     float best = query->task == 1 ? -40.0f : -30.0f;
-    float power = (query->point[0] - best) / 30.0f;
-    float margin = (query->point[1] - 2.0f) / 4.0f;
+    float power = ((float)query->point[0] - best) / 30.0f;
+    float margin = ((float)query->point[1] - 2.0f) / 4.0f;
     return 1.0f - power * power - margin * margin + 0.01f * (float)query->fidelity;
 }
 
@@ -55,7 +55,7 @@ static uint32_t mix_query(uint32_t digest, const struct foretune_query *query)
     int i;
     digest = mix(mix(mix(digest, query->task), query->round), query->fidelity);
     for (i = 0; i < 2; i++) {
-        digest = mix(mix(digest, bits(query->point[i])), bits(query->unit[i]));
+        digest = mix(mix(digest, bits((float)query->point[i])), bits(query->unit[i]));
     }
     return digest;
 }

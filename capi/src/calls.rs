@@ -13,6 +13,7 @@ use core::ptr::null;
 use foretune_core::{Activity, Ask, Error, Fleet, Optimizer, Progress, Query, Settings, profile};
 
 use crate::convert::{self, Fault, Parts, settings_of};
+use crate::edge::Edges;
 use crate::error::foretune_error::{self, *};
 use crate::error::foretune_error_text;
 use crate::memory::{self, foretune};
@@ -140,8 +141,8 @@ unsafe fn read(
 
 /// Starts the first task with a tuner in the caller's memory, and says where the tuner is.
 ///
-/// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs are copied; the
-/// arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
+/// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the
+/// point in use are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
 /// nothing to free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_start(
@@ -173,7 +174,19 @@ pub(crate) unsafe fn with(
     work: impl FnOnce(&mut Optimizer<'static>) -> Outcome,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
-    number(unsafe { memory::tuner(tuner) }.and_then(work))
+    unsafe { with_edges(tuner, |tuner, _| work(tuner)) }
+}
+
+/// The same where parameters or conditions cross the border.
+///
+/// # Safety
+/// The caller's promise.
+pub(crate) unsafe fn with_edges(
+    tuner: *mut foretune,
+    work: impl FnOnce(&mut Optimizer<'static>, Edges<'static>) -> Outcome,
+) -> foretune_error {
+    // SAFETY: the caller's promise.
+    number(unsafe { memory::tuner(tuner) }.and_then(|(tuner, edges)| work(tuner, edges)))
 }
 
 /// Does one slice of work, of bounded length: for those who serve a watchdog or a line meanwhile. The query is written if
@@ -218,18 +231,18 @@ unsafe fn step(
     query: *mut foretune_query,
     work: impl FnOnce(&mut Optimizer<'static>) -> (foretune_progress, Option<Query>),
 ) -> foretune_error {
-    let step = |tuner: &mut Optimizer<'static>| {
+    let step = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
         let (progress, out) = unsafe { (output(progress)?, output(query)?) };
         let (reached, query) = work(tuner);
         progress.write(reached);
         if let Some(query) = query {
-            out.write(convert::query(&query));
+            out.write(convert::query(&query, edges));
         }
         Ok(())
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, step) }
+    unsafe { with_edges(tuner, step) }
 }
 
 /// Answers the query with what was measured.
@@ -299,25 +312,26 @@ pub(crate) unsafe fn answer(
     value: *const f32,
     (kpis, kpi_count): (*const f32, usize),
     cost: *const f32,
-    conditions: (*const f32, usize),
+    (conditions, condition_count): (*const f64, usize),
 ) -> foretune_error {
     let optional = |pointer: *const f32| match pointer.is_null() {
         true => Ok(None),
         // SAFETY: the caller's promise.
         false => unsafe { input(pointer) }.map(|number| Some(*number)),
     };
-    let answer = |tuner: &mut Optimizer<'static>| {
+    let answer = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         let (value, cost) = (optional(value)?, optional(cost)?);
         // SAFETY: the caller's promise.
         let (query, kpis) = unsafe { (input(query)?, array(kpis, kpi_count)?) };
-        let asked = tuner.outstanding().filter(|asked| convert::is_same(asked, query));
+        let asked = tuner.outstanding().filter(|asked| convert::is_same(asked, edges, query));
         let asked = asked.ok_or(FORETUNE_UNKNOWN_QUERY)?;
         // SAFETY: the caller's promise.
-        let conditions = unsafe { array(conditions.0, conditions.1) }?;
-        tuner.answer_at(asked, value, kpis, cost, conditions).map_err(|refused| refused.error.into())
+        let conditions = unsafe { array(conditions, condition_count) }?;
+        let conditions = edges.conditions(tuner.problem().dimensions, conditions);
+        tuner.answer_at(asked, value, kpis, cost, &conditions).map_err(|refused| refused.error.into())
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, answer) }
+    unsafe { with_edges(tuner, answer) }
 }
 
 /// Ends the task: what was observed is learnt by the next calls, and a recommendation made. A query outstanding is void.
@@ -337,16 +351,16 @@ pub unsafe extern "C" fn foretune_recommendation(
     tuner: *mut foretune,
     recommendation: *mut foretune_recommendation,
 ) -> foretune_error {
-    let recommend = |tuner: &mut Optimizer<'static>| {
+    let recommend = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
         let out = unsafe { output(recommendation) }?;
         let ended = tuner.status().activity == Activity::Done;
         let none = if ended { FORETUNE_NOTHING_OBSERVED } else { FORETUNE_OUT_OF_TURN };
-        out.write(convert::recommendation(&tuner.recommendation().ok_or(none)?));
+        out.write(convert::recommendation(&tuner.recommendation().ok_or(none)?, edges));
         Ok(())
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, recommend) }
+    unsafe { with_edges(tuner, recommend) }
 }
 
 /// Starts the next task, once this one has ended.
@@ -366,21 +380,21 @@ pub unsafe extern "C" fn foretune_restart(tuner: *mut foretune) -> foretune_erro
 /// Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of
 /// work.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn foretune_deploy(tuner: *mut foretune, point: *const f32) -> foretune_error {
-    let deploy = |tuner: &mut Optimizer<'static>| {
+pub unsafe extern "C" fn foretune_deploy(tuner: *mut foretune, point: *const f64) -> foretune_error {
+    let deploy = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
-        let point = unsafe { array(point, tuner.problem().dimensions.len()) }?;
-        Ok(tuner.deploy(point)?)
+        let point = unsafe { array(point, edges.0.len()) }?;
+        Ok(tuner.deploy(&edges.inward(point))?)
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, deploy) }
+    unsafe { with_edges(tuner, deploy) }
 }
 
 /// Hands in what was measured before the task; before its first slice of work. It takes a slot, but is not charged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_add_past(
     tuner: *mut foretune,
-    point: *const f32,
+    point: *const f64,
     fidelity: u32,
     value: f32,
 ) -> foretune_error {
@@ -392,20 +406,19 @@ pub unsafe extern "C" fn foretune_add_past(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_add_past_all(
     tuner: *mut foretune,
-    point: *const f32,
+    point: *const f64,
     fidelity: u32,
     value: f32,
     kpis: *const f32,
     kpi_count: usize,
 ) -> foretune_error {
-    let add = |tuner: &mut Optimizer<'static>| {
+    let add = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
-        let (point, kpis) =
-            unsafe { (array(point, tuner.problem().dimensions.len())?, array(kpis, kpi_count)?) };
-        Ok(tuner.add_past_all(point, fidelity as usize, value, kpis)?)
+        let (point, kpis) = unsafe { (array(point, edges.0.len())?, array(kpis, kpi_count)?) };
+        Ok(tuner.add_past_all(&edges.inward(point), fidelity as usize, value, kpis)?)
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, add) }
+    unsafe { with_edges(tuner, add) }
 }
 
 /// Starts from what other sites have in common: the bytes of a file that `foretune fleet learn` wrote, which stay where they

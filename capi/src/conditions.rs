@@ -6,8 +6,9 @@ use core::ptr::null;
 
 use foretune_core::{Activity, Optimizer};
 
-use crate::calls::{answer, foretune_ask, with};
+use crate::calls::{answer, foretune_ask, with_edges};
 use crate::convert;
+use crate::edge::Edges;
 use crate::error::foretune_error::{self, *};
 use crate::memory::foretune;
 use crate::pointer::{array, output};
@@ -18,23 +19,23 @@ use crate::types::*;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_set_conditions(
     tuner: *mut foretune,
-    conditions: *const f32,
+    conditions: *const f64,
     condition_count: usize,
 ) -> foretune_error {
-    let set = |tuner: &mut Optimizer<'static>| {
+    let set = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
         let conditions = unsafe { array(conditions, condition_count) }?;
-        Ok(tuner.set_conditions(conditions)?)
+        Ok(tuner.set_conditions(&edges.conditions(tuner.problem().dimensions, conditions))?)
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, set) }
+    unsafe { with_edges(tuner, set) }
 }
 
 /// foretune_set_conditions, then foretune_ask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_ask_at(
     tuner: *mut foretune,
-    conditions: *const f32,
+    conditions: *const f64,
     condition_count: usize,
     progress: *mut foretune_progress,
     query: *mut foretune_query,
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn foretune_tell_at(
     tuner: *mut foretune,
     query: *const foretune_query,
     value: f32,
-    conditions: *const f32,
+    conditions: *const f64,
     condition_count: usize,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
@@ -70,7 +71,7 @@ pub unsafe extern "C" fn foretune_answer_at(
     kpis: *const f32,
     kpi_count: usize,
     cost: *const f32,
-    conditions: *const f32,
+    conditions: *const f64,
     condition_count: usize,
 ) -> foretune_error {
     // SAFETY: the caller's promise.
@@ -82,20 +83,19 @@ pub unsafe extern "C" fn foretune_answer_at(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_recommendation_at(
     tuner: *mut foretune,
-    conditions: *const f32,
+    conditions: *const f64,
     condition_count: usize,
     recommendation: *mut foretune_recommendation,
 ) -> foretune_error {
-    let recommend = |tuner: &mut Optimizer<'static>| {
+    let recommend = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
         let (conditions, out) = unsafe { (array(conditions, condition_count)?, output(recommendation)?) };
         let nothing = tuner.status().activity == Activity::Done && tuner.recommendation().is_none();
-        let best = tuner.recommendation_at(conditions);
-        out.write(convert::recommendation(
-            &best.map_err(|error| if nothing { FORETUNE_NOTHING_OBSERVED } else { error.into() })?,
-        ));
+        let best = tuner.recommendation_at(&edges.conditions(tuner.problem().dimensions, conditions));
+        let best = best.map_err(|error| if nothing { FORETUNE_NOTHING_OBSERVED } else { error.into() })?;
+        out.write(convert::recommendation(&best, edges));
         Ok(())
     };
     // SAFETY: the caller's promise.
-    unsafe { with(tuner, recommend) }
+    unsafe { with_edges(tuner, recommend) }
 }

@@ -5,6 +5,7 @@ use foretune_core::{
     Map, Problem, Query, Recommendation, Settings, Side, Status, Stop,
 };
 
+use crate::edge::{Edge, Edges};
 use crate::error::foretune_error;
 use crate::pointer::array;
 use crate::types::*;
@@ -48,8 +49,11 @@ pub struct Parts {
     pub fidelities: [Fidelity; FORETUNE_MAX_FIDELITIES],
     pub limits: [Limit<'static>; FORETUNE_MAX_LIMITS],
     pub guards: [Guard<'static>; FORETUNE_MAX_GUARDS],
+    edges: [Edge; FORETUNE_MAX_DIMENSIONS],
+    deployed: [f32; FORETUNE_MAX_DIMENSIONS],
     counts: [usize; 4],
     rest: Problem<'static>,
+    in_use: bool,
 }
 
 impl Parts {
@@ -66,8 +70,11 @@ impl Parts {
             fidelities: [Fidelity { cost: 0.0, samples: 0, noise: 0.0 }; FORETUNE_MAX_FIDELITIES],
             limits: [Limit { coefficients: &[], at_most: 0.0 }; FORETUNE_MAX_LIMITS],
             guards: [NO_GUARD; FORETUNE_MAX_GUARDS],
+            edges: [Edge::PLAIN; FORETUNE_MAX_DIMENSIONS],
+            deployed: [0.0; FORETUNE_MAX_DIMENSIONS],
             counts,
             rest: rest(problem)?,
+            in_use: !problem.deployed.is_null(),
         };
         // SAFETY: the caller's promise.
         let (dimensions, fidelities, limits, guards) = unsafe {
@@ -78,25 +85,27 @@ impl Parts {
                 array(problem.guards, guard_count)?,
             )
         };
-        for (index, (to, from)) in parts.dimensions.iter_mut().zip(dimensions).enumerate() {
+        for (index, from) in dimensions.iter().enumerate() {
+            parts.edges[index] = Edge::of(from);
             // SAFETY: the caller's promise.
-            *to = unsafe { dimension(index, from) }?;
+            parts.dimensions[index] = unsafe { dimension(index, from) }?;
         }
+        let edges = Edges(&parts.edges[..dimension_count]);
         for (to, &foretune_fidelity { cost, samples, noise }) in parts.fidelities.iter_mut().zip(fidelities) {
             *to = Fidelity { cost, samples, noise };
         }
         for (to, from) in parts.limits.iter_mut().zip(limits) {
             // SAFETY: the caller's promise.
             let coefficients = unsafe { array(from.coefficients, dimension_count) }?;
-            *to = Limit { coefficients, at_most: from.at_most };
+            *to = Limit { coefficients, at_most: edges.at_most(coefficients, from.at_most) };
         }
         for (to, from) in parts.guards.iter_mut().zip(guards) {
             // SAFETY: the caller's promise.
             *to = guard(from, unsafe { array(from.noise, fidelity_count) }?)?;
         }
-        if !problem.deployed.is_null() {
+        if parts.in_use {
             // SAFETY: the caller's promise.
-            parts.rest.deployed = Some(unsafe { array(problem.deployed, dimension_count) }?);
+            parts.deployed = padded(&edges.inward(unsafe { array(problem.deployed, dimension_count) }?));
         }
         Ok(parts)
     }
@@ -104,12 +113,20 @@ impl Parts {
     /// The problem, with arrays that lie elsewhere.
     pub fn with<'a>(
         &self,
-        dimensions: &'a [Dimension<'static>],
-        fidelities: &'a [Fidelity],
-        limits: &'a [Limit<'static>],
-        guards: &'a [Guard<'static>],
+        (dimensions, fidelities): (&'a [Dimension<'static>], &'a [Fidelity]),
+        (limits, guards): (&'a [Limit<'static>], &'a [Guard<'static>]),
+        deployed: &'a [f32],
     ) -> Problem<'a> {
-        Problem { dimensions, fidelities, limits, guards, ..self.rest }
+        let deployed = self.in_use.then_some(deployed);
+        Problem { dimensions, fidelities, limits, guards, deployed, ..self.rest }
+    }
+
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges[..self.counts[0]]
+    }
+
+    pub fn deployed(&self) -> &[f32] {
+        &self.deployed[..self.counts[0]]
     }
 
     pub fn dimensions(&self) -> &[Dimension<'static>] {
@@ -130,7 +147,7 @@ impl Parts {
 
     /// The problem, as long as this lives.
     pub fn problem(&self) -> Problem<'_> {
-        self.with(self.dimensions(), self.fidelities(), self.limits(), self.guards())
+        self.with((self.dimensions(), self.fidelities()), (self.limits(), self.guards()), self.deployed())
     }
 }
 
@@ -191,6 +208,7 @@ fn guard(from: &foretune_guard, noise: &'static [f32]) -> Result<Guard<'static>,
 /// The pointer in it is null, or points to as many values as there are levels.
 unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension<'static>, Fault> {
     let &foretune_dimension { kind, low, high, levels, values } = from;
+    let [low, high] = [low, high].map(|end| Edge::of(from).inward(end));
     let Ok(levels) = u16::try_from(levels) else {
         return Err(Error::Dimension { index, what: "at most 65535 levels are possible" }.into());
     };
@@ -263,7 +281,7 @@ fn padded(values: &[f32]) -> [f32; FORETUNE_MAX_DIMENSIONS] {
     padded
 }
 
-pub fn query(query: &Query) -> foretune_query {
+pub fn query(query: &Query, edges: Edges<'_>) -> foretune_query {
     let kind = match query.kind() {
         Kind::Initial => foretune_kind::FORETUNE_KIND_INITIAL,
         Kind::Carried => foretune_kind::FORETUNE_KIND_CARRIED,
@@ -275,22 +293,22 @@ pub fn query(query: &Query) -> foretune_query {
         round: query.round(),
         fidelity: query.fidelity() as u32,
         kind: kind as u32,
-        point: padded(query.point()),
+        point: edges.outward(query.point()),
         unit: padded(query.unit()),
     }
 }
 
 /// Whether C means this query.
-pub fn is_same(query: &Query, other: &foretune_query) -> bool {
-    let bits = |values: &[f32; FORETUNE_MAX_DIMENSIONS]| values.map(f32::to_bits);
-    let own = self::query(query);
+pub fn is_same(query: &Query, edges: Edges<'_>, other: &foretune_query) -> bool {
+    let bits = |query: &foretune_query| (query.point.map(f64::to_bits), query.unit.map(f32::to_bits));
+    let own = self::query(query, edges);
     (own.task, own.round, own.fidelity) == (other.task, other.round, other.fidelity)
-        && (bits(&own.point), bits(&own.unit)) == (bits(&other.point), bits(&other.unit))
+        && bits(&own) == bits(other)
 }
 
-pub fn recommendation(best: &Recommendation) -> foretune_recommendation {
+pub fn recommendation(best: &Recommendation, edges: Edges<'_>) -> foretune_recommendation {
     foretune_recommendation {
-        point: padded(best.point()),
+        point: edges.outward(best.point()),
         unit: padded(best.unit()),
         mean: best.mean,
         deviation: best.deviation,

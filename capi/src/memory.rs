@@ -3,6 +3,7 @@
 use foretune_core::{Block, Capacities, Guard, Limit, Map, Optimizer, Settings};
 
 use crate::convert::{Fault, Parts};
+use crate::edge::Edges;
 use crate::error::foretune_error::{self, *};
 
 /// What the memory must be aligned to: every tuner's, not only the compact one's.
@@ -16,9 +17,9 @@ const _: () = assert!(size_of::<foretune_core::fleet::Terms>() == FORETUNE_FLEET
 /// limits.
 pub const FORETUNE_COMPACT_SIZE: usize = 48128;
 /// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-pub const FORETUNE_HEAD: usize = 3024;
+pub const FORETUNE_HEAD: usize = 3040;
 
-const _: () = assert!(align_of::<foretune>() <= FORETUNE_COMPACT_ALIGN);
+const _: () = assert!(align_of::<foretune>() == FORETUNE_COMPACT_ALIGN);
 const _: () = assert!(size_of::<foretune>() <= FORETUNE_HEAD);
 const _: () = assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
 
@@ -33,6 +34,7 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
     FORETUNE_HEAD
         + ENTRY * (d + crate::FORETUNE_MAX_LIMITS)
+        + 20 * d
         + 12 * m
         + 16
         + 4 * n * n
@@ -62,11 +64,13 @@ const _: () = assert!(size_of::<Guard<'_>>() <= 2 * ENTRY);
 const STARTED: u32 = 0x666f_7265;
 
 /// A tuner, at the head of the caller's memory. What is in it is the library's affair.
+#[repr(align(8))]
 pub struct foretune {
     started: u32,
     /// Where it is: a copy elsewhere would share the arrays with this one.
     address: usize,
     optimizer: Optimizer<'static>,
+    edges: Edges<'static>,
 }
 
 /// The caller's memory, cut up from its beginning.
@@ -114,6 +118,8 @@ pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result
     let all = Capacities::checked(&parts.problem(), settings, observations)?;
     let capacities = Capacities { repeats: false, ..all };
     let head = size_of::<foretune>()
+        + size_of_val(parts.edges())
+        + size_of_val(parts.deployed())
         + size_of_val(parts.dimensions())
         + size_of_val(parts.limits())
         + size_of_val(parts.guards())
@@ -155,15 +161,20 @@ pub unsafe fn start(
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.
     unsafe { (&raw mut (*tuner).started).write(0) };
+    let edges = cut.copy(parts.edges()).ok_or(FORETUNE_TOO_SMALL)?;
     let dimensions = cut.copy(parts.dimensions()).ok_or(FORETUNE_TOO_SMALL)?;
     let limits = cut.copy(parts.limits()).ok_or(FORETUNE_TOO_SMALL)?;
     let guards = cut.copy(parts.guards()).ok_or(FORETUNE_TOO_SMALL)?;
     let fidelities = cut.copy(parts.fidelities()).ok_or(FORETUNE_TOO_SMALL)?;
+    let deployed = cut.copy(parts.deployed()).ok_or(FORETUNE_TOO_SMALL)?;
     let words = cut.words(capacities.words()).ok_or(FORETUNE_TOO_SMALL)?;
-    let problem = parts.with(dimensions, fidelities, limits, guards);
+    let problem = parts.with((dimensions, fidelities), (limits, guards), deployed);
     let optimizer = Block::without_deep_map(words, capacities).start(problem, settings, seed)?;
     // SAFETY: as above.
-    unsafe { tuner.write(foretune { started: STARTED, address: tuner as usize, optimizer }) };
+    unsafe {
+        let edges = Edges(edges);
+        tuner.write(foretune { started: STARTED, address: tuner as usize, optimizer, edges });
+    }
     Ok(tuner)
 }
 
@@ -172,7 +183,9 @@ pub unsafe fn start(
 /// # Safety
 /// The pointer is null, or [`start`] gave it, or it points to other memory that is initialised and as large as a tuner.
 /// Nobody else uses it meanwhile.
-pub unsafe fn tuner<'a>(pointer: *mut foretune) -> Result<&'a mut Optimizer<'static>, foretune_error> {
+pub unsafe fn tuner<'a>(
+    pointer: *mut foretune,
+) -> Result<(&'a mut Optimizer<'static>, Edges<'static>), foretune_error> {
     if pointer.is_null() {
         return Err(FORETUNE_NULL);
     }
@@ -186,5 +199,5 @@ pub unsafe fn tuner<'a>(pointer: *mut foretune) -> Result<&'a mut Optimizer<'sta
         return Err(FORETUNE_NOT_STARTED);
     }
     // SAFETY: only `start` leaves both marks, after the optimizer is written.
-    Ok(unsafe { &mut (*pointer).optimizer })
+    Ok(unsafe { (&mut (*pointer).optimizer, (*pointer).edges) })
 }

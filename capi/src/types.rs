@@ -43,9 +43,9 @@ pub struct foretune_dimension {
     /// A foretune_dimension_kind.
     pub kind: u32,
     /// Lower end, but of a list or a category.
-    pub low: f32,
-    /// Upper end, but of a list or a category.
-    pub high: f32,
+    pub low: f64,
+    /// Upper end, but of a list or a category. A range that is narrow beside its ends, such as 2.40e9 to 2.48e9, loses nothing.
+    pub high: f64,
     /// Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
     pub levels: u32,
     /// The levels of a list; read as long as the tuner is used.
@@ -71,7 +71,7 @@ pub struct foretune_limit {
     /// One per dimension; read as long as the tuner is used.
     pub coefficients: *const f32,
     /// What the sum may be at most.
-    pub at_most: f32,
+    pub at_most: f64,
 }
 
 /// Whether larger or smaller observations are better.
@@ -143,7 +143,7 @@ pub struct foretune_problem {
     /// The point in use when the first task starts, one value per dimension; null: there is none. It is then the first
     /// query, and every query is charged. Later tasks, also after foretune_load, start from the last recommendation or from
     /// what foretune_deploy says. Its values for conditions are not looked at.
-    pub deployed: *const f32,
+    pub deployed: *const f64,
     /// A foretune_floor: what trials should keep above. It needs a point in use.
     pub floor: u32,
     /// The floor's number.
@@ -262,7 +262,7 @@ pub struct foretune_query {
     /// A foretune_kind.
     pub kind: u32,
     /// Values of the parameters, as many as the problem has dimensions; zeros behind.
-    pub point: [f32; FORETUNE_MAX_DIMENSIONS],
+    pub point: [f64; FORETUNE_MAX_DIMENSIONS],
     /// The same in the unit cube.
     pub unit: [f32; FORETUNE_MAX_DIMENSIONS],
 }
@@ -286,7 +286,7 @@ pub enum foretune_progress {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct foretune_recommendation {
     /// Values of the parameters, as many as the problem has dimensions; zeros behind.
-    pub point: [f32; FORETUNE_MAX_DIMENSIONS],
+    pub point: [f64; FORETUNE_MAX_DIMENSIONS],
     /// The same in the unit cube.
     pub unit: [f32; FORETUNE_MAX_DIMENSIONS],
     /// What is expected there, in units of the observations.

@@ -11,7 +11,7 @@ use foretune_c::*;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_core::{Ask, Dimension, Fleet, Problem, Reading, Watch, profile};
-use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings};
+use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings, wide};
 
 type Room = foretune_core::memory!(
     dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2,
@@ -36,7 +36,7 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
                 Ask::Query(expected) => {
                     assert_eq!(progress, FORETUNE_QUERY);
                     assert_eq!(query.point[..2].iter().map(|x| x.to_bits()).collect::<Vec<_>>(), {
-                        expected.point().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+                        wide(expected.point()).iter().map(|x| x.to_bits()).collect::<Vec<_>>()
                     });
                     assert_eq!((query.fidelity, query.round), (expected.fidelity() as u32, expected.round()));
                     let y = objective(&query.point, query.fidelity, task);
@@ -57,7 +57,7 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
             }
         }
         let (best, expected) = (c.recommendation().unwrap(), rust.recommendation().unwrap());
-        assert_eq!((&best.point[..2], best.mean), (expected.point(), expected.mean));
+        assert_eq!((&best.point[..2], best.mean), (&*wide(expected.point()), expected.mean));
         assert_eq!(best.assured, u32::from(expected.assured));
         for guard in 0..problem.guard_count {
             let (found, expected) = (c.guard(guard).unwrap(), rust.guard(guard).unwrap());
@@ -100,15 +100,16 @@ fn conditions_do_what_they_do_from_rust() {
     let in_rust = Problem { dimensions: &in_rust, ..support::GUARDED };
     let mut rust = memory.start(in_rust, profile::COMPACT, 7).unwrap();
     let mut c = Tuner::start(&problem, &settings(), 7).unwrap();
-    let at = |load: &f32| (load as *const f32, 1);
     for round in 0.. {
-        let (load, other) = (-5.0 + (4 * round % 15) as f32, [-4.5 + (4 * round % 15) as f32, 0.0]);
+        let load = -5.0 + (4 * round % 15) as f32;
+        let other = [f64::from(load) + 0.5, 0.0];
         let (mut progress, mut query) = (FORETUNE_WORKING, support::no_query());
         // SAFETY: pointers are good, here and below.
-        let asked = unsafe { foretune_ask_at(c.pointer, at(&load).0, 1, &mut progress, &mut query) };
+        let asked = unsafe { foretune_ask_at(c.pointer, &f64::from(load), 1, &mut progress, &mut query) };
         assert_eq!(asked, FORETUNE_OK);
         let Ask::Query(expected) = rust.ask_at(&[load]).unwrap() else { break };
-        assert_eq!((progress, &query.point[..2], query.point[1]), (FORETUNE_QUERY, expected.point(), load));
+        assert_eq!((progress, &query.point[..2]), (FORETUNE_QUERY, &*wide(expected.point())));
+        assert_eq!(query.point[1], f64::from(load));
         // SAFETY: as above.
         let refused = unsafe { foretune_set_conditions(c.pointer, other.as_ptr(), 1) };
         assert_eq!(refused, FORETUNE_CONDITIONS, "another waits for its answer");
@@ -119,7 +120,7 @@ fn conditions_do_what_they_do_from_rust() {
             foretune_answer_at(c.pointer, &query, value, kpis.as_ptr(), 2, cost, other.as_ptr(), count)
         };
         assert_eq!((answered(2), answered(1)), (FORETUNE_CONDITIONS, FORETUNE_OK));
-        rust.answer_at(expected, Some(y), &kpis, None, &other[..1]).unwrap();
+        rust.answer_at(expected, Some(y), &kpis, None, &[load + 0.5]).unwrap();
     }
     let mut bytes = Vec::new();
     rust.snapshot(|piece| bytes.extend_from_slice(piece)).unwrap();
@@ -129,11 +130,11 @@ fn conditions_do_what_they_do_from_rust() {
     for load in [-4.0, 3.0, 9.0] {
         // SAFETY: pointers are good.
         assert_eq!(unsafe { foretune_recommendation_at(c.pointer, &load, 1, &mut best) }, FORETUNE_OK);
-        let expected = rust.recommendation_at(&[load]).unwrap();
-        assert_eq!((&best.point[..2], best.mean), (expected.point(), expected.mean));
+        let expected = rust.recommendation_at(&[load as f32]).unwrap();
+        assert_eq!((&best.point[..2], best.mean), (&*wide(expected.point()), expected.mean));
     }
     // SAFETY: pointers are good.
-    let tell = unsafe { foretune_tell_at(c.pointer, &support::no_query(), 1.0, at(&3.0).0, 1) };
+    let tell = unsafe { foretune_tell_at(c.pointer, &support::no_query(), 1.0, &3.0, 1) };
     assert_eq!(tell, FORETUNE_UNKNOWN_QUERY);
 }
 
@@ -167,7 +168,10 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
     assert_eq!(c.set_fleet(&bytes), FORETUNE_OK);
     while let Ask::Query(expected) = rust.ask() {
         let (_, query) = c.ask();
-        assert_eq!((&query.point[..2], query.fidelity as usize), (expected.point(), expected.fidelity()));
+        assert_eq!(
+            (&query.point[..2], query.fidelity as usize),
+            (&*wide(expected.point()), expected.fidelity())
+        );
         let y = objective(&query.point, query.fidelity, 0);
         assert_eq!(c.tell(&query, y), FORETUNE_OK);
         rust.tell(expected, y).unwrap();
@@ -309,7 +313,7 @@ fn calls_out_of_turn_and_bad_answers_change_nothing() {
         foretune_query { round: query.round + 1, ..query },
         foretune_query { task: 2, ..query },
         foretune_query { fidelity: 77, ..query },
-        foretune_query { point: [f32::NAN; FORETUNE_MAX_DIMENSIONS], ..query },
+        foretune_query { point: [f64::NAN; FORETUNE_MAX_DIMENSIONS], ..query },
     ] {
         assert_eq!(tuner.tell(&other, 1.0), FORETUNE_UNKNOWN_QUERY);
         assert_eq!(tuner.fail(&other), FORETUNE_UNKNOWN_QUERY);
@@ -418,6 +422,46 @@ fn what_is_wrong_is_said_in_words_and_a_running_tuner_survives_a_start_that_fail
     }
     assert_eq!(tuner.ask(), (FORETUNE_WAITING, query));
     assert_eq!(tuner.tell(&query, 0.5), FORETUNE_OK);
+}
+
+#[test]
+fn a_narrow_range_far_from_zero_loses_nothing() {
+    let channels = foretune_dimension { kind: 1, low: 2.4e9, high: 2.48e9, levels: 8001, values: null() };
+    let hertz = foretune_dimension { kind: 0, low: 2.4e9, high: 2.4e9 + 100.0, levels: 0, values: null() };
+    let (dimensions, deployed, coefficients) = ([channels, hertz], [2.437_01e9, 2.4e9 + 50.25], [1.0, -1.0]);
+    let limit = foretune_limit { coefficients: coefficients.as_ptr(), at_most: 6e7 };
+    let problem = foretune_problem {
+        dimensions: dimensions.as_ptr(),
+        deployed: deployed.as_ptr(),
+        limits: &limit,
+        limit_count: 1,
+        ..problem()
+    };
+    let mut tuner = Tuner::start(&problem, &settings(), 3).unwrap();
+    let best = [2.451_23e9, 2.4e9 + 17.0];
+    let value = |point: &[f64]| {
+        let gaps = [(point[0] - best[0]) / 8e7, (point[1] - best[1]) / 100.0];
+        -gaps.map(|gap| gap * gap).iter().sum::<f64>() as f32
+    };
+    let (_, first) = tuner.ask();
+    assert_eq!(first.point[..2], deployed, "the point in use");
+    while let (FORETUNE_QUERY | FORETUNE_WAITING, query) = tuner.ask() {
+        let [channel, hertz] = [query.point[0], query.point[1]];
+        assert_eq!((channel - 2.4e9) % 1e4, 0.0, "a level: {channel}");
+        assert!((2.4e9..=2.46e9 + 100.0).contains(&channel) && channel - hertz <= 6e7, "{channel} {hertz}");
+        assert!((2.4e9..=2.4e9 + 100.0).contains(&hertz), "{hertz}");
+        assert_eq!(tuner.tell(&query, value(&query.point)), FORETUNE_OK);
+    }
+    let found = tuner.recommendation().unwrap().point;
+    assert!(value(&found) > value(&deployed) / 2.0, "{found:?}");
+    // SAFETY: pointers are good.
+    unsafe {
+        foretune_next_task(tuner.pointer);
+        assert_eq!(foretune_add_past(tuner.pointer, best.as_ptr(), 1, 0.0), FORETUNE_OK);
+        assert_eq!(foretune_deploy(tuner.pointer, [2.39e9, 2.4e9].as_ptr()), FORETUNE_LIVE, "outside");
+        assert_eq!(foretune_deploy(tuner.pointer, best.as_ptr()), FORETUNE_OK);
+    }
+    assert_eq!(tuner.ask().1.point[..2], best);
 }
 
 #[test]

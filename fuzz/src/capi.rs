@@ -17,7 +17,7 @@ const SIZE: usize = 24 * 1024;
 static LEVELS: [f32; 4] = [0.0, 1.0, 2.5, 9.0];
 static COEFFICIENTS: [f32; 16] = [1.0; 16];
 static NOISE: [f32; 8] = [0.01; 8];
-static DEPLOYED: [f32; 16] = [0.5; 16];
+static DEPLOYED: [f64; 16] = [0.5; 16];
 /// Slices of work that a call does at most: none of them takes long.
 const SLICES: u32 = 400;
 
@@ -240,11 +240,13 @@ impl World {
             let values = LEVELS.as_ptr();
             for _ in 0..3 {
                 let (low, high) = (u.float(&[0.0, -1.0]), u.float(&[1.0, 8.0]));
-                let (kind, levels) = (u.below(60) % 31 % 3, 4 - u.below(30) % 7 % 4);
+                let (kind, levels) = (u.below(60) % 31 % 5, 4 - u.below(30) % 7 % 4);
+                // Seldom a range far from 0.
+                let far = if u.below(8) == 0 { 2.4e9 } else { 0.0 };
                 self.dimensions.push(foretune_dimension {
                     kind,
-                    low,
-                    high,
+                    low: far + f64::from(low),
+                    high: far + f64::from(high),
                     levels,
                     values: u.pointer(values as *mut _),
                 });
@@ -253,7 +255,7 @@ impl World {
                 let (cost, noise) = (u.float(&[cost]), u.float(&[0.01, 0.001]));
                 self.fidelities.push(foretune_fidelity { cost, samples: 1, noise });
             }
-            let at_most = u.float(&[2.0, 40.0]);
+            let at_most = f64::from(u.float(&[2.0, 40.0]));
             self.limits.push(foretune_limit { coefficients: COEFFICIENTS.as_ptr(), at_most });
             self.guards.clear();
             for _ in 0..2 {
@@ -332,14 +334,14 @@ impl World {
     fn some_query(&mut self, u: &mut Bytes<'_>) -> foretune_query {
         match u.byte() {
             255 => foretune_query { round: u.word(), ..self.query },
-            254 => foretune_query { point: [f32::from_bits(u.word()); 16], ..self.query },
+            254 => foretune_query { point: [f32::from_bits(u.word()).into(); 16], ..self.query },
             253 => foretune_query { fidelity: u.word(), task: u.word(), ..self.query },
             _ => self.query,
         }
     }
 
-    fn point(&mut self, u: &mut Bytes<'_>) -> [f32; 16] {
-        [0.0; 16].map(|_: f32| u.float(&[0.0, 0.5, 1.0, 2.5]))
+    fn point(&mut self, u: &mut Bytes<'_>) -> [f64; 16] {
+        [0.0; 16].map(|_: f32| u.float(&[0.0, 0.5, 1.0, 2.5]).into())
     }
 
     fn kpis(&mut self, u: &mut Bytes<'_>) -> [f32; 4] {

@@ -11,8 +11,8 @@ static const struct foretune_fidelity fidelities[] = {
     {10.0f, 10, 0.1f}, {20.0f, 20, 0.1f}, {50.0f, 50, 0.1f}, {100.0f, 100, 0.1f}};
 
 static const float shares[] = {0.0f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1.0f};
-#define POWERS {FORETUNE_GRID, -202.0f, 24.0f, 114, NULL}
-#define SHARES {FORETUNE_LEVELS, 0.0f, 0.0f, 8, shares}
+#define POWERS {FORETUNE_GRID, -202.0, 24.0, 114, NULL}
+#define SHARES {FORETUNE_LEVELS, 0.0, 0.0, 8, shares}
 static const struct foretune_dimension dimensions[] = {POWERS, SHARES, POWERS, SHARES};
 
 static _Alignas(FORETUNE_COMPACT_ALIGN) unsigned char memory[FORETUNE_SIZE(4, 4, CAPACITY, 10, 80)];

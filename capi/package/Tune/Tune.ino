@@ -1,7 +1,7 @@
 // Finds the duty cycle on pin 9 at which the sensor on A0 reads most, in slices: the board does its work in between.
 #include <foretune.h>
 
-static const foretune_dimension duty = {FORETUNE_GRID, 0.0f, 255.0f, 52, nullptr};
+static const foretune_dimension duty = {FORETUNE_GRID, 0.0, 255.0, 52, nullptr};
 static const foretune_fidelity reading = {1.0f, 1, 25.0f};  // cost, samples, variance of the noise
 
 // 1 dimension, 1 fidelity, 24 observations, 10 particles, 80 candidates: some 14 KB.

@@ -42,7 +42,7 @@ pub const RUST: Problem<'static> = Problem {
 };
 
 static NOISE: [f32; 2] = [0.01, 0.001];
-pub static IN_USE: [f32; 2] = [-2.0, 0.3];
+pub static IN_USE: [f64; 2] = [-2.0, 0.3];
 static GUARDS: Shared<[foretune_guard; 2]> = Shared([
     foretune_guard { side: 0, floor: 3, level: 0.9, risk: 0.05, noise: NOISE.as_ptr() },
     foretune_guard { side: 1, floor: 2, level: 2.0, risk: 0.1, noise: NOISE.as_ptr() },
@@ -80,7 +80,8 @@ pub const GUARDED: Problem<'static> = Problem {
 };
 
 /// What the guards look at.
-pub fn kpis(point: &[f32; FORETUNE_MAX_DIMENSIONS]) -> [f32; 2] {
+pub fn kpis(point: &[f64; FORETUNE_MAX_DIMENSIONS]) -> [f32; 2] {
+    let point = point.map(|x| x as f32);
     [3.0 - 0.1 * point[0] - point[1], point[0] + 2.0 * point[1]]
 }
 
@@ -107,9 +108,15 @@ pub fn settings() -> foretune_settings {
     }
 }
 
-pub fn objective(point: &[f32; FORETUNE_MAX_DIMENSIONS], fidelity: u32, task: u32) -> f32 {
+pub fn objective(point: &[f64; FORETUNE_MAX_DIMENSIONS], fidelity: u32, task: u32) -> f32 {
+    let point = point.map(|x| x as f32);
     let gap = (point[0] - 2.0 - task as f32) / 5.0;
     1.0 - gap * gap - (point[1] - 0.5) * (point[1] - 0.5) + 0.01 * fidelity as f32
+}
+
+/// A point as C has it.
+pub fn wide(point: &[f32]) -> Vec<f64> {
+    point.iter().map(|x| f64::from(*x)).collect()
 }
 
 pub fn no_query() -> foretune_query {
