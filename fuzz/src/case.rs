@@ -6,9 +6,10 @@ use foretune_core::{
     Recommend, Scaling, Settings, Step, Weights,
 };
 
-/// Room for a deep map of width 4, and so for ARD too.
+/// Room for a deep map of as many features as three categories of three values have, and so for ARD too.
 pub type Toy = foretune_core::memory!(
-    dimensions: 3, fidelities: 3, observations: SLOTS, particles: 3, map: Deep { width: 4 }, candidates: 24
+    dimensions: 3, fidelities: 3, observations: SLOTS, particles: 3, map: Deep { width: 9 }, candidates: 24,
+    categories: 6
 );
 /// Its slots for observations.
 pub const SLOTS: usize = 12;
@@ -45,6 +46,14 @@ impl Case {
     pub fn problem(&self) -> Problem<'_> {
         let Case { dimensions, fidelities, budget, goal, .. } = self;
         Problem { dimensions, fidelities, budget: *budget, goal: *goal, ..Problem::PLAIN }
+    }
+
+    /// Answers that there is room for: three times the slots where these are enough for every choice, so that repeats share them.
+    pub fn room(&self) -> usize {
+        let levels = |dimension: &Dimension<'_>| dimension.levels();
+        let choices: Option<usize> = self.dimensions.iter().map(levels).product();
+        let shared = choices.is_some_and(|choices| choices * self.fidelities.len() <= SLOTS);
+        if shared { 3 * SLOTS } else { SLOTS }
     }
 
     /// An optimizer in this memory; none if the problem or the settings are refused.
@@ -85,11 +94,11 @@ fn dimension(u: &mut Unstructured<'_>) -> Result<Dimension<'static>> {
         4 => Dimension::Grid { low: -202.0, high: 24.0, levels: 114 },
         5 => Dimension::Grid { low: 0.0, high: 1.0, levels: u.int_in_range(2..=40)? },
         6 => Dimension::Levels(u.choose(&LEVELS)?),
-        _ => {
-            // So that what was found before stays where it was.
-            u.choose(&LEVELS)?;
-            Dimension::Condition { low: -5.0, high: 10.0 }
-        }
+        // One draw each, so that what was found before stays where it was.
+        _ => match u.choose(&LEVELS)?.len() {
+            count @ 2..=3 => Dimension::Category { count: count as u8 },
+            _ => Dimension::Condition { low: -5.0, high: 10.0 },
+        },
     })
 }
 

@@ -6,10 +6,10 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::{
-    Activity, Error, Kind, Method, Optimizer, Point, Progress, Query, Recommend, Record, Stop,
+    Activity, Error, Kind, Map, Method, Optimizer, Point, Progress, Query, Recommend, Record, Stop,
 };
 
-use crate::case::{Case, PATIENCE, SLOTS, Toy, number};
+use crate::case::{Case, PATIENCE, Toy, number};
 
 /// Most calls in one input.
 const CALLS: usize = 60;
@@ -40,7 +40,8 @@ fn play(u: &mut Unstructured<'_>, counts: &mut Counts) -> Result<()> {
     let batch = matches!(case.settings.details.method, Method::Myopic { .. } | Method::TwoPhase { .. });
     let good = case.settings.checked().is_ok()
         && case.problem().checked().is_ok()
-        && !(batch && case.problem().conditions() > 0);
+        && !(batch && case.problem().conditions() > 0)
+        && (case.settings.map == Map::Ard || case.problem().dimensions.iter().all(|d| d.features() == 1));
     let mut memory = Box::new(Toy::new());
     let Some(tuner) = case.start(&mut memory) else {
         assert!(!good, "refused although all is in range");
@@ -186,7 +187,7 @@ impl Game<'_> {
             ),
             Stop::Capacity => {
                 let status = self.tuner.status();
-                assert_eq!(self.model.answers.len() + status.remembered + status.past, SLOTS);
+                assert_eq!(self.model.answers.len() + status.remembered + status.past, self.case.room());
             }
             Stop::Requested => assert!(self.model.stopping),
             _ => {}
@@ -348,7 +349,7 @@ impl Game<'_> {
         let kept = status.past + status.to_replay;
         assert_eq!(status.failures, self.model.failed());
         assert!(kept <= self.case.settings.kept, "nothing else is replayed here");
-        assert!(self.model.answers.len() + status.remembered + kept <= SLOTS);
+        assert!(self.model.answers.len() + status.remembered + kept <= self.case.room());
         assert_eq!(status.task, self.model.tasks + 1);
         let spent = self.model.spent(self.case);
         assert!((f64::from(status.spent) - spent).abs() <= 1e-5 * spent, "{} for {spent}", status.spent);
