@@ -139,16 +139,16 @@ static float relay(const struct plant *plant, double *gain, double *period)
         worst = fmax(worst, loop.y - 1.0);
     }
     *period = periods;
-    *gain = 4.0 * size / (3.14159265358979 * sqrt(amplitudes * amplitudes - band * band));
+    *gain = 4.0 * size / (3.141592653589793 * sqrt(amplitudes * amplitudes - band * band));
     return (float)(100.0 * worst);
 }
 
 static struct gains gains_of(const struct plant *plant, const double *point)
 {
     struct gains gains = plant->in_use;
-    gains.kp *= pow(2.0, point[0]);
-    gains.ti *= pow(2.0, point[1]);
-    gains.td *= pow(2.0, point[2]);
+    gains.kp *= exp2(point[0]);
+    gains.ti *= exp2(point[1]);
+    gains.td *= exp2(point[2]);
     return gains;
 }
 
@@ -209,7 +209,7 @@ static struct gains tuned(const struct plant *plant, uint32_t seed, float *worst
         result = trial(plant, gains_of(plant, query.point), 1000u * seed + query.round);
         *worst = fmaxf(*worst, result.overshoot);
         if (getenv("PID_TRIALS") != NULL) {
-            printf("  %2u  %6.2f %6.2f %5.2f  cost %6.2f  overshoot %5.1f\n", query.round, query.point[0], query.point[1],
+            printf("trial %2u  %9.6f %9.6f %9.6f  cost %10.6f  overshoot %10.6f\n", query.round, query.point[0], query.point[1],
                    query.point[2], result.cost, result.overshoot);
         }
         /* Both span decades: their logarithms are told. */

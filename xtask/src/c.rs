@@ -140,7 +140,8 @@ pub fn pid_program() -> PathBuf {
     target_dir().join("c/host/pid")
 }
 
-/// The step `pid`: what the example of control loops prints stands in the guide, and an emulated board tunes one.
+/// The step `pid`: the example of control loops prints the same trials in C and in Rust, its table stands in the guide, and an
+/// emulated board tunes one.
 pub fn pid(tools: &Tools) -> Verdict {
     let (library, program) = (host_built(LIBRARY)?, pid_program());
     let mut compile = Command::new(tools.host_compiler("cc")?);
@@ -148,11 +149,20 @@ pub fn pid(tools: &Tools) -> Verdict {
     compile.args(["-I", "capi", "examples/pid.c"]).arg(library).args(NATIVE).arg("-o").arg(&program);
     std::fs::create_dir_all(target_dir().join("c/host"))?;
     run(&mut compile)?;
-    let said = read(&mut Command::new(&program)).ok_or_else(|| Error::failed("the example failed"))?;
+    let [c, rust] = [program, target_dir().join("debug/examples/pid")].map(|program| {
+        let said = read(Command::new(&program).env("PID_TRIALS", "1"));
+        said.ok_or_else(|| Error::failed(format!("{} failed", program.display())))
+    });
+    let (c, rust) = (c?, rust?);
+    let other = c.lines().zip(rust.lines()).find(|(c, rust)| c != rust);
+    ensure!(c == rust, "C and Rust part at {other:?}");
+    let (trials, table) = c.lines().partition::<Vec<_>, _>(|line| line.starts_with("trial"));
+    let table = table.join("\n");
     let page = std::fs::read_to_string(root().join("docs/guide/c.md"))?;
-    ensure!(page.contains(&said), "docs/guide/c.md does not have\n{said}");
+    ensure!(page.contains(&table), "docs/guide/c.md does not have\n{table}");
     let plan = Plan { pid: true, ..Plan::new("mps2-an386", "compact", 1, 40) };
-    hil::play(tools, &plan, &hil::station()?)
+    let board = hil::play(tools, &plan, &hil::station()?)?;
+    Ok(format!("{} trials in C as in Rust; {board}", trials.len()))
 }
 
 #[cfg(test)]

@@ -54,7 +54,11 @@ pub const STEPS: &[Step] = &[
         "CMake, pkg-config and an Arduino sketch with the library as it is installed",
         dist::check,
     ),
-    step("pid", "control loops tuned from C and by an emulated board: the table in the guide", c::pid),
+    step(
+        "pid",
+        "control loops tuned from C, from Rust and by an emulated board: the table in the guide",
+        c::pid,
+    ),
     step("count", "no count of instructions on the Cortex-M7 has grown by more than 5 %", count::check),
     step("hil", "emulated boards tune tasks, bit for bit as this host would", hil::check_all),
     step("key", "an emulated board with a key: another key and a recording are refused", stations::key),
