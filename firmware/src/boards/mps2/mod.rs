@@ -11,10 +11,8 @@
 //! | clock | 25 MHz, 20 on `mps2-an505`; with QEMU's `-icount shift=0` an instruction takes 1 ns: a tick is 40 or 50 of them |
 
 mod flash;
-mod serial;
-#[cfg_attr(feature = "mps2-an505", path = "machine_an505.rs")]
-#[cfg_attr(not(feature = "mps2-an505"), path = "machine.rs")]
 mod machine;
+mod serial;
 
 use core::convert::Infallible;
 
