@@ -68,6 +68,9 @@ const KEY: &str = "FORETUNE_KEY";
 /// Where it looks for the number of learning steps.
 const STEPS: &str = "FORETUNE_STEPS";
 
+/// Cortex-M4F and M7 without the hardware's floats.
+const V7_SOFT: &str = "thumbv7em-none-eabi";
+
 /// What a program can be built with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variant {
@@ -75,18 +78,21 @@ pub struct Variant {
     pub steps: Option<u32>,
     /// The device's key, 64 hexadecimal digits.
     pub key: Option<String>,
+    /// Floats by software, for an emulator that lacks instructions of the hardware's; what is computed is the same.
+    pub soft_float: bool,
 }
 
 impl Variant {
     /// As usual, with the key that the user's environment names.
     pub fn from_environment() -> Self {
-        Variant { steps: None, key: std::env::var(KEY).ok() }
+        Variant { key: std::env::var(KEY).ok(), ..Variant::default() }
     }
 
     fn name_of(&self, program: &str) -> String {
         let steps = self.steps.map(|steps| format!("-{steps}")).unwrap_or_default();
         let key = if self.key.is_some() { "-key" } else { "" };
-        format!("{program}{steps}{key}")
+        let soft = if self.soft_float { "-soft" } else { "" };
+        format!("{program}{steps}{key}{soft}")
     }
 }
 
@@ -120,7 +126,7 @@ impl Board {
             if wanted.is_empty() {
                 continue;
             }
-            let toolchain = tools.board_toolchain(self.target)?;
+            let toolchain = tools.board_toolchain(if variant.soft_float { V7_SOFT } else { self.target })?;
             let mut cargo = self.cargo(&toolchain, fast);
             cargo.args(wanted.iter().flat_map(|program| ["--bin", program]));
             cargo.envs(variant.steps.map(|steps| (STEPS, steps.to_string())));

@@ -72,7 +72,11 @@ impl Plan {
 
     pub fn build(&self, tools: &Tools) -> Result<PathBuf, Error> {
         let key = if self.key { Some(KEYS[0].to_owned()) } else { Variant::from_environment().key };
-        find(&self.board)?.build_with(tools, &self.profile, &Variant { steps: self.steps, key })
+        find(&self.board)?.build_with(
+            tools,
+            &self.profile,
+            &Variant { steps: self.steps, key, ..Variant::default() },
+        )
     }
 
     /// The arguments for `foretune`.

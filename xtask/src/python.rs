@@ -48,6 +48,14 @@ fn first() -> Result<(PathBuf, String), Error> {
     Ok((first, version))
 }
 
+/// An environment of its own with this package.
+pub fn with_package(package: &str) -> Result<PathBuf, Error> {
+    let version = version("python3").ok_or_else(|| Error::missing("there is no python3"))?;
+    let python = environment(&target_dir().join("python/emulator"), "python3", &version)?;
+    pip(&python, &[package])?;
+    Ok(python)
+}
+
 fn version(python: impl AsRef<OsStr>) -> Option<String> {
     read(Command::new(python).arg("-c").arg("import platform; print(platform.python_version())"))
 }

@@ -195,14 +195,14 @@ impl Drop for Running {
 }
 
 /// The device's log: `defmt` frames from the emulator's standard output, made readable by `defmt-print`.
-struct Log {
+pub struct Log {
     decoder: Child,
     reader: JoinHandle<()>,
     lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Log {
-    fn decode(decoder: &Path, elf: &Path, frames: ChildStdout, show: bool) -> Result<Self, Error> {
+    pub fn decode(decoder: &Path, elf: &Path, frames: ChildStdout, show: bool) -> Result<Self, Error> {
         let mut decoder = Command::new(decoder)
             .arg("-e")
             .arg(elf)
@@ -224,7 +224,7 @@ impl Log {
         Ok(Log { decoder, reader, lines })
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         self.lines.lock().expect("no reader panics").clone()
     }
 

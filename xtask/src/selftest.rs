@@ -1,17 +1,22 @@
 //! Drives `firmware/src/bin/selftest.rs` on an emulated board: serial line, clock, flash, faults, power failures; and that all
-//! of it leaves alone what is stored.
+//! of it leaves alone what is stored. And on emulated chips of real boards (`xtask/drivers.py`), with the HALs' own drivers.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::board::{Board, emulated};
+use crate::board::{Board, Variant, emulated, find};
 use crate::error::{Error, Verdict, ensure};
 use crate::map::Elf;
-use crate::qemu::{CUT, Device, Running, instructions_per_tick};
-use crate::shell::in_pairs;
+use crate::qemu::{CUT, Device, Log, Running, instructions_per_tick};
+use crate::shell::{Killed, in_pairs, root, run};
 use crate::tools::Tools;
+use crate::{hil, python};
 
 #[path = "../../firmware/selftest_commands.rs"]
 mod command;
@@ -67,7 +72,7 @@ fn check_stored(device: &Device, stored: &[u8]) -> Result<(), Error> {
 fn line_and_clock(device: &Device, board: &Board) -> Result<String, Error> {
     let counting = Device { count_instructions: true, ..device.clone() };
     let mut session = Session::open(&counting)?;
-    session.echo(4096)?;
+    session.line.echo(4096)?;
     let report = session.report()?;
     expect("board", report.get("board"), board.name)?;
     expect("fault", report.get("fault"), "None")?;
@@ -161,34 +166,56 @@ fn random_power_cuts(device: &Device) -> Result<(), Error> {
 /// A running device and the connection to it.
 struct Session {
     running: Running,
-    line: BufReader<TcpStream>,
-    /// Questions so far.
-    asked: u32,
+    line: Line,
 }
 
 impl Session {
     fn open(device: &Device) -> Result<Self, Error> {
         let running = device.start()?;
-        let line = BufReader::new(running.connect()?);
-        Ok(Session { running, line, asked: 0 })
+        let line = Line::new(running.connect()?, Duration::from_millis(500));
+        Ok(Session { running, line })
     }
 
     fn send(&mut self, byte: u8) -> Result<(), Error> {
-        Ok(self.line.get_mut().write_all(&[byte])?)
+        self.line.send(byte)
+    }
+
+    fn report(&mut self) -> Result<HashMap<String, String>, Error> {
+        let log = || format!("no report from the device; its log: {:?}", self.running.log());
+        self.line.report().map_err(|_| Error::failed(log()))
+    }
+}
+
+/// A device's serial line.
+struct Line {
+    stream: BufReader<TcpStream>,
+    /// How long an answer may take.
+    patience: Duration,
+    /// Questions so far.
+    asked: u32,
+}
+
+impl Line {
+    fn new(stream: TcpStream, patience: Duration) -> Self {
+        Line { stream: BufReader::new(stream), patience, asked: 0 }
+    }
+
+    fn send(&mut self, byte: u8) -> Result<(), Error> {
+        Ok(self.stream.get_mut().write_all(&[byte])?)
     }
 
     /// Asks until an answer comes: a device that is restarting loses what it was sent. A number behind the question is
     /// echoed behind its answer, so that no late answer to an earlier question is taken for this one.
     fn report(&mut self) -> Result<HashMap<String, String>, Error> {
-        self.line.get_ref().set_read_timeout(Some(Duration::from_millis(500)))?;
+        self.stream.get_ref().set_read_timeout(Some(self.patience))?;
         let mut line = Vec::new();
         let mut report = None;
         for _ in 0..60 {
             self.asked += 1;
             let number = format!("{}\n", self.asked);
             self.send(command::REPORT)?;
-            self.line.get_mut().write_all(number.as_bytes())?;
-            while self.line.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            self.stream.get_mut().write_all(number.as_bytes())?;
+            while self.stream.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
                 let line = std::mem::take(&mut line);
                 if line.starts_with(b"board=") {
                     report = Some(parse(&String::from_utf8_lossy(&line)));
@@ -197,20 +224,169 @@ impl Session {
                 }
             }
         }
-        Err(Error::failed(format!("no report from the device; its log: {:?}", self.running.log())))
+        Err(Error::failed("no report from the device"))
     }
 
     /// Sends bytes in blocks that the device's buffer can hold, and wants them back.
     fn echo(&mut self, bytes: usize) -> Result<(), Error> {
-        self.line.get_ref().set_read_timeout(Some(Duration::from_secs(30)))?;
+        self.stream.get_ref().set_read_timeout(Some(Duration::from_secs(30)))?;
         let text: Vec<u8> = (b' '..=b'~').cycle().take(bytes).collect();
         for block in text.chunks(512) {
-            self.line.get_mut().write_all(block)?;
+            self.stream.get_mut().write_all(block)?;
             let mut back = vec![0; block.len()];
-            self.line.read_exact(&mut back)?;
+            self.stream.read_exact(&mut back)?;
             ensure!(back == block, "the echo differs from what was sent");
         }
         Ok(())
+    }
+}
+
+/// What emulates chips of real boards.
+const EMULATOR: &str = "labwired==0.25.0";
+/// These boards, and how many records their self-test writes and finds again. The second tries its flash only when that is
+/// blank, since its programs need all sectors.
+const CHIPS: [(&str, u64); 2] = [("nrf52840-dk", 64), ("nucleo-f446re", 0)];
+
+/// The step `drivers`: what the HALs' own drivers do on emulated chips. It passes where the emulator cannot be had.
+pub fn drivers(tools: &Tools) -> Verdict {
+    match python::with_package(EMULATOR) {
+        Ok(python) => on_chips(tools, &python, 10),
+        Err(error) => Ok(format!("could not run: {}", error.why())),
+    }
+}
+
+/// The soak test: a hundred power failures; and a task that is tuned meanwhile, bit for bit as this host would.
+pub fn soak() -> Result<(), Error> {
+    let (tools, python) = (Tools::default(), python::with_package(EMULATOR)?);
+    println!("{}", on_chips(&tools, &python, 100)?);
+    let board = find(CHIPS[0].0)?;
+    // The emulator lacks a comparison of floats.
+    let elf = board.build_with(&tools, "compact", &Variant { soft_float: true, ..Variant::default() })?;
+    let (station, rig) = (hil::station()?, Rig::new(&tools, &python, board, elf)?);
+    let chip = rig.start(100)?;
+    let mut station = Command::new(station);
+    station.args([
+        "hil",
+        "--connect",
+        &format!("tcp:127.0.0.1:{}", chip.port),
+        "--tasks",
+        "1",
+        "--budget",
+        "10",
+    ]);
+    run(&mut station)?;
+    println!("a task on {} with {} power failures", board.name, chip.failures());
+    Ok(())
+}
+
+fn on_chips(tools: &Tools, python: &Path, failures: u32) -> Verdict {
+    let mut rigs = Vec::new();
+    for (name, records) in CHIPS {
+        let board = find(name)?;
+        rigs.push((Rig::new(tools, python, board, board.build(tools, "selftest")?)?, records));
+    }
+    let remarks = in_pairs(rigs, |(rig, records)| {
+        line_clock_flash(&rig, records)?;
+        power_failures(&rig, records, failures)?;
+        Ok(rig.board.name)
+    })?;
+    Ok(format!("{}: line, clock, flash, {failures} power failures", remarks.join(", ")))
+}
+
+fn line_clock_flash(rig: &Rig, records: u64) -> Result<(), Error> {
+    let chip = rig.start(0)?;
+    let mut line = chip.line()?;
+    expect("board", line.report()?.get("board"), rig.board.name)?;
+    chip.has_logged("flash tried in the sector at")?;
+    line.echo(1024)?;
+    let ticks = number(&line.report()?, "ticks")?;
+    // The emulator takes a cycle for an instruction.
+    ensure!((2_000_000..2_002_000).contains(&ticks), "2 000 000 cycles counted as {ticks}");
+    line.send(command::RECORD)?;
+    line.report()?;
+    chip.has_logged("sector full of records")?;
+    line.send(command::RESTART)?;
+    let kept = line.report()?;
+    expect("fault", kept.get("fault"), "None")?;
+    expect("records", kept.get("records"), &records.to_string())
+}
+
+/// Power fails while records are written; whenever it comes back, nothing is wrong with the flash, or the device would say that
+/// it panicked.
+fn power_failures(rig: &Rig, records: u64, failures: u32) -> Result<(), Error> {
+    let chip = rig.start(failures)?;
+    let mut line = chip.line()?;
+    while chip.failures() < failures {
+        line.send(command::RECORD)?;
+        expect("fault", line.report()?.get("fault"), "None")?;
+    }
+    // It is on when it answers.
+    line.report()?;
+    line.send(command::RECORD)?;
+    expect("records", line.report()?.get("records"), &records.to_string())
+}
+
+/// A program for an emulated chip.
+struct Rig {
+    python: PathBuf,
+    /// The decoder of its log.
+    decoder: PathBuf,
+    board: &'static Board,
+    elf: PathBuf,
+}
+
+impl Rig {
+    fn new(tools: &Tools, python: &Path, board: &'static Board, elf: PathBuf) -> Result<Self, Error> {
+        Ok(Rig { python: python.to_path_buf(), decoder: tools.defmt_print()?, board, elf })
+    }
+
+    /// Switches it on; power will fail so often.
+    fn start(&self, failures: u32) -> Result<Chip, Error> {
+        let mut command = Command::new(&self.python);
+        command.arg(root().join("xtask/drivers.py")).arg(self.board.name).arg(&self.elf);
+        command.arg(failures.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Killed(command.spawn()?);
+        let frames = process.0.stdout.take().expect("a pipe");
+        let mut said = BufReader::new(process.0.stderr.take().expect("a pipe")).lines();
+        let log = Log::decode(&self.decoder, &self.elf, frames, false)?;
+        let port = said.next().and_then(|line| line.ok()?.parse().ok());
+        let port = port.ok_or_else(|| Error::failed(format!("the emulator of {} ended", self.board.name)))?;
+        let failures = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&failures);
+        std::thread::spawn(move || {
+            for line in said.map_while(Result::ok) {
+                println!("{line}");
+                counted.fetch_add(u32::from(line.starts_with("power failure")), Relaxed);
+            }
+        });
+        Ok(Chip { _process: process, port, failures, log })
+    }
+}
+
+/// An emulated chip that is on.
+struct Chip {
+    _process: Killed,
+    /// Where its serial line listens.
+    port: u16,
+    failures: Arc<AtomicU32>,
+    log: Log,
+}
+
+impl Chip {
+    fn has_logged(&self, words: &str) -> Result<(), Error> {
+        let log = self.log.lines();
+        ensure!(log.iter().any(|line| line.contains(words)), "no `{words}` in the log: {log:?}");
+        Ok(())
+    }
+
+    /// An emulated second takes ten or fifty.
+    fn line(&self) -> Result<Line, Error> {
+        Ok(Line::new(TcpStream::connect(("127.0.0.1", self.port))?, Duration::from_secs(4)))
+    }
+
+    /// How often power has failed.
+    fn failures(&self) -> u32 {
+        self.failures.load(Relaxed)
     }
 }
 

@@ -1,5 +1,5 @@
 //! `cargo xtask soak`: the long tests. Property tests on fresh seeds, storage, line and a life of a thousand tasks on this
-//! host, disturbed emulated boards.
+//! host, disturbed emulated boards, the real boards' drivers on emulated chips.
 //!
 //! `cargo test` takes the seed in `.cargo/config.toml`, so that it does not pass on some days and fail on others. What a
 //! fresh seed finds is fixed, and kept as a test of its own.
@@ -8,9 +8,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use clap::Args;
 
-use crate::disturbed;
 use crate::error::Error;
 use crate::shell::{cargo, run};
+use crate::{disturbed, selftest};
 
 /// Where property tests are: the arguments of `cargo test`. A test below finds what is missing.
 const PROPERTIES: [(&str, &[&str]); 6] = [
@@ -26,12 +26,13 @@ const PROPERTIES: [(&str, &[&str]); 6] = [
 type Soak = (&'static str, fn(&SoakArguments) -> Result<(), Error>);
 
 /// All soak tests.
-const SOAKS: [Soak; 5] = [
+const SOAKS: [Soak; 6] = [
     ("properties", |arguments| properties(arguments.seeds)),
     ("storage", |_| ignored("foretune-firmware", "app::tests::compact")),
     ("line", |_| ignored("foretune-link", "a_very_long_bad_line")),
     ("life", |_| ignored("foretune-tests", "a_life_of_a_thousand_tasks")),
     ("board", |_| disturbed::soak()),
+    ("drivers", |_| selftest::soak()),
 ];
 
 /// Which soak tests, and how long.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::board::{BOARDS, PROFILE, V7, V8, Variant, find};
 use crate::error::{Error, Verdict, ensure};
 use crate::qemu::{self, Device};
-use crate::selftest::selftest;
+use crate::selftest::{drivers, selftest};
 use crate::shell::{cargo, host_built, is_ci, read, root, run};
 use crate::tools::Tools;
 use crate::{c, count, dist, disturbed, hil, map, panics, python, size, stations};
@@ -46,6 +46,7 @@ pub const STEPS: &[Step] = &[
     step("size", "every program is within its budget", size::check_all),
     step("panics", "every place that could panic is accounted for", panics::check),
     step("selftest", "line, clock, flash, faults and power cuts on emulated boards", selftest),
+    step("drivers", "the real boards' own drivers, where an emulator of their chips can be had", drivers),
     step("minimal", "the core in a bare program of sixty lines, emulated", minimal),
     step("tasks", "the core beside other tasks of an executor, emulated and for a real board", tasks),
     step("c", "from C, from C++ and on a bare board: the queries of the Rust library", c::check),
