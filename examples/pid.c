@@ -1,6 +1,6 @@
 /* Autotune for control loops: five simulated plants with a PID controller in service, tuned live by Foretune with a floor on
  * cost and a guard on overshoot, and by the relay method (Åström and Hägglund 1984) with the rules of Ziegler and Nichols
- * (1942) and of Tyreus and Luyben (1992).
+ * (1942) and of Tyreus and Luyben (1992). The same in Rust: core/examples/pid.rs.
  *
  *     cc -std=c11 -O2 -ffp-contract=off -I capi examples/pid.c target/debug/libforetune_c.a -lpthread -ldl -lm -o pid && ./pid
  *
