@@ -165,8 +165,8 @@ impl<'a> Optimizer<'a> {
     /// Sets up a task.
     fn begin(&mut self, number: u32) {
         self.state.begin(number);
-        let drawn = self.state.learns_from_centres();
-        self.phase = if drawn { Phase::Deciding } else { Phase::Preparing { v: 0 } };
+        let carried = self.state.learns_from_centres() && !self.state.draws_again();
+        self.phase = if carried { Phase::Deciding } else { Phase::Preparing { v: 0 } };
     }
 
     /// One slice of work; the last task's particles are in the memory.

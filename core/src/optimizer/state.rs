@@ -173,6 +173,14 @@ impl<'a> State<'a> {
         self.task.number > 1 && self.settings.carries_particles() && !self.trust.now
     }
 
+    /// Whether later tasks, too, begin with particles of the first prior, which those of the last task then draw to them. With one
+    /// fidelity all answers of a task's end lie close to its optimum, and the particles that these taught would search the next
+    /// task on too short a scale.
+    pub fn draws_again(&self) -> bool {
+        let has_share = self.settings.details.kde_mix > 0.0;
+        has_share && self.problem.fidelities.len() == 1 && !self.problem.is_guarded()
+    }
+
     /// Queries answered so far.
     pub fn round(&self) -> u32 {
         (self.memory.data.len() - self.task.remembered - self.task.past) as u32
