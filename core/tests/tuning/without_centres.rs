@@ -1,12 +1,13 @@
 //! A memory that does not keep the last task's particles, as on a board with little RAM: knowledge and answers are
-//! stored elsewhere, and everything comes out the same.
+//! stored elsewhere, and everything comes out the same. And where a task does not begin with those particles.
 
 use crate::support::{
-    Event, PROBLEM, SETTINGS, answer, finish_task, finish_task_with, knowledge, next, query_event,
-    three_tasks,
+    Event, PROBLEM, SETTINGS, answer, bits, finish_task, finish_task_with, knowledge, next, query_event,
+    start, three_tasks,
 };
 use foretune_core::{
-    Details, Error, Map, Method, Optimizer, Point, Record, Settings, SnapshotError, Step, memory,
+    Ask, Details, Error, Floor, Level, Map, Method, Optimizer, Point, Problem, Record, Settings,
+    SnapshotError, Step, memory,
 };
 
 /// With room for the last task's particles.
@@ -147,4 +148,29 @@ fn answers_are_recalled_only_at_the_start_and_only_if_they_can_be() {
     assert_eq!(tuner.recall(good.clone()), Err(Error::OutOfTurn));
     tuner.fail(query).unwrap();
     assert_eq!(tuner.recall(good), Err(Error::OutOfTurn), "also after a failure, with no observation yet");
+}
+
+/// With one fidelity a task's last answers lie close to its optimum: particles that these taught draw the next ones towards them,
+/// but do not search in their place.
+#[test]
+fn with_one_fidelity_and_nothing_to_keep_later_tasks_draw_their_first_particles() {
+    let one = Problem { fidelities: &PROBLEM.fidelities[2..], ..PROBLEM };
+    let in_use = Problem { deployed: Some(&[0.0, 24.0, 0.5]), ..one };
+    let floor = Some(Floor { level: Level::Drop(0.5), risk: 0.1 });
+    let no_share = Settings { details: Details { kde_mix: 0.0, ..SETTINGS.details }, ..SETTINGS };
+    for (problem, settings, drawn) in [
+        (PROBLEM, SETTINGS, false),
+        (one, SETTINGS, true),
+        (in_use, SETTINGS, true),
+        (Problem { floor, ..in_use }, SETTINGS, false),
+        (one, no_share, false),
+    ] {
+        let mut tuner = start(problem, settings, 5);
+        finish_task(&mut tuner);
+        let learnt: Vec<u32> = tuner.particles().flat_map(bits).collect();
+        tuner.next_task().unwrap();
+        assert!(matches!(tuner.ask(), Ask::Query(_)));
+        let first: Vec<u32> = tuner.particles().flat_map(bits).collect();
+        assert_eq!(first != learnt, drawn, "{problem:?}");
+    }
 }
