@@ -3,7 +3,7 @@
 //! About the optimum, under the joint distribution of Eq. (20), with `r = φ(g)/Φ(g)` and `S` samples `f*ₛ` of its value:
 //! - *paper* form, Eq. (21)-(23): `−½ meanₛ ln(1 − r(g + r))`, `g = (f*ₛ − μ⁽ᵐ⁾)/σ⁽ᵐ⁾`. The paper lacks the square root
 //!   of the truncated variance; with it there is the factor ½, so its β is twice ours.
-//! - *correlated* form: `−½ meanₛ ln(1 − ρ² r(g + r))`, `g` at the truth's fidelity and
+//! - *correlated* form: `−½ meanₛ ln(1 − ρ² r(g + r))`, `g` at the target fidelity and
 //!   `ρ² = Cov(f⁽ᵐ⁾,f⁽ᴹ⁾)² / ((σ⁽ᵐ⁾² + σ²) σ⁽ᴹ⁾²)`. The paper form counts a cheap fidelity as if it were the truth.
 //!
 //! About `θ`, Eq. (33) with the bound of Eq. (34): Eq. (36), the noise of Eq. (35) kept in both terms,

@@ -3,7 +3,7 @@
 //! `I(θ; y_X)` is bounded as in Eq. (34): `½ ln det(meanᵥ Kᵥ(X) + σ²I) − meanᵥ ½ ln det(Kᵥ(X) + σ²I)`. Adding a point
 //! adds `½ ln(s̄² + σ²) − meanᵥ ½ ln(sᵥ² + σ²)`, with the variances of that point given the ones chosen before, under
 //! the mean kernel and under each particle. Without any point the gain is the same for all, so the first point is the
-//! first candidate. Everything at the truth's fidelity.
+//! first candidate. Everything at the target fidelity.
 //!
 //! Cost per chosen point: one posterior per candidate and particle, and once more the kernel for the mean.
 

@@ -23,26 +23,26 @@ pub const MAX_CARRIED: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Method {
-    /// Alg. 1: one particle, drawn anew for every task; Eq. (24).
+    /// Alg. 1: one particle, re-initialised in every task; Eq. (24).
     MfMes,
     /// Alg. 2 without the transfer term: particles are carried on; Eq. (37) with β = 0.
     Continual,
     /// Alg. 2: particles are carried on; Eq. (37).
     MftMes,
-    /// Eq. (59), at the truth's fidelity: with probability `c` the information about the optimum, else about `θ`.
+    /// Eq. (59), at the target fidelity: with probability `c` the information about the optimum, else about `θ`.
     #[cfg(feature = "paper")]
     Separation {
         /// Share of queries for the current task, in `[0, 1]`.
         c: f32,
     },
-    /// Eq. (60), at the truth's fidelity: with probability `c` the information about the optimum, else the next point
+    /// Eq. (60), at the target fidelity: with probability `c` the information about the optimum, else the next point
     /// of the batch design of Eq. (43).
     #[cfg(feature = "paper")]
     Myopic {
         /// Share of queries for the current task, in `[0, 1]`.
         c: f32,
     },
-    /// Eq. (42), (43), at the truth's fidelity: the first `⌈cT⌉` queries for the optimum, the rest the batch design.
+    /// Eq. (42), (43), at the target fidelity: the first `⌈cT⌉` queries for the optimum, the rest the batch design.
     #[cfg(feature = "paper")]
     TwoPhase {
         /// Share of queries for the current task, in `[0, 1]`.
@@ -96,7 +96,7 @@ pub enum Recommend {
     Queried,
     /// Anywhere in the space: the highest posterior mean that the search finds.
     Anywhere,
-    /// At a point that was measured at the truth's fidelity; anywhere if none but initial points was.
+    /// At a point that was measured at the target fidelity; anywhere if none but initial points was.
     Measured,
 }
 

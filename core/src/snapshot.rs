@@ -9,7 +9,7 @@
 //! | 0 | 8 | `FORETUNE` |
 //! | 8 | 2 | version of the format, 2 |
 //! | 10 | 1 | 0 = between tasks, 1 = within one |
-//! | 11 | 1 | particles stored (0: drawn anew from the prior) |
+//! | 11 | 1 | particles stored (0: re-initialised from the prior) |
 //! | 12 | 4 | parameters per particle |
 //! | 16 | 1, 1, 1, 1 | dimensions, fidelities, carried points, 1 if the task is to end at once |
 //! | 20 | 4 | records |

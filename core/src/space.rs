@@ -304,7 +304,7 @@ pub struct Problem<'a> {
     pub budget: f32,
     /// Whether to maximise or to minimise.
     pub goal: Goal,
-    /// The point in use when the first task starts, in natural units. It is then the first query, at the truth's fidelity,
+    /// The point in use when the first task starts, in natural units. It is then the first query, at the target fidelity,
     /// and every query is charged, initial ones too. Later tasks start from the last recommendation, or from what
     /// [`Optimizer::deploy`](crate::Optimizer::deploy) says. Its values for conditions are not looked at.
     pub deployed: Option<&'a [f32]>,
@@ -524,7 +524,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Index of the truth's fidelity.
+    /// Index of the target fidelity.
     pub fn truth(&self) -> usize {
         self.fidelities.len() - 1
     }

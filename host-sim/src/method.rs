@@ -19,9 +19,9 @@ pub enum Method {
     Myopic,
     /// Eq. (42), (43): first this task, then the batch design.
     TwoPhase,
-    /// Uniform points at the truth's fidelity.
+    /// Uniform points at the target fidelity.
     Random,
-    /// A low-discrepancy sequence at the truth's fidelity.
+    /// A low-discrepancy sequence at the target fidelity.
     Lattice,
     /// Uniform points at the cheapest fidelity.
     RandomCheapest,
@@ -94,7 +94,7 @@ impl Method {
         matches!(self, Self::Separation | Self::Myopic | Self::TwoPhase)
     }
 
-    /// Whether all charged queries are at the truth's fidelity.
+    /// Whether all charged queries are at the target fidelity.
     pub fn only_truth(self) -> bool {
         matches!(
             self,

@@ -145,7 +145,7 @@ impl State<'_> {
         Some(self.query(x, usize::from(data.fidelity()[i]), Kind::Search))
     }
 
-    /// The next carried point that has not been asked in this task, at the truth's fidelity, if it can be paid.
+    /// The next carried point that has not been asked in this task, at the target fidelity, if it can be paid.
     fn carried_query(&mut self) -> Option<Query> {
         let (truth, settings) = (self.problem.truth(), &self.settings);
         if self.problem.is_guarded()

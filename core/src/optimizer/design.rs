@@ -102,7 +102,7 @@ impl State<'_> {
         None
     }
 
-    /// Signal and noise of the truth's fidelity, averaged over particles.
+    /// Signal and noise of the target fidelity, averaged over particles.
     fn mean_signal_and_noise(&self) -> (f32, f32) {
         let (noise, truth) = (self.noise(), self.problem.truth());
         let (mut signal, mut sum) = (0.0, 0.0);

@@ -70,7 +70,7 @@ impl Optimizer<'_> {
 }
 
 impl State<'_> {
-    /// The point in use, at the truth's fidelity: the first query, where there is one. A floor is worth what this gives, so
+    /// The point in use, at the target fidelity: the first query, where there is one. A floor is worth what this gives, so
     /// that it is asked again should the measurement fail.
     pub fn deployed_query(&self) -> Option<Query> {
         let wanted = self.round() == 0 || self.problem.is_guarded() && self.first_told().is_none();

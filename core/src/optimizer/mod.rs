@@ -11,7 +11,7 @@
 //! **Nothing twice for nothing.** A point already observed at a fidelity is asked again there only if the variance
 //! left of its value (over all particles) is at least half the noise's: about one repetition per point. Where the noise
 //! is below [`NOISE_FLOOR`](crate::gp::NOISE_FLOOR) it is never asked again, and neither is a query that failed.
-//! (An initial point that was observed already is drawn anew, up to 16 times.)
+//! (An initial point that was observed already is drawn again, up to 16 times.)
 //!
 //! **Slices.** With `t` observations, `F` features in `D` dimensions, `M` fidelities and `Q` candidates, none takes
 //! more than these many multiply-adds, or elementary functions of which each counts for 20:

@@ -145,7 +145,7 @@ impl Ask {
     }
 }
 
-/// The point to use when a task has ended: highest posterior mean at the truth's fidelity, over all particles.
+/// The point to use when a task has ended: highest posterior mean at the target fidelity, over all particles.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Recommendation {

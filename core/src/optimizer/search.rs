@@ -42,7 +42,7 @@ pub(super) enum Objective {
     /// Information about `θ`, at the target fidelity.
     #[cfg_attr(not(feature = "paper"), expect(dead_code, reason = "for the methods of the paper alone"))]
     Parameters,
-    /// Highest mean at the truth's fidelity: the recommendation.
+    /// Highest mean at the target fidelity: the recommendation.
     Mean,
     /// The same, to be measured there before it is recommended.
     Verify,

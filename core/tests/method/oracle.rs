@@ -151,7 +151,7 @@ fn cdf(g: f64) -> f64 {
 }
 
 /// Samples of the optimum's value: a Gumbel distribution through the quartiles of the largest of all beliefs at the
-/// truth's fidelity, and no sample below the best mean.
+/// target fidelity, and no sample below the best mean.
 pub fn maxima(truths: &[Belief], uniform: &[f64]) -> Vec<f64> {
     let ln_probability =
         |z: f64| truths.iter().map(|b| cdf((z - b.mean) / b.variance.sqrt()).ln()).sum::<f64>();

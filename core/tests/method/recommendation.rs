@@ -1,4 +1,4 @@
-//! The recommendation is the point with the highest mean at the truth's fidelity, and may be measured before.
+//! The recommendation is the point with the highest mean at the target fidelity, and may be measured before.
 
 use foretune_core::{Details, Problem, Recommend, Settings};
 
@@ -6,7 +6,7 @@ use crate::oracle::{Point, Posterior, mean};
 use crate::queries::{hill, same};
 use crate::tuner::{Asked, PROBLEM, SEED, SETTINGS, Task, models, space, tune};
 
-/// Mean over particles at the truth's fidelity.
+/// Mean over particles at the target fidelity.
 fn mean_at(task: &Task, settings: &Settings, x: Point) -> f64 {
     let models = models(&task.particles, settings);
     mean(models.iter().map(|model| Posterior::new(model, &task.known).at(x, 1, 1).mean))
@@ -57,7 +57,7 @@ fn the_last_of_the_budget_measures_what_would_be_recommended() {
     }
 }
 
-/// Too little budget for the truth's fidelity: what the model thinks best is better than the best of its initial points.
+/// Too little budget for the target fidelity: what the model thinks best is better than the best of its initial points.
 #[test]
 fn without_a_chosen_measurement_at_the_truths_fidelity_the_recommendation_is_anywhere() {
     let details = Details { recommend: Recommend::Measured, ..SETTINGS.details };

@@ -66,7 +66,7 @@ fn without_money_only_the_initial_points_are_asked() {
     }
 }
 
-/// Nothing but the truth's fidelity is asked from what is kept, while that can be paid; what remains buys cheaper ones.
+/// Nothing but the target fidelity is asked from what is kept, while that can be paid; what remains buys cheaper ones.
 #[test]
 fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
     let costs = |budget, verify, method| {
@@ -76,7 +76,7 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
         searched(&queries).map(|query| PROBLEM.fidelities[query.fidelity].cost).collect::<Vec<f32>>()
     };
     for method in [Method::MfMes, Method::Continual, Method::MftMes] {
-        // 5 is a measurement at the truth's fidelity; a share below that keeps one.
+        // 5 is a measurement at the target fidelity; a share below that keeps one.
         for (budget, verify, kept) in
             [(31.0, 0.5, 15.5), (31.0, 0.2, 6.2), (31.0, 0.01, 5.0), (10.0, 0.5, 5.0)]
         {
@@ -97,7 +97,7 @@ fn what_is_kept_of_the_budget_is_spent_at_the_truths_fidelity() {
         let (kept, free) = (toy_task(only, keeping).0, toy_task(only, Settings { verify: 0.0, ..keeping }).0);
         let searched = SETTINGS.initial + (free.len() - SETTINGS.initial) / 2;
         assert!(kept[..searched] == free[..searched] && kept.len() == free.len(), "{method:?}");
-        // Too little for the truth's fidelity, or hardly enough: nothing is kept for it.
+        // Too little for the target fidelity, or hardly enough: nothing is kept for it.
         for budget in [4.0, 9.0] {
             assert_eq!(costs(budget, 0.5, method), costs(budget, 0.0, method));
         }

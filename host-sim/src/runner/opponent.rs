@@ -4,7 +4,7 @@
 //! *Random search* and the *lattice* take a task's initial points from the optimizer, so that all methods start from the
 //! same data, and recommend the point with the highest observation at their fidelity. *Never tuned* leaves the point in
 //! use where it is; *kept* tunes the first task and then leaves its recommendation. Both measure once per task, at the
-//! truth's fidelity, so that there is something to tell. *Hill climbing* is how an engineer does it: one parameter at a
+//! target fidelity, so that there is something to tell. *Hill climbing* is how an engineer does it: one parameter at a
 //! time, at the cheapest fidelity, one step up and, if that is worse, one step down; on as long as it gets better; half
 //! the step when no parameter helped; the first step again when half a step would be less than a level, or too small to
 //! matter. With guards a step must keep them, too, as measured, against what was measured of the point in use. *Relay autotuning*

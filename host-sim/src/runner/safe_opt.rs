@@ -1,4 +1,4 @@
-//! Opponents with a plain Gaussian process for the value and for every guarded KPI, at the truth's fidelity.
+//! Opponents with a plain Gaussian process for the value and for every guarded KPI, at the target fidelity.
 //!
 //! The kernel is the optimizer's at the middle of its prior. *SafeOpt* (Sui, Gotovos, Burdick, Krause, 2015; several constraints:
 //! Berkenkamp, Krause, Schoellig, 2021) has the optimizer's own scale. A point is allowed where the lower confidence bounds keep

@@ -20,7 +20,7 @@ pub struct Answered {
     pub time: f64,
     /// The observation, as the optimizer was told.
     pub y: f32,
-    /// The noise-free value at the truth's fidelity.
+    /// The noise-free value at the target fidelity.
     pub truth: f64,
     /// Likewise the guarded KPIs.
     pub kpis: Vec<f64>,
@@ -57,7 +57,7 @@ pub struct Ended {
     pub advice: Advice,
     /// The recommended setting in the problem's units.
     pub setting: Vec<f64>,
-    /// Its noise-free value at the truth's fidelity, and the guarded KPIs.
+    /// Its noise-free value at the target fidelity, and the guarded KPIs.
     pub truth: f64,
     pub kpis: Vec<f64>,
 }

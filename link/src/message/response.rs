@@ -167,7 +167,7 @@ pub struct Recommendation {
     pub queries: u32,
     /// What they cost.
     pub spent: f32,
-    /// The value to expect at the truth's fidelity.
+    /// The value to expect at the target fidelity.
     pub mean: f32,
     /// What to set.
     pub point: Point,
