@@ -17,6 +17,7 @@ mod tuner;
 pub use measured::{Bench, Measured, Trial};
 pub use plan::{Benchmark, Plan, Variant};
 pub use pool::{Execution, run};
+pub use safe_opt::{Modelled, Rule};
 pub use session::{Answered, Ended, Noise, Seeds, play};
 pub use space::{Parts, Space};
 pub use tuner::{Advice, Next, Proposal, Tuner};

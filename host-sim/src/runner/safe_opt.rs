@@ -7,6 +7,10 @@
 //! observed, and asks where the expected improvement times the probability that all guards are kept is highest. Nothing is
 //! carried on but the recommendation: the observed point with the highest mean among those that keep the guards, by SafeOpt's
 //! bounds or with the probability that their risks ask for; or else the point in use.
+//!
+//! *Contextual GP-UCB* (Krause, Ong, 2011) with a floor has SafeOpt's scale and bounds, and conditions as inputs. Among the allowed
+//! points it asks the one with the highest upper bound under the conditions at hand. The floor is relative to the mean of the point
+//! in use under them. It goes on with the last [`WINDOW`] answers; no guards.
 
 use core::f64::consts::{SQRT_2, TAU};
 
@@ -21,15 +25,23 @@ const CANDIDATES: usize = 300;
 /// How far from points that were asked candidates lie, in the unit cube.
 const DISTANCES: [f64; 4] = [0.3, 0.1, 0.03, 0.01];
 
+/// Answers that contextual GP-UCB goes on with: the room that the others have.
+const WINDOW: usize = 64;
+
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Rule {
+pub enum Rule {
     SafeOpt,
     ConstrainedEi,
+    ContextualUcb,
 }
 
-pub(super) struct Modelled {
+pub struct Modelled {
     rule: Rule,
     start: Vec<f32>,
+    /// The last coordinates of every point, in the unit cube.
+    conditions: Vec<f32>,
+    /// Where the task's own answers begin.
+    first: usize,
     points: Vec<Vec<f32>>,
     /// The values, and the KPIs of each guard with the sign that makes more better.
     answers: Vec<Vec<f64>>,
@@ -40,17 +52,38 @@ pub(super) struct Modelled {
 impl Modelled {
     pub fn new(rule: Rule, start: Vec<f32>, seed: u64, task: usize) -> Self {
         let random = Random::new(seed, Purpose::Baseline, task);
-        Self { rule, start, points: Vec::new(), answers: Vec::new(), asked: None, random }
+        let (points, answers, conditions) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rule, start, conditions, first: 0, points, answers, asked: None, random }
+    }
+
+    /// From now on conditions are these.
+    pub fn put_conditions(&mut self, conditions: &[f32]) {
+        self.conditions = conditions.to_vec();
+    }
+
+    /// Begins a task from another point in use, with the answers of those before.
+    pub fn go_on_from(&mut self, start: Vec<f32>) {
+        let old = self.points.len().saturating_sub(WINDOW);
+        self.points.drain(..old);
+        self.answers.iter_mut().for_each(|answers| drop(answers.drain(..old)));
+        (self.start, self.first, self.asked) = (start, self.points.len(), None);
+    }
+
+    /// A point under the conditions at hand.
+    fn here(&self, x: &[f32]) -> Vec<f32> {
+        let chosen = x.len() - self.conditions.len();
+        x[..chosen].iter().chain(&self.conditions).copied().collect()
     }
 
     /// The next point to try: at first the one in use.
     pub fn next(&mut self, problem: &Problem<'_>) -> Vec<f32> {
         let point = match self.rule {
-            _ if self.points.is_empty() => None,
+            _ if self.points.len() == self.first => None,
             Rule::SafeOpt => self.widest(problem),
             Rule::ConstrainedEi => self.most_improving(problem),
+            Rule::ContextualUcb => self.most_promising(problem),
         };
-        let point = point.unwrap_or_else(|| self.start.clone());
+        let point = point.unwrap_or_else(|| self.here(&self.start));
         self.asked = Some(point.clone());
         point
     }
@@ -69,22 +102,26 @@ impl Modelled {
     /// The recommendation and its mean.
     pub fn best(&self, problem: &Problem<'_>) -> Option<(Vec<f32>, f32)> {
         let processes = self.processes(problem)?;
-        let beliefs: Vec<Vec<Belief>> = self.points.iter().map(|x| all(&processes, x)).collect();
+        let points: Vec<Vec<f32>> = self.points.iter().map(|x| self.here(x)).collect();
+        let beliefs: Vec<Vec<Belief>> = points.iter().map(|x| all(&processes, x)).collect();
         let keeps = |i: &usize| self.keeps(problem, &processes, &beliefs[*i]);
         let mean = |i: usize| beliefs[i][0].mean;
         let kept = (0..self.points.len()).filter(keeps).max_by(|&a, &b| mean(a).total_cmp(&mean(b)));
         let (x, mean) = match kept {
-            Some(i) => (self.points[i].clone(), mean(i)),
-            None => (self.start.clone(), processes[0].posterior(&self.start).mean),
+            Some(i) => (points[i].clone(), mean(i)),
+            None => (self.here(&self.start), processes[0].posterior(&self.here(&self.start)).mean),
         };
         Some((x, processes[0].natural(mean) as f32))
     }
 
     /// Whether a point keeps the guards surely enough to be recommended.
     fn keeps(&self, problem: &Problem<'_>, processes: &[Process<'_>], beliefs: &[Belief]) -> bool {
+        if self.rule == Rule::ContextualUcb {
+            return beliefs[0].low() >= processes[0].bound;
+        }
         let guards = problem.guards.iter().zip(&processes[1..]).zip(&beliefs[1..]);
         guards.into_iter().all(|((guard, process), belief)| match self.rule {
-            Rule::SafeOpt => belief.low() >= process.bound,
+            Rule::SafeOpt | Rule::ContextualUcb => belief.low() >= process.bound,
             Rule::ConstrainedEi => process.probability(belief) >= 1.0 - f64::from(guard.floor.risk),
         })
     }
@@ -107,6 +144,15 @@ impl Modelled {
         order.into_iter().find(useful).map(|i| candidates[i].clone())
     }
 
+    /// Of the allowed points the one that may be worth most.
+    fn most_promising(&mut self, problem: &Problem<'_>) -> Option<Vec<f32>> {
+        let candidates = self.candidates(problem.dimensions);
+        let process = &self.processes(problem)?[0];
+        let beliefs = candidates.into_iter().map(|x| process.posterior(&x));
+        let allowed = beliefs.filter(|belief| belief.low() >= process.bound);
+        allowed.max_by(|a, b| a.high().total_cmp(&b.high())).map(|belief| belief.point)
+    }
+
     /// Where the most is to be gained; where nothing is known to keep the guards, where that is likeliest.
     fn most_improving(&mut self, problem: &Problem<'_>) -> Option<Vec<f32>> {
         let candidates = self.candidates(problem.dimensions);
@@ -125,7 +171,7 @@ impl Modelled {
 
     /// The points that were asked, and others around them; every second one of constrained EI's anywhere.
     fn candidates(&mut self, dimensions: &[Dimension<'_>]) -> Vec<Vec<f32>> {
-        let mut candidates = self.points.clone();
+        let mut candidates: Vec<Vec<f32>> = self.points.iter().map(|x| self.here(x)).collect();
         let mut pick = 0;
         while candidates.len() < CANDIDATES {
             let (centre, distance) = (
@@ -139,8 +185,8 @@ impl Modelled {
                     if anywhere { self.random.uniform(0.0, 1.0) as f32 } else { (x + by).clamp(0.0, 1.0) };
                 dimension.snap(to)
             };
-            let point = centre.iter().zip(dimensions).map(moved).collect();
-            candidates.push(point);
+            let point: Vec<f32> = centre.iter().zip(dimensions).map(moved).collect();
+            candidates.push(self.here(&point));
             pick += 1;
         }
         candidates
@@ -150,16 +196,22 @@ impl Modelled {
     fn processes(&self, problem: &Problem<'_>) -> Option<Vec<Process<'_>>> {
         let truth = problem.truth();
         let floor = |v: f64| problem.floor.map(|floor| f64::from(floor.level.at(v as f32, 1.0)));
-        let value = (self.answers.first()?, floor(self.answers[0][0]), problem.fidelities[truth].noise);
+        let first = *self.answers.first()?.get(self.first)?;
+        let value = (&self.answers[0], floor(first), problem.fidelities[truth].noise);
         let guards = problem.guards.iter().zip(&self.answers[1..]).map(|(guard, answers)| {
             let sign = guard.side.sign();
             let bound = sign * guard.floor.level.at(sign * answers[0] as f32, sign);
             (answers, Some(f64::from(bound)), guard.noise[truth])
         });
         let process = |(answers, bound, noise): (&Vec<f64>, _, f32)| {
-            Process::new(self.rule, &self.points, answers, bound, noise.into())
+            Process::new(self.rule, (&self.points, self.first), answers, bound, noise.into())
         };
-        Some(core::iter::once(value).chain(guards).map(process).collect())
+        let mut all: Vec<Process<'_>> = core::iter::once(value).chain(guards).map(process).collect();
+        if self.rule == Rule::ContextualUcb {
+            let in_use = all[0].natural(all[0].posterior(&self.here(&self.start)).mean);
+            all[0].bound = floor(in_use).map_or(f64::NEG_INFINITY, |bound| all[0].standardised(bound));
+        }
+        Some(all)
     }
 }
 
@@ -211,9 +263,15 @@ struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// Of answers, with a bound below them if there is one and a variance of their noise.
-    fn new(rule: Rule, points: &'a [Vec<f32>], answers: &[f64], bound: Option<f64>, variance: f64) -> Self {
-        let v = answers[0];
+    /// Of answers, of which one is the task's first, with a bound below that if there is one and a variance of their noise.
+    fn new(
+        rule: Rule,
+        (points, first): (&'a [Vec<f32>], usize),
+        answers: &[f64],
+        bound: Option<f64>,
+        variance: f64,
+    ) -> Self {
+        let v = answers[first];
         // The optimizer's own scale: 2.5 times what the bound leaves, and little expected of what is not known.
         let left = bound.map_or(0.1 * v.abs(), |bound| (v - bound).abs());
         let least = (4.0 * variance.sqrt()).max(1e-9);
@@ -229,13 +287,14 @@ impl<'a> Process<'a> {
             points,
             factor: Vec::new(),
             whitened: Vec::new(),
-            bound: bound.map_or(f64::NEG_INFINITY, |bound| (bound - mean) / unit),
+            bound: f64::NEG_INFINITY,
             noise: (variance / unit / unit).max(1e-6),
             mean,
             unit,
         };
+        process.bound = bound.map_or(process.bound, |bound| process.standardised(bound));
         for (x, y) in points.iter().zip(answers) {
-            process.push(x, (y - mean) / unit);
+            process.push(x, process.standardised(*y));
         }
         process
     }
@@ -281,6 +340,10 @@ impl<'a> Process<'a> {
 
     fn natural(&self, z: f64) -> f64 {
         self.mean + self.unit * z
+    }
+
+    fn standardised(&self, y: f64) -> f64 {
+        (y - self.mean) / self.unit
     }
 }
 
@@ -340,6 +403,39 @@ mod tests {
             assert!(hill(&best) > enough && (mean - hill(&best)).abs() < 0.2, "{best:?} {mean}");
             assert!(problem.guards.is_empty() || best[0] < 0.46, "{best:?}");
             assert!(broken <= worst, "{broken} trials break something");
+        }
+    }
+
+    /// The best point moves with the condition, from (0.4, 0.4) to (0.6, 0.4), and all gives less at night; so the floor is less, too.
+    #[test]
+    fn contextual_ucb_follows_the_condition_and_keeps_its_floor() {
+        let interval = Dimension::Interval { low: 0.0, high: 1.0 };
+        let dimensions = [interval, interval, Dimension::Condition { low: 0.0, high: 1.0 }];
+        let problem = Problem { dimensions: &dimensions, deployed: Some(&[0.3, 0.3, 0.0]), ..PROBLEM };
+        let value = |x: &[f32]| hill(&[x[0] + 0.2 * (1.0 - x[2]), x[1]]) - 3.0 * (1.0 - x[2]);
+        let mut method = Modelled::new(Rule::ContextualUcb, vec![0.3, 0.3, 0.0], 1, 1);
+        let (mut below, mut start) = (0, vec![0.3, 0.3, 0.0]);
+        for hour in 0..12 {
+            let load = if hour % 2 == 0 { 0.0 } else { 1.0 };
+            method.put_conditions(&[load]);
+            for trial in 0..10 {
+                let x = method.next(&problem);
+                assert!(x[2] == load && (trial > 0 || x[..2] == start[..2]), "{x:?}");
+                below += u32::from(value(&x) < value(&method.here(&start)) - 1.0);
+                method.tell(&problem, Some(value(&x)), &[]);
+            }
+            start = method.best(&problem).unwrap().0;
+            method.go_on_from(start.clone());
+            assert!(method.points.len() <= WINDOW && method.answers[0].len() == method.points.len());
+        }
+        assert!(below <= 4, "{below} of 120 trials below the floor");
+        for (load, enough) in [(0.0, 6.5), (1.0, 9.5)] {
+            method.put_conditions(&[load]);
+            let x = method.next(&problem);
+            method.tell(&problem, Some(value(&x)), &[]);
+            let (best, _) = method.best(&problem).unwrap();
+            assert!(best[2] == load && value(&best) > enough, "{best:?} {}", value(&best));
+            method.go_on_from(best);
         }
     }
 

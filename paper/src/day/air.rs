@@ -58,6 +58,11 @@ impl<'a> OnAir<'a> {
         self.clock.get() >= self.town.steps() as f64 * STEP
     }
 
+    /// Samples since the beginning.
+    pub fn time(&self) -> f64 {
+        self.clock.get()
+    }
+
     pub fn step(&self) -> usize {
         ((self.clock.get() / STEP) as usize).min(self.town.steps() - 1)
     }

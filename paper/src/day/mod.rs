@@ -25,7 +25,7 @@ use crate::tables::{difference, mean};
 use air::{STEP, Step};
 use ways::Way;
 
-/// Run a network for days in several ways: tuned and watched, tuned every hour, once, by hand, never, and by someone who knows.
+/// Run a network for days in several ways: tuned and watched, tuned every hour, once, by GP-UCB, by hand, never, and by someone who knows.
 #[derive(Debug, Args)]
 #[command(after_help = "Finished towns are kept: the same command goes on where it was interrupted.\n\n\
     Example:\n  foretune-paper day --towns 2 --days 2 --out runs/day    some minutes; a table, and runs/day/day.svg")]
@@ -39,7 +39,7 @@ pub(crate) struct DayArguments {
     /// Ways to run it.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::value_variants().iter().copied())]
     way: Vec<Way>,
-    /// What other sites have in common, for the way of that name.
+    /// What other sites have in common, for the ways that start from it.
     #[arg(long, value_name = "FILE", default_value = "examples/radio.fleet")]
     fleet: PathBuf,
     /// Threads to work with [default: all].
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), E
 
 fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
     let stop = stop_flag("finished towns");
-    let needs = units.iter().any(|(_, way)| *way == Way::Fleet);
+    let needs = units.iter().any(|(_, way)| way.has_fleet());
     let fleet =
         if needs { fs::read(&arguments.fleet).map_err(Error::io("read", &arguments.fleet))? } else { vec![] };
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));

@@ -8,7 +8,7 @@ use host_sim::error::Error;
 use host_sim::method::Method;
 use host_sim::problems::{Deployed, DimensionSpec, Notation, Problem, ProblemSpec, Rrm, Service, Task, Town};
 use host_sim::results::Manifest;
-use host_sim::runner::{Answered, Benchmark, Noise, Plan, Seeds, Space, Variant, play};
+use host_sim::runner::{Answered, Benchmark, Modelled, Noise, Plan, Rule, Seeds, Space, Variant, play};
 use host_sim::settings::{Preset, Setup};
 use host_sim::shapes::Room;
 
@@ -19,8 +19,9 @@ const CAPACITY: usize = 64;
 /// Answers that a task begins with, where the way keeps some.
 const KEPT: usize = 32;
 const RISK: f32 = 0.05;
-/// When tuning ends: no more than this share is to be gained.
+/// When tuning ends: no more than this share is to be gained; where trials are spared, no more than that.
 const TOLERANCE: f32 = 0.01;
+const SPARING: f32 = 0.02;
 /// Samples of a reading of the setting in use, and readings between two false alarms.
 const READING: f64 = 100.0;
 const RUN_LENGTH: f32 = 10_000.0;
@@ -35,6 +36,8 @@ pub enum Way {
     Watching,
     /// The same, from what other sites have in common.
     Fleet,
+    /// As fleet, with fewer trials: a task ends sooner.
+    Sparing,
     /// As watching, knowing the load: what is in use follows it, and readings are compared with what is expected under it.
     Knowing,
     /// The same, and a task begins with answers of those before.
@@ -43,6 +46,8 @@ pub enum Way {
     Hourly,
     /// Tunes in the first hour.
     Once,
+    /// Contextual GP-UCB with the floor, at the beginning of every hour; the load is its context.
+    Ucb,
     /// One parameter at a time, at the beginning of every hour.
     Climbing,
     /// Leaves the setting that it came with.
@@ -70,29 +75,39 @@ impl Way {
         match self {
             Way::Never => air.serve(town.steps() as f64 * STEP),
             Way::Oracle => know(&air, go_on)?,
-            Way::Watching => watch(&air, town, spec, seeds, &Known::default(), go_on)?,
-            Way::Fleet => {
-                watch(&air, town, spec, seeds, &Known { fleet: Some(fleet), ..Known::default() }, go_on)?;
-            }
-            Way::Knowing => watch(&air, town, spec, seeds, &Known { load: true, ..Known::default() }, go_on)?,
-            Way::Keeping => {
-                watch(&air, town, spec, seeds, &Known { load: true, kept: KEPT, fleet: None }, go_on)?;
+            Way::Watching | Way::Fleet | Way::Sparing | Way::Knowing | Way::Keeping => {
+                watch(&air, town, spec, seeds, &self.known(fleet), go_on)?;
             }
             Way::Once => tune(&air, Method::MftMes, 1, seeds, go_on)?,
             Way::Hourly => tune(&air, Method::MftMes, usize::MAX, seeds, go_on)?,
+            Way::Ucb => follow(&air, spec, seeds, go_on)?,
             Way::Climbing => tune(&air, Method::HillClimbing, usize::MAX, seeds, go_on)?,
         }
         Ok(air.into_steps())
     }
+
+    /// Whether it starts from what other sites have in common.
+    pub fn has_fleet(self) -> bool {
+        matches!(self, Way::Fleet | Way::Sparing)
+    }
+
+    fn known(self, fleet: &[u8]) -> Known<'_> {
+        Known {
+            load: matches!(self, Way::Knowing | Way::Keeping),
+            kept: if self == Way::Keeping { KEPT } else { 0 },
+            fleet: self.has_fleet().then_some(fleet),
+            tolerance: if self == Way::Sparing { SPARING } else { TOLERANCE },
+        }
+    }
 }
 
-/// What a way knows beside the answers of the task.
-#[derive(Default)]
+/// What a way knows beside the answers of the task, and when it ends one.
 struct Known<'a> {
     load: bool,
     /// Answers of the tasks before.
     kept: usize,
     fleet: Option<&'a [u8]>,
+    tolerance: f32,
 }
 
 /// Tunes, watches, and tunes again.
@@ -105,12 +120,9 @@ fn watch(
     go_on: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     if known.load {
-        let [low, high] = Town::LOADS;
-        let notation = Notation { condition: true, ..Notation::default() };
-        let name = "load".into();
-        spec.dimensions.push(DimensionSpec::Interval { name, unit: String::new(), low, high, notation });
+        spec.dimensions.push(load());
     }
-    let space = Space::new(&spec).asking(service(), true);
+    let space = Space::new(&spec).asking(service(known.tolerance), true);
     let mut settings = Setup::new(Preset::Live, &spec).for_method(Method::MftMes)?;
     settings.kept = known.kept;
     let (parts, deployed) = (space.parts(), space.core_point(&spec.deployed));
@@ -144,9 +156,16 @@ fn watch(
     }
 }
 
-fn service() -> Service {
+/// The load, as a condition.
+fn load() -> DimensionSpec {
+    let [low, high] = Town::LOADS;
+    let notation = Notation { condition: true, ..Notation::default() };
+    DimensionSpec::Interval { name: "load".into(), unit: String::new(), low, high, notation }
+}
+
+fn service(tolerance: f32) -> Service {
     let floor = Floor { level: Level::Share(FLOOR as f32), risk: RISK };
-    Service { floor: Some(floor), tolerance: TOLERANCE, ..Service::default() }
+    Service { floor: Some(floor), tolerance, ..Service::default() }
 }
 
 fn know(air: &OnAir<'_>, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
@@ -171,7 +190,7 @@ fn tune(
     go_on: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     let benchmark = Benchmark::new(Problem::Rrm(Rrm::default()));
-    let benchmark = benchmark.in_service(Deployed::Default, service())?;
+    let benchmark = benchmark.in_service(Deployed::Default, service(TOLERANCE))?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.capacity = CAPACITY;
     let study = Manifest {
@@ -208,6 +227,50 @@ fn tune(
         air.serve(f64::INFINITY);
         Ok(())
     })
+}
+
+/// Contextual GP-UCB: tries with the budget of every hour what may be best under the load at hand, then uses what is.
+fn follow(
+    air: &OnAir<'_>,
+    mut spec: ProblemSpec,
+    seeds: &Seeds,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    spec.dimensions.push(load());
+    spec.deployed.push(Town::LOADS[0]);
+    let space = Space::new(&spec).asking(service(TOLERANCE), true);
+    let (parts, deployed) = (space.parts(), space.unit(&spec.deployed));
+    let problem = space.problem(&parts, None);
+    let mut method = Modelled::new(Rule::ContextualUcb, deployed, seeds.optimizer, 1);
+    let mut noise = Noise::new(seeds.noise, 1);
+    let fidelity = &spec.fidelities[TRUTH];
+    let at_hand = || (air.load() - Town::LOADS[0]) / (Town::LOADS[1] - Town::LOADS[0]);
+    for hour in 1.. {
+        air.note(|step| step.tasks += 1);
+        for _ in 0..(spec.budget / fidelity.cost) as usize {
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
+            method.put_conditions(&[at_hand() as f32]);
+            let setting = space.natural(&method.next(&problem));
+            let y = air.value(TRUTH, &setting) + noise.draw(fidelity.noise_variance);
+            air.try_out(&setting, fidelity.cost);
+            method.tell(&problem, Some(y as f32), &[]);
+        }
+        let end = f64::from(hour) * HOUR;
+        while air.time() < end && !air.is_over() {
+            method.put_conditions(&[at_hand() as f32]);
+            let best = method.best(&problem).ok_or(foretune_core::Error::OutOfTurn)?;
+            air.put_in_use(&space.natural(&best.0));
+            air.serve(READING);
+        }
+        if air.is_over() {
+            return Ok(());
+        }
+        let (best, _) = method.best(&problem).ok_or(foretune_core::Error::OutOfTurn)?;
+        method.go_on_from(best);
+    }
+    Ok(())
 }
 
 /// Uses what is best under the load at hand, until readings say that something has changed; what was in use then.
@@ -260,6 +323,11 @@ fn is_costly(town: &Town, step: usize, setting: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host_sim::problems::STEPS_PER_HOUR;
+
+    fn add((time, count): (f64, u32), (more, others): (f64, u32)) -> (f64, u32) {
+        (time + more, count + others)
+    }
 
     /// A day that is only watched costs users nothing in trials; one that is tuned has every sample accounted for.
     #[test]
@@ -274,6 +342,12 @@ mod tests {
         assert!(trial > 0.0 && trial <= 2000.0 && below <= trial, "{trial}, {below}");
         let values = once.iter().zip(&never).map(|(once, never)| once.value / never.value);
         assert!(values.clone().all(|share| share > 0.3) && values.sum::<f64>() > 0.9 * town.steps() as f64);
+        // Contextual GP-UCB has the budget of every hour, and follows the load.
+        let ucb = Way::Ucb.run(&town, &seeds, &[], &|| true).unwrap();
+        let trials = |hour: &[Step]| hour.iter().map(|step| (step.trial, step.trials)).fold((0.0, 0), add);
+        assert!(ucb.chunks(STEPS_PER_HOUR).all(|hour| trials(hour) == (2000.0, 20)));
+        let better = ucb.iter().zip(&never).filter(|(ucb, never)| ucb.value > never.value).count();
+        assert!(2 * better > town.steps(), "{better} of {} steps", town.steps());
         let interrupted = Way::Watching.run(&town, &seeds, &[], &|| false);
         assert!(matches!(interrupted, Err(Error::Interrupted)));
     }
