@@ -634,9 +634,9 @@ foretune_error foretune_check(const struct foretune_problem *problem,
 
 // Starts the first task with a tuner in the caller's memory, and says where the tuner is.
 //
-// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the
-// point in use are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
-// nothing to free.
+// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the point in use
+// are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before
+// is gone. There is nothing to free.
 foretune_error foretune_start(void *memory,
                               size_t size,
                               const struct foretune_problem *problem,

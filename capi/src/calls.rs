@@ -141,9 +141,9 @@ unsafe fn read(
 
 /// Starts the first task with a tuner in the caller's memory, and says where the tuner is.
 ///
-/// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the
-/// point in use are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before is gone. There is
-/// nothing to free.
+/// The memory is aligned by FORETUNE_COMPACT_ALIGN, and FORETUNE_SIZE(...) bytes or more. The structs and the point in use
+/// are copied; the arrays of floats that they point to are read as long as the tuner is used. A tuner that was there before
+/// is gone. There is nothing to free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_start(
     memory: *mut c_void,

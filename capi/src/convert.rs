@@ -50,10 +50,9 @@ pub struct Parts {
     pub limits: [Limit<'static>; FORETUNE_MAX_LIMITS],
     pub guards: [Guard<'static>; FORETUNE_MAX_GUARDS],
     edges: [Edge; FORETUNE_MAX_DIMENSIONS],
-    deployed: [f32; FORETUNE_MAX_DIMENSIONS],
+    deployed: Option<[f32; FORETUNE_MAX_DIMENSIONS]>,
     counts: [usize; 4],
     rest: Problem<'static>,
-    in_use: bool,
 }
 
 impl Parts {
@@ -71,10 +70,9 @@ impl Parts {
             limits: [Limit { coefficients: &[], at_most: 0.0 }; FORETUNE_MAX_LIMITS],
             guards: [NO_GUARD; FORETUNE_MAX_GUARDS],
             edges: [Edge::PLAIN; FORETUNE_MAX_DIMENSIONS],
-            deployed: [0.0; FORETUNE_MAX_DIMENSIONS],
+            deployed: None,
             counts,
             rest: rest(problem)?,
-            in_use: !problem.deployed.is_null(),
         };
         // SAFETY: the caller's promise.
         let (dimensions, fidelities, limits, guards) = unsafe {
@@ -86,9 +84,10 @@ impl Parts {
             )
         };
         for (index, from) in dimensions.iter().enumerate() {
-            parts.edges[index] = Edge::of(from);
+            let edge = Edge::of(from);
+            parts.edges[index] = edge;
             // SAFETY: the caller's promise.
-            parts.dimensions[index] = unsafe { dimension(index, from) }?;
+            parts.dimensions[index] = unsafe { dimension(index, from, edge) }?;
         }
         let edges = Edges(&parts.edges[..dimension_count]);
         for (to, &foretune_fidelity { cost, samples, noise }) in parts.fidelities.iter_mut().zip(fidelities) {
@@ -103,9 +102,10 @@ impl Parts {
             // SAFETY: the caller's promise.
             *to = guard(from, unsafe { array(from.noise, fidelity_count) }?)?;
         }
-        if parts.in_use {
+        if !problem.deployed.is_null() {
             // SAFETY: the caller's promise.
-            parts.deployed = padded(&edges.inward(unsafe { array(problem.deployed, dimension_count) }?));
+            parts.deployed =
+                Some(padded(&edges.inward(unsafe { array(problem.deployed, dimension_count) }?)));
         }
         Ok(parts)
     }
@@ -117,7 +117,7 @@ impl Parts {
         (limits, guards): (&'a [Limit<'static>], &'a [Guard<'static>]),
         deployed: &'a [f32],
     ) -> Problem<'a> {
-        let deployed = self.in_use.then_some(deployed);
+        let deployed = self.deployed.is_some().then_some(deployed);
         Problem { dimensions, fidelities, limits, guards, deployed, ..self.rest }
     }
 
@@ -126,7 +126,7 @@ impl Parts {
     }
 
     pub fn deployed(&self) -> &[f32] {
-        &self.deployed[..self.counts[0]]
+        self.deployed.as_ref().map_or(&[], |point| &point[..self.counts[0]])
     }
 
     pub fn dimensions(&self) -> &[Dimension<'static>] {
@@ -206,9 +206,13 @@ fn guard(from: &foretune_guard, noise: &'static [f32]) -> Result<Guard<'static>,
 
 /// # Safety
 /// The pointer in it is null, or points to as many values as there are levels.
-unsafe fn dimension(index: usize, from: &foretune_dimension) -> Result<Dimension<'static>, Fault> {
+unsafe fn dimension(
+    index: usize,
+    from: &foretune_dimension,
+    edge: Edge,
+) -> Result<Dimension<'static>, Fault> {
     let &foretune_dimension { kind, low, high, levels, values } = from;
-    let [low, high] = [low, high].map(|end| Edge::of(from).inward(end));
+    let [low, high] = [low, high].map(|end| edge.inward(end));
     let Ok(levels) = u16::try_from(levels) else {
         return Err(Error::Dimension { index, what: "at most 65535 levels are possible" }.into());
     };

@@ -1,10 +1,15 @@
-//! Parameters and conditions are doubles in C and floats in the core. Where a range or its steps are small beside its ends, as from
-//! 2.40e9 to 2.48e9, the core has the distance from the low end, so that nothing is lost.
+//! Parameters and conditions are doubles in C and floats in the core. Where a range or its steps are small beside its ends,
+//! as from 2.40e9 to 2.48e9, the core has the distance from the low end, so that nothing is lost.
 
 use foretune_core::Dimension;
 use heapless::Vec;
 
 use crate::types::*;
+
+/// A range that is smaller than this share of its larger end is counted from its low end; as in problem files.
+const NARROW: f64 = 1.0 / 256.0;
+/// Likewise a grid whose steps are smaller than this share.
+const FINE: f64 = 1.0 / 4096.0;
 
 /// What the core's numbers of a dimension mean.
 #[derive(Clone, Copy)]
@@ -24,10 +29,10 @@ impl Edge {
         let (range, largest) = (high - low, low.abs().max(high.abs()));
         if kind == FORETUNE_GRID as u32 {
             let step = divided(range, levels.max(2) - 1);
-            return if step < largest / 4096.0 { Edge { origin: low, step } } else { Edge::PLAIN };
+            return if step < largest * FINE { Edge { origin: low, step } } else { Edge::PLAIN };
         }
         let has_ends = kind == FORETUNE_INTERVAL as u32 || kind == FORETUNE_CONDITION as u32;
-        if has_ends && range < largest / 256.0 { Edge { origin: low, step: 0.0 } } else { Edge::PLAIN }
+        if has_ends && range < largest * NARROW { Edge { origin: low, step: 0.0 } } else { Edge::PLAIN }
     }
 
     pub fn inward(self, value: f64) -> f32 {
@@ -35,11 +40,10 @@ impl Edge {
     }
 
     fn outward(self, value: f32) -> f64 {
-        let distance = f64::from(value);
-        match self.step == 0.0 {
-            true => self.origin + distance,
-            false => self.origin + self.step * f64::from((value / self.step as f32 + 0.5) as u32),
+        if self.step == 0.0 {
+            return self.origin + f64::from(value);
         }
+        self.origin + self.step * f64::from((value / self.step as f32 + 0.5) as u32)
     }
 }
 

@@ -4,8 +4,8 @@
 //! a [`foretune_core::Block`]. Whatever a caller can do wrong with valid pointers is an error that changes
 //! nothing; `docs/guide/c.md` is the guide.
 //!
-//! `types` has what crosses the border, `convert` turns it into the core's types and back, `edge` its doubles into floats, `memory` cuts up the memory,
-//! `calls` has the functions, `conditions` those of conditions that are known, `watch` those of a watch.
+//! `types` has what crosses the border, `convert` turns it into the core's types and back, `edge` its doubles into floats and
+//! back, `memory` cuts up the memory, `calls` has the functions, `conditions` those of conditions that are known, `watch` those of a watch.
 #![no_std]
 #![allow(non_camel_case_types, clippy::enum_variant_names, reason = "the names are those of the header")]
 

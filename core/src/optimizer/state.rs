@@ -173,9 +173,9 @@ impl<'a> State<'a> {
         self.task.number > 1 && self.settings.carries_particles() && !self.trust.now
     }
 
-    /// Whether later tasks, too, begin with particles of the first prior, which those of the last task then draw to them. With one
-    /// fidelity all answers of a task's end lie close to its optimum, and the particles that these taught would search the next
-    /// task on too short a scale.
+    /// Whether later tasks, too, begin with particles of the first prior; the last task's are then the centres of their prior only.
+    /// With one fidelity the last answers of a task lie close to its optimum, and lengthscales that these taught are too short to
+    /// search the next task with.
     pub fn draws_again(&self) -> bool {
         let has_share = self.settings.details.kde_mix > 0.0;
         has_share && self.problem.fidelities.len() == 1 && !self.problem.is_guarded()
