@@ -15,10 +15,13 @@
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //!
-//! **The end.** A task ends when, among the allowed points, none is 0.85 standard deviations above its mean better than the
-//! best mean by more than the tolerance's share of it. Where something was observed at every allowed point, as on coarse
-//! levels at the start of a task, their neighbours count, too: one of them comes next, and one measurement can make it
-//! allowed. As long as another allowed point is left, they do not: it would be asked first.
+//! **The end.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean by more
+//! than the tolerance's share of it. Where no allowed point would, or something was observed at each of them, the safest of
+//! those that are not allowed but would pay is asked: on a steep slope what is allowed reaches only a step ahead, and one
+//! measurement moves its edge. A task ends when no point would pay at all.
+//!
+//! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
+//! the point in use does, or it is the point in use.
 
 use crate::math::{self, LARGEST_VALUE};
 

@@ -236,15 +236,6 @@ pub(crate) fn enumerate(dimensions: &[Dimension<'_>], mut index: usize, x: &mut 
     }
 }
 
-/// Whether two points of the unit cube differ by one level of one dimension, or the value of one category, and by nothing
-/// else.
-pub(crate) fn are_neighbours(dimensions: &[Dimension<'_>], a: &[f32], b: &[f32]) -> bool {
-    let mut unequal = dimensions.iter().zip(a.iter().zip(b)).filter(|(_, (a, b))| a != b);
-    let Some((dimension, (a, b))) = unequal.next() else { return false };
-    let levels = dimension.level_of_unit(*a).zip(dimension.level_of_unit(*b));
-    unequal.next().is_none() && levels.is_some_and(|(a, b)| a.abs_diff(b) == 1 || dimension.is_category())
-}
-
 /// How long to measure: one fidelity of the objective. The last one of a problem is the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -30,6 +30,8 @@ pub(super) struct Candidates<'a> {
     pub len: usize,
     /// The best considered so far, best first.
     pub best: Vec<Choice, TOP>,
+    /// Of what is not allowed but worth going on for, the safest, and what it is hoped to be.
+    pub beyond: Option<(Choice, f32)>,
 }
 
 /// A candidate with its best fidelity.
@@ -69,7 +71,17 @@ impl<'a> Candidates<'a> {
         let beliefs = q.saturating_mul(m);
         let (points, beliefs, sums) = (cut.matrix(d, q), cut.slice(beliefs), cut.slice(beliefs));
         let (truth, kpis) = (cut.slice(q), cut.slice(q.saturating_mul(g)));
-        Candidates { points, beliefs, sums, truth, kpis, fidelities: m, len: 0, best: Vec::new() }
+        Candidates {
+            points,
+            beliefs,
+            sums,
+            truth,
+            kpis,
+            fidelities: m,
+            len: 0,
+            best: Vec::new(),
+            beyond: None,
+        }
     }
 
     /// Candidates `first..end`.
@@ -120,6 +132,18 @@ impl<'a> Candidates<'a> {
         let end = self.at(self.len);
         self.sums[..end].fill(ScoreSums::ZERO);
         self.kpis.fill(Mixture::NONE);
+    }
+
+    pub fn forget_best(&mut self) {
+        self.best.clear();
+        self.beyond = None;
+    }
+
+    /// Keeps the safest of those that are not allowed, with what it is hoped to be; of equals the earlier.
+    pub fn consider_beyond(&mut self, choice: &Choice, hope: f32) {
+        if self.beyond.as_ref().is_none_or(|(known, _)| choice.score > known.score) {
+            self.beyond = Some((choice.clone(), hope));
+        }
     }
 
     /// Keeps the best few, best first; of equal scores the earlier. A point is kept once.

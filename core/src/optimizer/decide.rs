@@ -86,11 +86,13 @@ impl State<'_> {
 
     /// What follows a search for the next query.
     pub fn found(&mut self, search: &Search) -> Next {
-        if search.pays_no_more(self) {
-            return Next::Finish(Stop::Tolerance);
-        }
-        let Some(best) = self.memory.candidates.best.first().cloned() else {
-            return Next::Finish(Stop::Exhausted);
+        let best = match search.leads_beyond(self) {
+            Some(beyond) => beyond,
+            None if search.pays_no_more(self) => return Next::Finish(Stop::Tolerance),
+            None => match self.memory.candidates.best.first() {
+                Some(best) => best.clone(),
+                None => return Next::Finish(Stop::Exhausted),
+            },
         };
         self.task.trials.expected = Some(best.mean);
         self.task.trials.best = search.best_mean();

@@ -118,8 +118,7 @@ impl State<'_> {
 
     /// Among the candidates for the recommendation is the point in use, which is kept where nothing else is assured.
     pub fn add_point_in_use(&mut self) {
-        let guarded = !self.problem.guards.is_empty();
-        if let Some(deployed) = self.start.deployed.clone().filter(|_| guarded) {
+        if let Some(deployed) = self.start.deployed.clone().filter(|_| self.problem.is_guarded()) {
             let deployed = self.here(deployed);
             let candidates = &mut self.memory.candidates;
             candidates.len = candidates.len.min(candidates.truth.len() - 1);
@@ -191,14 +190,20 @@ impl State<'_> {
         }
     }
 
-    /// Whether all guards are kept at candidate `c` with the probability that their risks ask for.
-    pub fn is_assured(&self, c: usize) -> bool {
-        self.problem.guards.iter().enumerate().all(|(g, guard)| {
-            let at = self.memory.guards[g].bound.at;
-            self.guard_belief(g, c).is_some_and(|(mean, variance)| {
-                math::ln_normal_cdf((mean - at) / math::sqrt(variance)) >= math::ln(1.0 - guard.floor.risk)
-            })
-        })
+    /// Whether floor and guards are kept at candidate `c` with the probability that their risks ask for; for the floor it is enough
+    /// to be as sure as the point in use, which is so many standard deviations above it. `belief`: mean and variance.
+    pub fn is_assured(&self, c: usize, belief: (f32, f32), in_use: f32) -> bool {
+        let bound = &self.task.trials.floor;
+        let floor = self.problem.floor.is_none_or(|floor| {
+            let above = bound.above(belief.0, belief.1);
+            assures(above, floor.risk) || above >= in_use
+        });
+        let kept = |(g, guard): (usize, &Guard<'_>)| {
+            let bound = &self.memory.guards[g].bound;
+            let belief = self.guard_belief(g, c);
+            belief.is_some_and(|(mean, variance)| assures(bound.above(mean, variance), guard.floor.risk))
+        };
+        floor && self.problem.guards.iter().enumerate().all(kept)
     }
 
     /// Renews every guard's bound, judges the last trial by it, and lets its deviation follow the answers. The candidates are the
@@ -243,6 +248,11 @@ impl State<'_> {
 pub(super) fn kept(guards: &[Guard<'_>], watched: &[Watched], kpis: &[f32]) -> bool {
     let mut each = guards.iter().zip(watched).zip(kpis);
     each.all(|((guard, watched), kpi)| guard.side.sign() * watched.scale().apply(*kpi) >= watched.bound.at)
+}
+
+/// Whether what is so many standard deviations above its bound is above with the probability that the risk asks for.
+fn assures(above: f32, risk: f32) -> bool {
+    math::ln_normal_cdf(above) >= math::ln(1.0 - risk)
 }
 
 /// Of a KPI of which the point in use gave `v`, before more is known: as a floor's.

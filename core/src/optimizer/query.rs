@@ -155,7 +155,7 @@ pub struct Recommendation {
     pub mean: f32,
     /// Posterior standard deviation, in units of the observations; finite.
     pub deviation: f32,
-    /// Whether every guard is kept there with the probability that its risk asks for. If not, this is the point in use.
+    /// Whether floor and guards are kept there with the probability that their risks ask for. If not, this is the point in use.
     pub assured: bool,
 }
 

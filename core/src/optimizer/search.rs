@@ -19,13 +19,12 @@ use crate::math;
 use crate::max_value::{self, Candidate, Ends, Gumbel};
 use crate::random::Purpose;
 use crate::settings::Recommend;
-use crate::space;
 
 /// Candidates summed up or weighed in one slice.
 const SUMMED: usize = 4 * LANES;
 
 /// Standard deviations above its mean that a point is hoped to be worth, when it is decided whether going on pays.
-const HOPED: f32 = 0.85;
+const HOPED: f32 = 0.75;
 
 /// Of a space that is searched whole and has no floor, a point is measured again until its variance is this share of the noise's: one more
 /// measurement would then move its mean by a fortieth of the noise's deviation.
@@ -70,10 +69,10 @@ pub(super) struct Search {
     /// of mean plus [`HOPED`] standard deviations.
     best_mean: f32,
     best_hope: f32,
-    /// The same of the candidates that are not allowed but one level away from an allowed one.
-    next_hope: f32,
-    /// Whether every allowed candidate is where something was observed: then going on leads to one that is not allowed.
+    /// Whether something was observed at every allowed candidate: then only what is not allowed can be better.
     enclosed: bool,
+    /// Of a recommendation: by how many standard deviations the point in use is above the floor.
+    in_use: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,8 +109,8 @@ impl Search {
             whole,
             best_mean: nothing,
             best_hope: nothing,
-            next_hope: nothing,
             enclosed: true,
+            in_use: f32::INFINITY,
         }
     }
 
@@ -132,7 +131,7 @@ impl Search {
             Objective::Mean if state.observed_candidates(least) || least == 0 => true,
             _ => state.fill_candidates(),
         };
-        state.memory.candidates.best.clear();
+        state.memory.candidates.forget_best();
         if objective == Objective::Mean {
             state.add_point_in_use();
         }
@@ -382,6 +381,13 @@ impl Search {
         let (prices, noise, information_noise) = (state.prices(), state.noise(), information_noise(state));
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
+        if self.objective == Objective::Mean
+            && self.refinement == 0
+            && let Some(c) = (0..len).rev().find(|c| state.is_in_use(*c))
+        {
+            let (mean, variance, _) = self.bounded(state, c);
+            self.in_use = state.task.trials.floor.above(mean, variance);
+        }
         for c in first..end {
             let bounded = self.bounded(state, c);
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
@@ -402,6 +408,10 @@ impl Search {
                 }
             }
             if let Some(best) = best {
+                let hope = hope(bounded.0, bounded.1);
+                if !allowed && self.would_pay(state, hope) {
+                    state.memory.candidates.consider_beyond(&best, hope);
+                }
                 state.memory.candidates.consider(best);
             }
         }
@@ -409,7 +419,7 @@ impl Search {
     }
 
     /// Mean and variance of candidate `c` at the target fidelity, its lower bound, and whether the floor allows it.
-    fn bounded(&self, state: &State<'_>, c: usize) -> (f32, f32, (f32, bool)) {
+    fn bounded(&self, state: &State<'_>, c: usize) -> Bounded {
         let candidates = &state.memory.candidates;
         let sums = &candidates.sums[candidates.at(c) + state.problem.truth()];
         let variance = sums.variance(self.used);
@@ -417,42 +427,28 @@ impl Search {
         (mean, variance, state.lower_bound(c, mean, variance))
     }
 
-    /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it; where it does, or might after one
-    /// more measurement, the candidate counts for what may still be hoped for. A recommendation needs no margin.
+    /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it: then it counts for what may still be
+    /// hoped for among the allowed. A recommendation needs no margin.
     fn look(
         &mut self,
         state: &State<'_>,
         c: usize,
-        (mean, variance, (bound, allowed)): (f32, f32, (f32, bool)),
+        (mean, variance, (bound, allowed)): Bounded,
     ) -> (f32, bool) {
         if allowed {
             self.best_mean = self.best_mean.max(mean);
-        }
-        if state.problem.tolerance > 0.0 {
-            let hope = mean + HOPED * math::sqrt(variance);
-            if allowed {
-                self.best_hope = self.best_hope.max(hope);
+            if state.problem.tolerance > 0.0 {
+                self.best_hope = self.best_hope.max(hope(mean, variance));
                 self.enclosed &= state.memory.data.has(state.memory.candidates.point(c));
-            } else if hope > self.next_hope && self.is_next_to_allowed(state, c) {
-                self.next_hope = hope;
             }
         }
         match self.objective {
-            Objective::Mean if state.is_assured(c) => (bound, true),
+            Objective::Mean if state.is_assured(c, (mean, variance), self.in_use) => (bound, true),
             // Behind all that is: what was in use.
             Objective::Mean if state.is_in_use(c) => (f32::MAX, false),
             Objective::Mean => (bound, false),
             _ => (bound, allowed),
         }
-    }
-
-    /// Whether candidate `c` is one level away from an allowed one.
-    fn is_next_to_allowed(&self, state: &State<'_>, c: usize) -> bool {
-        let (dimensions, candidates) = (state.problem.dimensions, &state.memory.candidates);
-        let x = candidates.point(c);
-        (0..candidates.len).any(|other| {
-            space::are_neighbours(dimensions, x, candidates.point(other)) && self.bounded(state, other).2.1
-        })
     }
 
     /// The weight of the information about `θ`, if that is what is looked for.
@@ -465,10 +461,22 @@ impl Search {
         Some(self.best_mean).filter(|mean| mean.is_finite())
     }
 
-    /// Whether what was found does not make it worth while to go on.
+    /// Whether a tolerance asks for the safest of the candidates that are not allowed but would pay: where no allowed one would,
+    /// or something was observed at each of them.
+    pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
+        let (choice, hope) = state.memory.candidates.beyond.as_ref()?;
+        let leads = (self.enclosed || self.pays_no_more(state)) && self.would_pay(state, *hope);
+        leads.then(|| choice.clone())
+    }
+
+    /// Whether no allowed candidate makes it worth while to go on.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
-        let hope = if self.enclosed { self.best_hope.max(self.next_hope) } else { self.best_hope };
-        state.problem.tolerance > 0.0 && state.pays_no_more(self.best_mean, hope - self.best_mean)
+        state.problem.tolerance > 0.0 && !self.would_pay(state, self.best_hope)
+    }
+
+    /// Whether what is hoped for is more than a tolerance above the best mean.
+    fn would_pay(&self, state: &State<'_>, hope: f32) -> bool {
+        state.problem.tolerance > 0.0 && !state.pays_no_more(self.best_mean, hope - self.best_mean)
     }
 
     /// Particles that took part.
@@ -511,6 +519,14 @@ impl Search {
         let x = x.iter().copied().collect();
         Some(Choice { allowed: true, score, x, fidelity: m, mean, variance })
     }
+}
+
+/// Mean and variance of a candidate at the target fidelity, its lower bound, and whether the floor allows it.
+type Bounded = (f32, f32, (f32, bool));
+
+/// What a candidate is hoped to be worth.
+fn hope(mean: f32, variance: f32) -> f32 {
+    mean + HOPED * math::sqrt(variance)
 }
 
 /// A candidate for the recommendation. Where there is no noise to speak of, what was measured there counts more than the model,

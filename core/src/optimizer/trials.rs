@@ -88,6 +88,11 @@ impl Bound {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
     }
 
+    /// By how many standard deviations the mean is above the bound.
+    pub fn above(&self, mean: f32, variance: f32) -> f32 {
+        (mean - self.at) / math::sqrt(variance)
+    }
+
     /// By how much a normal belief is expected to be below the bound.
     pub fn violation(&self, mean: f32, variance: f32) -> f32 {
         let deviation = math::sqrt(variance).max(f32::MIN_POSITIVE);

@@ -138,26 +138,9 @@ fn whatever_decides_queries_is_in_the_fingerprint() {
 }
 
 #[test]
-fn neighbours_are_one_level_of_one_dimension_apart() {
-    let dimensions = [
-        Dimension::Grid { low: 0.0, high: 1.0, levels: 11 },
-        Dimension::Levels(&[0.0, 0.4, 1.0]),
-        Dimension::Interval { low: 0.0, high: 1.0 },
-    ];
-    let unit = |x: [f32; 3]| core::array::from_fn::<f32, 3, _>(|j| dimensions[j].unit(x[j]).unwrap());
-    let next = |to: [f32; 3]| are_neighbours(&dimensions, &unit([0.3, 0.4, 0.5]), &unit(to));
-    assert!(next([0.2, 0.4, 0.5]) && next([0.4, 0.4, 0.5]) && next([0.3, 0.0, 0.5]) && next([0.3, 1.0, 0.5]));
-    assert!(!next([0.3, 0.4, 0.5]), "the point itself");
-    assert!(!next([0.5, 0.4, 0.5]) && !next([0.2, 0.0, 0.5]), "farther away");
-    assert!(!next([0.3, 0.4, 0.51]) && !next([0.2, 0.4, 0.51]), "an interval has no next point");
-}
-
-#[test]
 fn values_of_a_category_have_no_order() {
     let dimensions = [Dimension::Category { count: 4 }, Dimension::Interval { low: 0.0, high: 1.0 }];
     let unit = |value: f32, x: f32| [dimensions[0].unit(value).unwrap(), x];
-    assert!(are_neighbours(&dimensions, &unit(0.0, 0.5), &unit(3.0, 0.5)));
-    assert!(!are_neighbours(&dimensions, &unit(0.0, 0.5), &unit(3.0, 0.6)));
     let limits = [Limit { coefficients: &[0.0, 1.0], at_most: 0.5 }];
     let problem = Problem { dimensions: &dimensions, limits: &limits, ..Problem::PLAIN };
     let mut x = unit(3.0, 0.8);

@@ -2,12 +2,12 @@
 //! goes on bit for bit.
 
 use crate::support::{
-    PROBLEM, SETTINGS, Toy, answer, answer_next, assert_goes_on_elsewhere, bits, finish_task, next,
-    objective, snapshot, start, variants,
+    PROBLEM, SETTINGS, Toy, answer, answer_next, assert_goes_on_elsewhere, bits, finish_task, next, noise,
+    objective, snapshot, start, start_with, variants,
 };
 use foretune_core::{
-    Ask, Details, Error, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer, Predicate, Problem,
-    Recommend, Settings, Stop,
+    Ask, Details, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer,
+    Predicate, Problem, Recommend, Settings, Stop,
 };
 
 const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
@@ -267,6 +267,32 @@ fn a_floor_keeps_trials_above_it_whatever_the_goal() {
         let with = share_below(Problem { floor: Some(FLOOR), ..IN_USE }, goal);
         assert!(with < 0.5 * without, "{goal:?}: {with} against {without}");
     }
+}
+
+/// Short tasks on rough ground, where the highest mean is often a guess.
+#[test]
+fn what_is_recommended_is_above_the_floor_as_surely_as_the_risk_asks() {
+    let (mut elsewhere, seeds, deployed) = (0, 60, &[0.3, 0.6]);
+    for seed in 0..seeds {
+        let ground = |x: &[f32]| 4.0 + (9.0 * x[0] + seed as f32).sin() * (11.0 * x[1]).cos();
+        let floor = ground(deployed) - 0.4;
+        let problem = Problem {
+            dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
+            fidelities: &[Fidelity { cost: 10.0, samples: 1, noise: 0.01 }],
+            budget: 60.0,
+            deployed: Some(deployed),
+            floor: Some(Floor { level: Level::Value(floor), risk: 0.05 }),
+            ..Problem::PLAIN
+        };
+        let mut tuner = start_with(64, problem, Settings::LIVE, seed);
+        tuner
+            .run_task(|query| Some(ground(query.point()) + 0.1 * noise(query.round(), seed as u32)))
+            .unwrap();
+        let best = tuner.recommendation().unwrap();
+        assert!(best.assured && best.mean - 1.64 * best.deviation >= floor, "seed {seed}: {best:?}, {floor}");
+        elsewhere += u64::from(best.point() != deployed);
+    }
+    assert!(elsewhere > seeds / 2, "{elsewhere}");
 }
 
 #[test]

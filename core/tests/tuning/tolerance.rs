@@ -118,8 +118,7 @@ fn a_small_grid_is_left_whatever_the_goal_and_the_kind_of_floor() {
 }
 
 /// Whatever the grid, the floor, the limit and the tolerance: a task leaves the point in use where that is on a slope, keeps to its
-/// limit, and what it recommends is no worse. It reaches 0.78 of the best on average, without a tolerance 0.94: on steep slopes that
-/// lead far it still ends too early, and 0.95 would be right.
+/// limit, and what it recommends is no worse; on average it reaches as much of the best as without a tolerance, 0.94.
 #[test]
 fn on_any_grid_a_task_leaves_the_point_in_use_and_gains() {
     let (mut draws, mut reached, cases) = (Draws(7), 0.0, 24);
@@ -168,7 +167,7 @@ fn on_any_grid_a_task_leaves_the_point_in_use_and_gains() {
         reached += found / 40.0 / cases as f32;
     }
     println!("{reached} of the best");
-    assert!(reached > 0.75, "{reached}");
+    assert!(reached > 0.92, "{reached}");
 }
 
 #[test]
