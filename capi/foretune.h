@@ -45,7 +45,7 @@
 #define FORETUNE_COMPACT_SIZE 48128
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-#define FORETUNE_HEAD 3040
+#define FORETUNE_HEAD 3152
 
 // Most dimensions of a problem.
 #define FORETUNE_MAX_DIMENSIONS 16

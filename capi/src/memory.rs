@@ -17,7 +17,7 @@ const _: () = assert!(size_of::<foretune_core::fleet::Terms>() == FORETUNE_FLEET
 /// limits.
 pub const FORETUNE_COMPACT_SIZE: usize = 48128;
 /// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
-pub const FORETUNE_HEAD: usize = 3040;
+pub const FORETUNE_HEAD: usize = 3152;
 
 const _: () = assert!(align_of::<foretune>() == FORETUNE_COMPACT_ALIGN);
 const _: () = assert!(size_of::<foretune>() <= FORETUNE_HEAD);
