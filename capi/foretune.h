@@ -517,7 +517,7 @@ struct foretune_recommendation {
   float mean;
   // Its standard deviation.
   float deviation;
-  // 1 if every guard is kept there with the probability that its risk asks for; 0: not, and this is the point in use.
+  // 1 if floor and guards are kept there with the probability that their risks ask for; 0: not, and this is the point in use.
   uint32_t assured;
 };
 

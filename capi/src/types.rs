@@ -293,7 +293,7 @@ pub struct foretune_recommendation {
     pub mean: f32,
     /// Its standard deviation.
     pub deviation: f32,
-    /// 1 if every guard is kept there with the probability that its risk asks for; 0: not, and this is the point in use.
+    /// 1 if floor and guards are kept there with the probability that their risks ask for; 0: not, and this is the point in use.
     pub assured: u32,
 }
 

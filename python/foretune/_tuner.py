@@ -61,7 +61,7 @@ class Recommendation(_Setting):
     deviation: Optional[float] = None
     outliers: int = 0
     unassured: bool = False
-    """Whether no setting keeps every guard as surely as asked for: this is the one in use then."""
+    """Whether no setting keeps floor and guards as surely as asked for: this is the one in use then."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ fn a_command_is_tuned_as_far_as_its_kpis_allow_and_goes_on_where_it_was() {
     assert!(printed.contains("x = 0."), "a guard may change between tasks: {printed}");
     folder.write("p.toml", &PROBLEM.replace("share = 0.5", "at_least = 5"));
     let printed = folder.succeed(&TUNE.replace("--state s", "--state t --deployed x=0.3"));
-    let said = "Recommended: x = 0.3\nNo setting keeps every guard as surely as asked for: this is the one in use.\n";
+    let said = "Recommended: x = 0.3\nNo setting keeps floor and guards as surely as asked for: this is the one in use.\n";
     assert!(printed.contains(said), "{printed}");
 }
 

@@ -99,7 +99,7 @@ pub struct Ended {
     /// Answers that lay too far from all others, and were not confirmed by a second.
     #[serde(default)]
     pub outliers: usize,
-    /// Whether no setting keeps every guard as surely as asked for, so that the one in use is recommended.
+    /// Whether no setting keeps floor and guards as surely as asked for, so that the one in use is recommended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unassured: bool,
 }

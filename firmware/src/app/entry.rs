@@ -46,7 +46,7 @@ pub enum Entry {
         queries: u32,
         /// Why it ended.
         reason: Reason,
-        /// Whether every guard is kept there.
+        /// Whether floor and guards are kept there.
         assured: bool,
     },
     /// The next query is asked under these conditions, unless an answer under others comes first.

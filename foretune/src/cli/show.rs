@@ -137,7 +137,7 @@ pub(super) fn recommended(
 ) -> std::io::Result<()> {
     writeln!(out, "Recommended: {}", target.words(point))?;
     if ended.unassured {
-        writeln!(out, "No setting keeps every guard as surely as asked for: this is the one in use.")?;
+        writeln!(out, "No setting keeps floor and guards as surely as asked for: this is the one in use.")?;
     }
     let [mean, deviation] = [ended.mean, ended.deviation].map(|number| short_number(number.into()));
     writeln!(out, "Expected of it: {mean} ± {deviation}")

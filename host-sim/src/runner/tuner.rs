@@ -37,7 +37,7 @@ pub struct Advice {
     pub unit: Vec<f32>,
     pub mean: f32,
     pub deviation: f32,
-    /// Whether every guard is kept there as surely as asked for; if not, it is the point in use.
+    /// Whether floor and guards are kept there as surely as asked for; if not, it is the point in use.
     pub assured: bool,
 }
 

@@ -171,7 +171,7 @@ pub struct Recommendation {
     pub mean: f32,
     /// What to set.
     pub point: Point,
-    /// Whether every guard is kept there with the probability that its risk asks for. If not, this is the point in use.
+    /// Whether floor and guards are kept there with the probability that their risks ask for. If not, this is the point in use.
     pub assured: bool,
 }
 
