@@ -141,7 +141,8 @@ impl<'a> Candidates<'a> {
 
     /// Keeps the safest of those that are not allowed, with what it is hoped to be; of equals the earlier.
     pub fn consider_beyond(&mut self, choice: &Choice, hope: f32) {
-        if self.beyond.as_ref().is_none_or(|(known, _)| choice.score > known.score) {
+        let is_safer = self.beyond.as_ref().is_none_or(|(known, _)| choice.score > known.score);
+        if choice.score.is_finite() && is_safer {
             self.beyond = Some((choice.clone(), hope));
         }
     }

@@ -382,7 +382,7 @@ impl Search {
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
         if self.objective == Objective::Mean
-            && self.refinement == 0
+            && (self.refinement, first) == (0, 0)
             && let Some(c) = (0..len).rev().find(|c| state.is_in_use(*c))
         {
             let (mean, variance, _) = self.bounded(state, c);
