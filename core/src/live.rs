@@ -18,7 +18,8 @@
 //! **The end.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean by more
 //! than the tolerance's share of it. Where no allowed point would, or something was observed at each of them, the safest of
 //! those that are not allowed but would pay is asked: on a steep slope what is allowed reaches only a step ahead, and one
-//! measurement moves its edge. A task ends when no point would pay at all.
+//! measurement moves its edge. Guards must allow it, unless something was observed at every allowed point. A task ends when
+//! nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.

@@ -410,7 +410,8 @@ impl Search {
             if let Some(best) = best {
                 let hope = hope(bounded.0, bounded.1);
                 if !allowed && self.would_pay(state, hope) {
-                    state.memory.candidates.consider_beyond(&best, hope);
+                    let choice = Choice { allowed: state.guards_allow(c), ..best.clone() };
+                    state.memory.candidates.consider_beyond(choice, hope);
                 }
                 state.memory.candidates.consider(best);
             }
@@ -461,12 +462,12 @@ impl Search {
         Some(self.best_mean).filter(|mean| mean.is_finite())
     }
 
-    /// Whether a tolerance asks for the safest of the candidates that are not allowed but would pay: where no allowed one would,
-    /// or something was observed at each of them.
+    /// Whether a tolerance asks for the safest of the candidates that are not allowed but would pay: where something was observed
+    /// at each allowed one, or none of them would pay and guards are kept.
     pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
         let (choice, hope) = state.memory.candidates.beyond.as_ref()?;
-        let leads = (self.enclosed || self.pays_no_more(state)) && self.would_pay(state, *hope);
-        leads.then(|| choice.clone())
+        let leads = self.enclosed || choice.allowed && self.pays_no_more(state);
+        (leads && self.would_pay(state, *hope)).then(|| choice.clone())
     }
 
     /// Whether no allowed candidate makes it worth while to go on.

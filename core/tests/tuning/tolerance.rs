@@ -1,7 +1,9 @@
 //! A task ends when going on does not pay, and no sooner: on levels, where at first only the point in use is allowed, too.
 
 use crate::support::{Draws, noise, start_with};
-use foretune_core::{Dimension, Fidelity, Floor, Goal, Level, Limit, Problem, Query, Settings, Stop};
+use foretune_core::{
+    Ask, Dimension, Fidelity, Floor, Goal, Guard, Level, Limit, Problem, Query, Settings, Side, Stop,
+};
 
 const SHARE: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 
@@ -115,6 +117,21 @@ fn a_small_grid_is_left_whatever_the_goal_and_the_kind_of_floor() {
             assert!(gained > 0.8, "{goal:?}, {level:?}: {gained} of what can be gained, for {spent}");
         }
     }
+}
+
+#[test]
+fn a_guard_that_allows_no_other_level_at_first_does_not_end_a_task() {
+    let guard = Guard { side: Side::AtLeast, floor: SHARE, noise: &[0.4, 0.04] };
+    let problem = Problem { guards: &[guard], ..LINE };
+    let mut tuner = start_with(64, problem, Settings::LIVE, 1);
+    // The KPI rises, too, and hardly moves from level to level.
+    while let Ask::Query(query) = tuner.ask() {
+        let (x, noise) = (query.point()[0], noise(query.round(), 5) * guard.noise[query.fidelity()].sqrt());
+        let y = line(1.0)(query.point(), 1) + noise;
+        tuner.tell_all(query, y, &[30.0 + 10.0 * x + noise]).unwrap();
+    }
+    let found = line(1.0)(tuner.recommendation().unwrap().point(), 1);
+    assert!(found > 57.0, "{found} of 60, from 45");
 }
 
 /// Whatever the grid, the floor, the limit and the tolerance: a task leaves the point in use where that is on a slope, keeps to its

@@ -202,7 +202,10 @@ fn finished(
         end.reason, end.queries, end.spent
     )?;
     if !end.assured {
-        writeln!(out, "no setting keeps floor and guards with the probability asked for: what is in use stays")?;
+        writeln!(
+            out,
+            "no setting keeps floor and guards with the probability asked for: what is in use stays"
+        )?;
     }
     Ok(out.flush()?)
 }
