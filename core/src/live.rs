@@ -15,11 +15,15 @@
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //!
-//! **The end.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean by more
-//! than the tolerance's share of it. Where no allowed point would, or something was observed at each of them, the safest of
-//! those that are not allowed but would pay is asked: on a steep slope what is allowed reaches only a step ahead, and one
-//! measurement moves its edge. Guards must allow it, unless something was observed at every allowed point. A task ends when
-//! nothing is left that would pay.
+//! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
+//! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something
+//! was observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is
+//! allowed reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed
+//! at every allowed point. With a tolerance the task ends when nothing is left that would pay.
+//!
+//! **The way home.** After the point in use, a later task measures once, as cheaply as possible, the setting that the site came
+//! with: users have moved, and what was the best place of the last task may be cut off from that of this one by a valley below the
+//! floor.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.
@@ -40,6 +44,11 @@ pub(crate) const FLOOR_FALLS: f32 = 25.0;
 pub(crate) const GUARD_FALLS: f32 = 10.0;
 /// The share of the budget that a trial of weight 1 takes.
 const ORDINARY: f32 = 0.011;
+
+/// What a point is hoped to be worth, in standard deviations above its mean.
+pub(crate) const HOPED: f32 = 0.75;
+/// The tolerance of a problem without one, by which its tasks do not end.
+pub(crate) const UNSTATED_TOLERANCE: f32 = 0.01;
 
 /// What a trial must be worth, with v what the point in use gives.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use super::state::State;
 use super::trials::{Bound, Start, Trials, deployable, unit_of};
 use crate::data::{Kind, Record};
 use crate::error::Error;
-use crate::live::{FLOOR_FALLS, Floor, Level, weight};
+use crate::live::{FLOOR_FALLS, Floor, Level, UNSTATED_TOLERANCE, weight};
 use crate::math;
 use crate::scale::Scale;
 
@@ -79,6 +79,15 @@ impl State<'_> {
         let known = (0..self.task.remembered).any(|i| self.memory.data.point(i) == &deployed[..]);
         let kind = if known { Kind::Carried } else { Kind::Initial };
         Some(self.query(deployed, self.problem.truth(), kind))
+    }
+
+    /// The setting that the site came with, once in a task, after the point in use and as cheaply as possible: the way home.
+    pub fn home_query(&self) -> Option<Query> {
+        let (problem, prices) = (&self.problem, self.prices());
+        let wanted = self.round() == 1 && problem.is_guarded() && prices.can_pay(0);
+        let home = problem.deployed.filter(|_| wanted).and_then(|home| deployable(problem, home).ok())?;
+        let known = self.start.deployed.as_ref().is_some_and(|x| problem.is_same_choice(x, &home));
+        (!known).then(|| self.query(self.here(home), 0, Kind::Search))
     }
 
     /// Whether nothing but past measurements is there to be replayed: they come first.
@@ -230,11 +239,11 @@ impl State<'_> {
         }
     }
 
-    /// Whether a task that expects `gain` over its best mean pays no more.
-    pub fn pays_no_more(&self, best: f32, gain: f32) -> bool {
-        let (scale, sign) = (self.task.scale, self.problem.goal.sign());
+    /// Whether a gain over the best mean pays.
+    pub fn pays(&self, gain: f32, best: f32) -> bool {
+        let (scale, sign, tolerance) = (self.task.scale, self.problem.goal.sign(), self.problem.tolerance);
         let value = libm::fabsf(scale.undo(sign * best)) / scale.deviation;
-        gain <= self.problem.tolerance * value
+        gain > if tolerance > 0.0 { tolerance } else { UNSTATED_TOLERANCE } * value
     }
 
     /// What the model expects of the best point that the last search looked at; nothing before anything was told.

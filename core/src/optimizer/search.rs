@@ -15,6 +15,7 @@ use crate::acquisition::{SIDE, ScoreSums, information_of_some};
 use crate::gp::{Fallbacks, NOISE_FLOOR};
 use crate::kernel::MAX_FIDELITIES;
 use crate::linalg::{LANES, column_mut};
+use crate::live::HOPED;
 use crate::math;
 use crate::max_value::{self, Candidate, Ends, Gumbel};
 use crate::random::Purpose;
@@ -22,9 +23,6 @@ use crate::settings::Recommend;
 
 /// Candidates summed up or weighed in one slice.
 const SUMMED: usize = 4 * LANES;
-
-/// Standard deviations above its mean that a point is hoped to be worth, when it is decided whether going on pays.
-const HOPED: f32 = 0.75;
 
 /// Of a space that is searched whole and has no floor, a point is measured again until its variance is this share of the noise's: one more
 /// measurement would then move its mean by a fortieth of the noise's deviation.
@@ -65,8 +63,7 @@ pub(super) struct Search {
     quartiles: [f32; 3],
     stage: Stage,
     whole: bool,
-    /// Of the allowed candidates at the target fidelity, standardised: the best mean, and, where a tolerance needs it, the best
-    /// of mean plus [`HOPED`] standard deviations.
+    /// Of the allowed candidates at the target fidelity, standardised: the best mean, and the best of what they are hoped to be.
     best_mean: f32,
     best_hope: f32,
     /// Whether something was observed at every allowed candidate: then only what is not allowed can be better.
@@ -438,10 +435,8 @@ impl Search {
     ) -> (f32, bool) {
         if allowed {
             self.best_mean = self.best_mean.max(mean);
-            if state.problem.tolerance > 0.0 {
-                self.best_hope = self.best_hope.max(hope(mean, variance));
-                self.enclosed &= state.memory.data.has(state.memory.candidates.point(c));
-            }
+            self.best_hope = self.best_hope.max(hope(mean, variance));
+            self.enclosed = self.enclosed && state.memory.data.has(state.memory.candidates.point(c));
         }
         match self.objective {
             Objective::Mean if state.is_assured(c, (mean, variance), self.in_use) => (bound, true),
@@ -462,22 +457,22 @@ impl Search {
         Some(self.best_mean).filter(|mean| mean.is_finite())
     }
 
-    /// Whether a tolerance asks for the safest of the candidates that are not allowed but would pay: where something was observed
-    /// at each allowed one, or none of them would pay and guards are kept.
+    /// The safest of the candidates that are not allowed but would pay, if it is to be asked: where something was observed at each
+    /// allowed one, or none of them would pay and guards are kept.
     pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
         let (choice, hope) = state.memory.candidates.beyond.as_ref()?;
-        let leads = self.enclosed || choice.allowed && self.pays_no_more(state);
+        let leads = self.enclosed || choice.allowed && !self.would_pay(state, self.best_hope);
         (leads && self.would_pay(state, *hope)).then(|| choice.clone())
     }
 
-    /// Whether no allowed candidate makes it worth while to go on.
+    /// Whether a tolerance ends the task: no allowed candidate makes it worth while to go on.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
         state.problem.tolerance > 0.0 && !self.would_pay(state, self.best_hope)
     }
 
-    /// Whether what is hoped for is more than a tolerance above the best mean.
+    /// Whether what is hoped for is so much above the best mean that it is worth while to go on.
     fn would_pay(&self, state: &State<'_>, hope: f32) -> bool {
-        state.problem.tolerance > 0.0 && !state.pays_no_more(self.best_mean, hope - self.best_mean)
+        state.pays(hope - self.best_mean, self.best_mean)
     }
 
     /// Particles that took part.

@@ -134,10 +134,17 @@ fn a_guard_that_allows_no_other_level_at_first_does_not_end_a_task() {
     assert!(found > 57.0, "{found} of 60, from 45");
 }
 
-/// Whatever the grid, the floor, the limit and the tolerance: a task leaves the point in use where that is on a slope, keeps to its
-/// limit, and what it recommends is no worse; on average it reaches as much of the best as without a tolerance, 0.94.
+/// Whatever the grid, the floor, the limit and the tolerance, if there is one: a task leaves the point in use where that is on a
+/// slope, keeps to its limit, and what it recommends is no worse.
 #[test]
 fn on_any_grid_a_task_leaves_the_point_in_use_and_gains() {
+    let [with, without] = [true, false].map(reached_on_grids);
+    println!("with a tolerance {with} of the best, without {without}");
+    assert!(with > 0.92 && without > 0.97, "{with}, {without}");
+}
+
+/// The share of the best that tasks reach on average.
+fn reached_on_grids(tolerant: bool) -> f32 {
     let (mut draws, mut reached, cases) = (Draws(7), 0.0, 24);
     for case in 0..cases {
         let count = 1 + case % 3;
@@ -165,7 +172,7 @@ fn on_any_grid_a_task_leaves_the_point_in_use_and_gains() {
             deployed: Some(&in_use),
             floor: Some(Floor { level, risk: 0.05 }),
             limits: &[Limit { coefficients: &ones, at_most }],
-            tolerance,
+            tolerance: if tolerant { tolerance } else { 0.0 },
             ..CELL
         };
         let (mut elsewhere, mut tuner) = (0, start_with(64, problem, Settings::LIVE, case as u64));
@@ -183,8 +190,7 @@ fn on_any_grid_a_task_leaves_the_point_in_use_and_gains() {
         );
         reached += found / 40.0 / cases as f32;
     }
-    println!("{reached} of the best");
-    assert!(reached > 0.92, "{reached}");
+    reached
 }
 
 #[test]
