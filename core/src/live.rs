@@ -21,10 +21,6 @@
 //! allowed reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed
 //! at every allowed point. With a tolerance the task ends when nothing is left that would pay.
 //!
-//! **The way home.** After the point in use, a later task measures once, as cheaply as possible, the setting that the site came
-//! with: users have moved, and what was the best place of the last task may be cut off from that of this one by a valley below the
-//! floor.
-//!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.
 

@@ -55,7 +55,7 @@ impl State<'_> {
             Next::Finish(Stop::Capacity)
         } else if let Some(query) = self.deployed_query() {
             if self.can_start() { Next::Hand(query) } else { Next::Finish(Stop::Budget) }
-        } else if let Some(query) = self.home_query().or_else(|| self.outlier_query()) {
+        } else if let Some(query) = self.outlier_query() {
             Next::Hand(query)
         } else if let Some(query) = self.suspicious_query() {
             Next::Hand(query)

@@ -81,15 +81,6 @@ impl State<'_> {
         Some(self.query(deployed, self.problem.truth(), kind))
     }
 
-    /// The setting that the site came with, once in a task, after the point in use and as cheaply as possible: the way home.
-    pub fn home_query(&self) -> Option<Query> {
-        let (problem, prices) = (&self.problem, self.prices());
-        let wanted = self.round() == 1 && problem.is_guarded() && prices.can_pay(0);
-        let home = problem.deployed.filter(|_| wanted).and_then(|home| deployable(problem, home).ok())?;
-        let known = self.start.deployed.as_ref().is_some_and(|x| problem.is_same_choice(x, &home));
-        (!known).then(|| self.query(self.here(home), 0, Kind::Search))
-    }
-
     /// Whether nothing but past measurements is there to be replayed: they come first.
     pub fn takes_past(&self) -> bool {
         let data = &self.memory.data;

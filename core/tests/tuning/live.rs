@@ -104,33 +104,6 @@ fn the_point_in_use_comes_first_at_the_truth_and_all_is_charged() {
 }
 
 #[test]
-fn a_later_task_looks_once_and_cheaply_at_the_setting_that_the_site_came_with() {
-    let mut moved = 0;
-    for (problem, settings) in scenes() {
-        let mut tuner = start(problem, settings, 6);
-        let home = tuner.deployed().unwrap().to_vec();
-        for _ in 1..4 {
-            finish_task(&mut tuner);
-            tuner.next_task().unwrap();
-            let [in_use, second, third] = [(); 3].map(|()| {
-                let query = next(&mut tuner, &[]).unwrap().unwrap();
-                let asked = (query.unit().to_vec(), query.fidelity(), query.kind());
-                answer(&mut tuner, query);
-                asked
-            });
-            if problem.floor.is_some() && in_use.0 != home {
-                assert_eq!(second, (home.clone(), 0, Kind::Search), "{settings:?}");
-                assert!(third.0 != home, "{third:?}");
-                moved += 1;
-            } else {
-                assert!(problem.floor.is_some() || second.2 == Kind::Initial, "{second:?}");
-            }
-        }
-    }
-    assert!(moved > 4, "{moved}");
-}
-
-#[test]
 fn another_point_in_use_can_be_given_before_a_task() {
     let mut tuner = start(LIVE, SETTINGS, 5);
     let other = [-4.0, -150.0, 0.7];
