@@ -28,6 +28,8 @@ pub struct Outline {
     pub trace: Trace,
     /// What the next task starts from.
     pub knowledge: Vec<u8>,
+    /// What is best under other conditions, if that is asked.
+    pub elsewhere: Option<Recommendation>,
 }
 
 /// What becomes of a query.
@@ -43,7 +45,8 @@ pub enum Answer {
     Under(Kpis),
 }
 
-/// Runs a task of a problem, with a profile's settings, from some knowledge and the fleet's file behind it.
+/// Runs a task of a problem, with a profile's settings, from some knowledge and the fleet's file behind it. Then it is asked what
+/// is best under other conditions, unless there are none of these.
 ///
 /// # Errors
 /// What the core has against it.
@@ -54,6 +57,7 @@ pub fn run(
     begin: &Begin,
     knowledge: &[u8],
     answer: &mut dyn FnMut(&Query) -> Answer,
+    others: &[f32],
 ) -> Result<Outline, Error> {
     let (knowledge, fleet) = knowledge_and_fleet(knowledge);
     let mut core = memory.start_checked(problem, profile.settings_for(&problem), begin.seed)?;
@@ -93,5 +97,11 @@ pub fn run(
     let mut knowledge = Vec::new();
     core.knowledge(|bytes| knowledge.extend_from_slice(bytes))?;
     knowledge.extend_from_slice(fleet);
-    Ok(Outline { trace, knowledge })
+    let mut elsewhere = None;
+    if !others.is_empty() {
+        core.change_conditions(others)?;
+        while matches!(core.advance(), Progress::Working) {}
+        elsewhere = recommendation(&core, begin.task, stop);
+    }
+    Ok(Outline { trace, knowledge, elsewhere })
 }

@@ -169,8 +169,8 @@ impl<'p> Station<'p> {
     }
 
     /// Says under which conditions the next query is to be asked, a value for each in natural units. One that was asked under
-    /// others is replaced: measure what comes instead. A tuner that has just restarted may not have heard it: look at the query's
-    /// point.
+    /// others is replaced: measure what comes instead. After a task's end: what is best under them. A tuner that has just restarted
+    /// may not have heard it, or know only what the task ended with: look at the point.
     pub fn under(&mut self, conditions: &[f32]) {
         self.pending = Some(Request::Under { task: self.task, conditions: Kpis::new(conditions) });
     }

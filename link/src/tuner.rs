@@ -300,7 +300,7 @@ impl Tuner {
         })
     }
 
-    /// Other conditions: the open query is taken back, and thought about anew.
+    /// Other conditions: the open query is taken back, or, once the task has ended, the recommendation, and thought about anew.
     fn under<'b>(
         &mut self,
         task: u32,
@@ -308,8 +308,9 @@ impl Tuner {
         app: &mut impl Application,
     ) -> Result<Response<'b>, Refusal> {
         self.check_task(task)?;
-        if matches!(self.phase, Phase::Thinking | Phase::Waiting) {
+        if self.phase != Phase::Idle {
             match app.under(conditions) {
+                Ok(true) if self.phase == Phase::Finished => self.recommendation = None,
                 Ok(true) => self.phase = Phase::Thinking,
                 Ok(false) => {}
                 // The query is not what the journal says.

@@ -41,7 +41,7 @@ pub struct Plan {
     /// Tune the problem in `examples/`, which is sent to the device, in place of the one that it is built for.
     #[arg(long, conflicts_with = "travel")]
     pub sent: bool,
-    /// The same with two guards.
+    /// The same with two guards and a condition.
     #[arg(long, conflicts_with_all = ["travel", "sent"])]
     pub guarded: bool,
     /// Tune the control loop in `examples/`, which `cargo xtask test pid` builds.
@@ -92,6 +92,7 @@ impl Plan {
                 let text = std::fs::read_to_string(&file)? + GUARDS;
                 (file, command) = (root().join("target/guarded.toml"), command + " kpis");
                 std::fs::write(&file, text)?;
+                words.extend(["--at", "load=75"].map(String::from));
             }
             words.extend([file.display().to_string(), "--command".into(), command]);
         }
@@ -111,8 +112,13 @@ impl Plan {
     }
 }
 
-/// What is kept beside the value, one as its logarithm.
+/// What is kept beside the value, one as its logarithm, and what is known but not chosen.
 const GUARDS: &str = r#"
+[[condition]]
+name = "load"
+low = 0
+high = 100
+
 [[guard]]
 name = "edge"
 share = 0.9

@@ -60,13 +60,19 @@ impl Optimizer<'_> {
         true
     }
 
-    /// The same even if a query waits for its answer: one that was asked under others is taken back. Whether anything changed.
+    /// The same even if a query waits for its answer: one that was asked under others is taken back. Once the task has ended, what
+    /// is recommended is found anew, slice by slice, and is then [`recommendation_at`](Self::recommendation_at) these. Whether
+    /// anything changed.
     ///
     /// # Errors
     /// [`Error::Condition`] unless there is a value for each, within its range; the state is unchanged then.
     pub fn change_conditions(&mut self, conditions: &[f32]) -> Result<bool, Error> {
         let units = self.state.condition_units(conditions)?;
-        Ok(self.put_conditions(units))
+        let changed = self.put_conditions(units);
+        if changed && self.recommendation().is_some() {
+            self.enter(Next::Search(Objective::Mean));
+        }
+        Ok(changed)
     }
 
     /// The next query under these conditions, or why there is none: [`set_conditions`](Self::set_conditions), then

@@ -185,7 +185,9 @@ impl<'a> Optimizer<'a> {
     }
 
     fn needs_knowledge(&self) -> bool {
-        self.state.memory.centres.is_none() && self.state.learns_from_centres() && !self.is_done()
+        // Nothing is learnt once there is a recommendation.
+        let learns = self.state.learns_from_centres() && self.state.task.recommendation.is_none();
+        self.state.memory.centres.is_none() && learns && !self.is_done()
     }
 
     /// The next query, or why there is none; under the conditions at hand, if the problem has
@@ -239,7 +241,9 @@ impl<'a> Optimizer<'a> {
                 None => Next::Judge,
             }),
             Phase::Searching(search) => search.advance(state).then(|| match search.objective {
-                Objective::Mean if state.settings.kept > 0 => Next::Keep,
+                Objective::Mean if state.settings.kept > 0 && state.task.recommendation.is_none() => {
+                    Next::Keep
+                }
                 Objective::Mean => Next::End,
                 Objective::Trial => {
                     let changed = state.note_surprise(search.used());
@@ -444,10 +448,13 @@ impl<'a> Optimizer<'a> {
         }
     }
 
-    /// Makes the recommendation, and carries it on.
+    /// Makes the recommendation; the first of a task is carried on.
     fn recommend(&mut self) {
+        let known = self.state.task.recommendation.is_some();
         self.state.task.recommendation = recommended(&self.state);
-        self.state.carry_best();
+        if !known {
+            self.state.carry_best();
+        }
     }
 
     /// The recommendation, once the task has ended; `None` before, and if nothing was observed.

@@ -46,13 +46,23 @@ fn the_recommendation_follows_the_condition() {
         }
         let own = tuner.recommendation().unwrap();
         assert_eq!(tuner.recommendation_at(&[own.point()[0]]).unwrap(), own);
+        let knowledge = snapshot(&tuner);
         for load in [26.0, 50.0, 74.0] {
             let best = tuner.recommendation_at(&[load]).unwrap();
             let (found, optimum) =
                 (value(load, best.point()[1]), value(load, 0.2 + 0.6 * (load - 20.0) / 60.0));
             assert!(found > 0.97 * optimum, "seed {seed}, load {load}: {found} of {optimum}");
             assert!((best.mean - found).abs() < 0.08 * optimum, "{} is expected, {found} true", best.mean);
+            // Slice by slice it is the same.
+            assert!(tuner.change_conditions(&[load]).unwrap() && tuner.recommendation().is_none());
+            assert!(matches!(tuner.ask(), Ask::Done(_)));
+            assert_eq!(tuner.recommendation().unwrap(), best);
+            assert!(!tuner.change_conditions(&[load]).unwrap());
         }
+        // And back: nothing is left of it.
+        assert!(tuner.change_conditions(&[own.point()[0]]).unwrap());
+        assert!(matches!(tuner.ask(), Ask::Done(_)));
+        assert_eq!((tuner.recommendation().unwrap(), snapshot(&tuner)), (own, knowledge));
     }
 }
 

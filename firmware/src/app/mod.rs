@@ -17,7 +17,7 @@ use link::problem::Numbers;
 use link::{Begin, DropReason, Event, Phase, Tuner};
 
 use crate::board::{Board, Mapped, Parts, SERIAL_BUFFER, Status, System};
-use crate::drive::{reason, take_over};
+use crate::drive::{reason, recommendation, take_over};
 use crate::log::{error, info, warn};
 use crate::profile::Profile;
 use crate::storage::{self, Store};
@@ -166,6 +166,11 @@ impl<B: Board> App<B> {
         matches!(self.tuner.phase(), Phase::Thinking | Phase::Waiting)
     }
 
+    /// Whether what the last task recommended is in use.
+    fn has_ended(&self) -> bool {
+        matches!(self.tuner.phase(), Phase::Finished | Phase::Watching)
+    }
+
     /// Works for ever, or as long as `going` says.
     pub fn run(&mut self, mut memory: Block<'_>, mut going: impl KeepGoing<B::System>) {
         while going(&mut self.system) {
@@ -203,6 +208,12 @@ impl<B: Board> App<B> {
 
     /// One turn without a task: serve the serial line, and sleep if there is nothing.
     fn rest(&mut self) {
+        self.wait();
+        self.serve(None);
+    }
+
+    /// Shows what there is to wait for, and sleeps until something comes.
+    fn wait(&mut self) {
         self.system.show(match (self.tuner.phase(), self.tuner.dropped()) {
             (Phase::Fault, _) => Status::Fault,
             (Phase::Watching, _) => Status::Watching,
@@ -213,7 +224,6 @@ impl<B: Board> App<B> {
         if !self.ready() {
             self.system.idle();
         }
-        self.serve(None);
     }
 
     /// Loads the knowledge of the task that runs and recalls its answers so far.
@@ -244,14 +254,16 @@ impl<B: Board> App<B> {
         Ok(())
     }
 
-    /// Works on a task until it ends.
+    /// Works on a task until it ends, and from then on says what is best under other conditions, until the next begins.
     fn work(&mut self, optimizer: &mut Optimizer<'_>, going: &mut impl KeepGoing<B::System>) {
         let mut task = Task { optimizer, open: None };
+        let number = self.tuner.ticket().task;
         while going(&mut self.system) {
             self.system.feed();
             self.serve(Some(&mut task));
-            if !self.is_at_work() {
-                return info!("task aborted");
+            let is_at_work = self.is_at_work();
+            if self.tuner.ticket().task != number || !is_at_work && !self.has_ended() {
+                return info!("task {} is over", number);
             }
             let before = self.system.ticks();
             let progress = match task.optimizer.advance_with(self.recorder.stored().0) {
@@ -260,6 +272,7 @@ impl<B: Board> App<B> {
             };
             self.longest = self.longest.max(self.system.ticks() - before);
             match progress {
+                Progress::Working if !is_at_work => {}
                 Progress::Working => self.thinking(&task.optimizer.status()),
                 Progress::Query(query) => {
                     info!(
@@ -273,7 +286,13 @@ impl<B: Board> App<B> {
                 }
                 Progress::Waiting if !self.ready() => self.system.idle(),
                 Progress::Waiting => {}
-                Progress::Done(stop) => return self.finish(task.optimizer, stop),
+                Progress::Done(stop) if is_at_work => self.finish(task.optimizer, stop),
+                Progress::Done(stop) => {
+                    if self.tuner.recommendation().is_none() {
+                        self.recommend(task.optimizer, stop);
+                    }
+                    self.wait();
+                }
                 _ => return self.give_up_task(foretune_core::Error::OutOfTurn),
             }
         }
@@ -340,8 +359,16 @@ impl<B: Board> App<B> {
         self.look_at_stack();
         info!("task {} done: {} queries, longest slice {} ticks", task, queries, self.longest);
         info!("stack {}, fallbacks {}", self.system.stack(), status.fallbacks);
-        let recommendation = entry.recommendation(task, optimizer.problem());
-        recommendation.into_iter().for_each(|recommendation| self.tuner.finish(recommendation));
+        self.recommend(optimizer, stop);
+    }
+
+    /// Tells the station what is best under the conditions at hand.
+    // Not inlined: the loop that calls it would take its stack, too.
+    #[inline(never)]
+    fn recommend(&mut self, optimizer: &Optimizer<'_>, stop: Stop) {
+        if let Some(best) = recommendation(optimizer, self.tuner.ticket().task, stop) {
+            self.tuner.finish(best);
+        }
     }
 
     /// What is stored does not fit this firmware: the task cannot go on, but another may begin.

@@ -372,6 +372,10 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
             return Ok(false);
         }
         *open = None;
+        if self.recorder.store.running().is_none() {
+            // The task has ended: only what it ended with is durable.
+            return Ok(true);
+        }
         // Durable before the query is: its ticket is the other's, and a report may come after a restart.
         self.append(&Entry::Under(Kpis::new(conditions))).map(|()| true)
     }

@@ -7,8 +7,8 @@ use foretune_link::exchange::Exchange;
 use foretune_link::seal::{Key, Nonce, Opener};
 use foretune_link::transfer::DownloadError;
 use foretune_link::{
-    Decoder, Download, Knowledge, MAX_FRAME, Pace, Phase, Refusal, Request, Response, Station, Upload,
-    VERSION, encode, parse,
+    Decoder, Download, Knowledge, Kpis, MAX_FRAME, Pace, Phase, Recommendation, Refusal, Request, Response,
+    Station, Upload, VERSION, encode, parse,
 };
 
 use super::line::Line;
@@ -169,6 +169,25 @@ impl Dialogue {
             Response::Refused(refusal) => Err(refused(refusal)),
             _ => Ok(()),
         })?
+    }
+
+    /// What the last task recommends under these conditions.
+    pub fn best_under(&mut self, conditions: &[f32]) -> Result<Recommendation, Error> {
+        let task = self.greet()?.task;
+        let mut request = Request::Under { task, conditions: Kpis::new(conditions) };
+        loop {
+            let found = self.ask(&request, |response| match response {
+                Response::Finished(best) => Ok(Some(best.clone())),
+                Response::Working { .. } => Ok(None),
+                Response::Refused(refusal) => Err(refused(refusal)),
+                other => Err(unexpected(other)),
+            })??;
+            match found {
+                Some(best) => return Ok(best),
+                None => request = Request::Poll { task },
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub fn upload(&mut self, bytes: &[u8], now: &Knowledge) -> Result<Knowledge, Error> {

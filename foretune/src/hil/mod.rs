@@ -22,7 +22,7 @@ use clap::Args;
 use foretune_core::snapshot::{Header, knowledge_and_fleet};
 use foretune_firmware::reference::{Answer, Outline, Trace};
 use foretune_link::seal::Key;
-use foretune_link::{Begin, Knowledge, Phase, Query, Request};
+use foretune_link::{Begin, Knowledge, Phase, Query, Recommendation, Request};
 
 use dialogue::{Device, Dialogue};
 use foretune_tuning::{self as tuning, Command};
@@ -97,6 +97,9 @@ pub struct HilArguments {
     /// alarm. The world changes after sixty, and the device begins the next task when it has noticed.
     #[arg(long, value_name = "READINGS", conflicts_with = "problem")]
     watch: Option<f32>,
+    /// In the end, say what is best under these conditions; with `--tasks 0` that is all.
+    #[arg(long, value_name = "NAME=VALUE,…", requires = "problem")]
+    at: Option<String>,
     /// Let a measurement fail now and then.
     #[arg(long)]
     flaky: bool,
@@ -124,6 +127,7 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         check_writable(file)?;
     }
     let mut world = world(arguments)?;
+    let others = arguments.at.as_deref().map_or(Ok(Vec::new()), |text| world.conditions(text))?;
     let patience = Duration::from_secs(arguments.patience);
     let key = arguments.key.as_deref().map(read_key).transpose()?;
     let mut dialogue = Dialogue::new(Line::open(address)?, arguments.timeout, patience, key);
@@ -155,7 +159,17 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(file) = arguments.answers.as_deref().filter(|_| arguments.tasks == 0) {
         answers::keep_last(&mut dialogue, &profile, world.problem(), file, out)?;
     }
-    let learnt = compare(&notes, &profile, &world, arguments, out)?;
+    let elsewhere = if others.is_empty() { None } else { Some(dialogue.best_under(&others)?) };
+    if let Some(best) = &elsewhere {
+        if !world.is_under(&best.point, &others) {
+            return Err(Error::Device(format!(
+                "restarted since its last task, the device knows only what that ended with: {}",
+                world.show(&best.point)
+            )));
+        }
+        writeln!(out, "best there: {}, {}", world.show(&best.point), world.judge(0, &best.point, best.mean))?;
+    }
+    let learnt = compare(&notes, &profile, &world, arguments, (&others, elsewhere), out)?;
     finish(&mut dialogue, &profile, &learnt, arguments, out)
 }
 
@@ -245,7 +259,7 @@ fn wanted(profile: &Profile, arguments: &HilArguments, tries: u8) -> Result<Opti
             ..Begin::PLAIN
         };
         let answer = &mut |query: &Query| settle(&mut world, place, query, tries);
-        knowledge = profile.run(&begin, None, &knowledge, answer)?.knowledge;
+        knowledge = profile.run(&begin, None, &knowledge, answer, &[])?.knowledge;
     }
     Ok(Some(knowledge))
 }
@@ -281,6 +295,7 @@ fn compare(
     profile: &Profile,
     world: &World,
     arguments: &HilArguments,
+    (others, elsewhere): (&[f32], Option<Recommendation>),
     out: &mut dyn Write,
 ) -> Result<Vec<u8>, Error> {
     let mut knowledge = notes.start.clone();
@@ -288,8 +303,9 @@ fn compare(
     for (place, seen) in notes.traces.iter().enumerate() {
         let begin = notes.begin(place, arguments, profile, world);
         let mut answer = |query: &Query| notes.answer(place, query);
-        let Outline { trace, knowledge: learnt } =
-            profile.run(&begin, world.problem(), &knowledge, &mut answer)?;
+        let asked = if place + 1 == notes.traces.len() { others } else { &[] };
+        let Outline { trace, knowledge: learnt, elsewhere: here } =
+            profile.run(&begin, world.problem(), &knowledge, &mut answer, asked)?;
         if let Some(step) = seen.queries.iter().zip(&trace.queries).position(|(a, b)| a != b) {
             let (device, host) = (&seen.queries[step], &trace.queries[step]);
             return Err(Error::Device(format!(
@@ -306,6 +322,11 @@ fn compare(
                 device.recommendation,
                 host.queries.len(),
                 host.recommendation
+            )));
+        }
+        if !asked.is_empty() && elsewhere != here {
+            return Err(Error::Device(format!(
+                "DIFFERENT: under other conditions {elsewhere:?} on the device, {here:?} here"
             )));
         }
         queries += trace.queries.len();
@@ -356,7 +377,7 @@ fn finish(
         ..Begin::PLAIN
     };
     let mut answer = |query: &Query| settle(&mut world, place, query, device.tries);
-    let next = profile.run(&begin, None, &knows, &mut answer)?;
+    let next = profile.run(&begin, None, &knows, &mut answer, &[])?;
     if let Some(end) = &next.trace.recommendation {
         let (value, optimum) = world.judge(place, &end.point);
         writeln!(out, "continued on this host: {value:.1} of {optimum:.1} bit/s/Hz in the next task")?;

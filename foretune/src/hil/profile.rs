@@ -49,19 +49,21 @@ impl Profile {
             .map_err(|misfit| refused(&Refusal::BadProblem(misfit)))
     }
 
-    /// One task on this host, of a problem that was sent or else of its own, from some knowledge.
+    /// One task on this host, of a problem that was sent or else of its own, from some knowledge; then what is best under other
+    /// conditions.
     pub fn run(
         &self,
         begin: &Begin,
         sent: Option<&[u8]>,
         knowledge: &[u8],
         answer: &mut dyn FnMut(&Query) -> Answer,
+        others: &[f32],
     ) -> Result<Outline, Error> {
         let mut words = vec![0; self.capacities.words()];
         let memory = Block::new(&mut words, self.capacities);
         let run = |problem: &Problem<'_>| {
             let problem = Problem { budget: begin.budget, ..*problem };
-            reference::run(memory, &self.device, problem, begin, knowledge, answer)
+            reference::run(memory, &self.device, problem, begin, knowledge, answer, others)
         };
         Ok(self.with_problem(sent, run)??)
     }

@@ -5,7 +5,7 @@ use foretune_link::problem::Bytes;
 use foretune_link::{Coordinate, Kpis, Outcome, Point, Query};
 
 use super::radio::Radio;
-use foretune_tuning::{Ask, Command, Measured, Target, Why};
+use foretune_tuning::{self as tuning, Ask, Command, Measured, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
 use host_sim::runner::Space;
@@ -64,6 +64,30 @@ impl World {
         match self {
             World::Radio(radio) => radio.show(point),
             World::Own(own) => own.target.words(&own.natural(point)),
+        }
+    }
+
+    /// Conditions that are given by name, as the device sees them.
+    pub fn conditions(&self, text: &str) -> std::result::Result<Vec<f32>, Error> {
+        match self {
+            World::Radio(_) => Ok(Vec::new()),
+            World::Own(own) => {
+                let (chosen, values) = (own.target.chosen(), tuning::conditions(&own.target, text)?);
+                let point = [&vec![0.0; chosen], &values[..]].concat();
+                Ok(own.space.core_point(&point)[chosen..].to_vec())
+            }
+        }
+    }
+
+    /// Whether a point is one under these conditions.
+    pub fn is_under(&self, point: &Point, conditions: &[f32]) -> bool {
+        match self {
+            World::Radio(_) => true,
+            World::Own(own) => {
+                let own = own.space.core_point(&own.natural(point));
+                let pairs = own[own.len() - conditions.len()..].iter().zip(conditions);
+                pairs.into_iter().all(|(a, b)| (a - b).abs() <= 1e-5 * (a.abs() + b.abs()))
+            }
         }
     }
 
@@ -181,7 +205,7 @@ mod tests {
     use foretune_firmware::reference::Answer;
     use foretune_link::Begin;
     use foretune_link::problem::{Numbers, Parts};
-    use foretune_tuning::{self as tuning, fixture::FILE};
+    use foretune_tuning::fixture::FILE;
     use std::fs;
 
     /// To be minimised, and all noise known.
@@ -282,7 +306,7 @@ mod tests {
             (Outcome::Value(value), _) => Answer::Value(value, Kpis::NONE, None),
             other => panic!("{other:?}"),
         };
-        let outline = profile.run(&begin, Some(&bytes), &[], &mut answer).unwrap();
+        let outline = profile.run(&begin, Some(&bytes), &[], &mut answer, &[]).unwrap();
         let best = outline.trace.recommendation.unwrap().point;
         assert_eq!(best[1], Coordinate::Level(1));
         assert!(World::Own(Box::new(own)).show(&best).ends_with("alpha = mid"));
@@ -307,7 +331,7 @@ mod tests {
             let begin = Begin { task, deploy, seed: 1, budget: 11.0, ..Begin::PLAIN };
             let mut answer =
                 |query: &Query| Answer::Value(if query.point == filed { 2.0 } else { 1.0 }, Kpis::NONE, None);
-            profile.run(&begin, Some(&own.bytes), knowledge, &mut answer).unwrap()
+            profile.run(&begin, Some(&own.bytes), knowledge, &mut answer, &[]).unwrap()
         };
         let first = run(1, false, &[]);
         assert_eq!(first.trace.queries[0].point, filed);

@@ -74,7 +74,8 @@ pub trait Application {
     /// What came of the query at this step of the current or last task; it was answered or given up.
     fn recall(&mut self, step: u32) -> Result<Answer, Refusal>;
 
-    /// Asks under these conditions from now on, or until an answer says otherwise: makes that durable, and takes an open query back.
+    /// Asks under these conditions from now on, or until an answer says otherwise: makes that durable, and takes an open query back;
+    /// once the task has ended, finds what is best under them, and [finishes](crate::Tuner::finish) again.
     /// Whether anything changed; nothing does while no task is taken up yet. After [`Refusal::Storage`] the tuner is out of order.
     fn under(&mut self, conditions: &[f32]) -> Result<bool, Refusal>;
 

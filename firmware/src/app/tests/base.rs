@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use foretune_link::{
-    Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Reading, Refusal,
-    Response, Station, StationEvent, Status, encode,
+    Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Reading,
+    Recommendation, Refusal, Response, Station, StationEvent, Status, encode,
 };
 
 use foretune_link::problem::{Bytes, number};
@@ -61,6 +61,9 @@ pub struct Notes {
     pub changes: u32,
     /// Readings that it has taken.
     pub readings: u32,
+    /// Conditions under which it asks what is best once a task has ended, from the last to the first, and what it was told.
+    pub elsewhere: Option<Vec<f32>>,
+    pub told: Vec<Recommendation>,
     pub finished: bool,
 }
 
@@ -82,6 +85,8 @@ impl Base {
             watches: false,
             changes: 0,
             readings: 0,
+            elsewhere: None,
+            told: Vec::new(),
             finished: false,
         };
         let (hears, says) = (Noise::default(), Noise::default());
@@ -131,8 +136,13 @@ impl Notes {
             StationEvent::Finished(recommendation) => {
                 let trace = &mut self.traces[recommendation.task as usize - 1];
                 let known = trace.recommendation.get_or_insert_with(|| recommendation.clone());
-                assert_eq!(*known, recommendation, "a recommendation never changes");
-                station.greet();
+                let moves = self.elsewhere.is_some();
+                assert!(moves || *known == recommendation, "a recommendation never changes by itself");
+                self.told.push(recommendation);
+                match self.elsewhere.as_mut().and_then(Vec::pop) {
+                    Some(condition) => station.under(&[condition]),
+                    None => station.greet(),
+                }
             }
             StationEvent::Aborted { task } => {
                 self.aborted.push(task);
@@ -228,7 +238,7 @@ impl Notes {
     pub fn expected<P: Profile>(&self, mut knowledge: Vec<u8>) -> Vec<Trace> {
         (0..self.budgets.len())
             .map(|place| {
-                let Outline { trace, knowledge: learnt } = self.expected_task::<P>(place, &knowledge);
+                let Outline { trace, knowledge: learnt, .. } = self.expected_task::<P>(place, &knowledge);
                 if trace.recommendation.is_some() {
                     knowledge = learnt;
                 }

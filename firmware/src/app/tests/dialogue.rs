@@ -2,9 +2,9 @@
 
 use std::vec::Vec;
 
-use foretune_link::{DropReason, Outcome, Phase, Query, Reason, Refusal};
+use foretune_link::{Coordinate, DropReason, Outcome, Phase, Query, Reason, Recommendation, Refusal};
 
-use super::profile::{Network, Small, by_itself};
+use super::profile::{Given, Network, Small, by_itself};
 use super::{Bench, radio, undisturbed};
 use crate::app::RESTARTS_HERE;
 use crate::app::recorder::{FAULT_KNOWLEDGE, FAULT_RESTARTS};
@@ -138,6 +138,40 @@ fn stopping_early_gives_the_recommendation() {
         }
         bench.check();
     }
+}
+
+#[test]
+fn after_the_end_it_says_what_is_best_under_other_conditions() {
+    let mut bench = Bench::<Given>::new(&[150.0, 150.0], radio);
+    let own = {
+        let mut alone = Bench::<Given>::new(&[150.0, 150.0], radio);
+        alone.run();
+        alone.base.notes.traces.clone()
+    };
+    let at = |recommendation: &Recommendation| recommendation.point[2];
+    let Coordinate::Unit(last) = at(own[0].recommendation.as_ref().unwrap()) else { panic!("a condition") };
+    bench.base.notes.elsewhere = Some(Vec::from([200.0 * last - 100.0, 75.0, 75.0, -50.0]));
+    bench.run_until(|base| base.notes.told.len() == 5);
+    let told = &bench.base.notes.told;
+    let units: Vec<Coordinate> = told.iter().map(at).collect();
+    assert_eq!(units, [last, 0.25, 0.875, 0.875, last].map(Coordinate::Unit));
+    assert!(told[1].mean != told[2].mean && told[2] == told[3]);
+    assert_eq!((&told[0], Some(&told[4])), (&told[4], own[0].recommendation.as_ref()), "and back");
+    // What is learnt is what the task ended with, and the next goes on as it would have.
+    bench.run();
+    assert_eq!(bench.base.notes.traces, own);
+}
+
+#[test]
+fn after_a_restart_it_says_what_the_task_ended_with() {
+    let mut bench = Bench::<Given>::new(&[150.0], radio);
+    bench.run_until(|base| base.notes.told.len() == 1);
+    bench.base.notes.elsewhere = Some(Vec::from([-50.0]));
+    bench.base.notes.finished = false;
+    bench.base.station.resume(1);
+    bench.run_until(|base| base.notes.told.len() == 3);
+    let told = &bench.base.notes.told;
+    assert!(told[0] == told[1] && told[1] == told[2], "{told:?}");
 }
 
 #[test]

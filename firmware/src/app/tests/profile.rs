@@ -62,7 +62,7 @@ macro_rules! profile {
             fn task(begin: &Begin, knowledge: &[u8], answer: &mut dyn FnMut(&Query) -> Answer) -> Outline {
                 let problem = Problem { budget: begin.budget, ..Self::problem() };
                 let mut memory = Box::new(<$memory>::new());
-                run(memory.lend(), &Self::PROFILE, problem, begin, knowledge, answer).unwrap()
+                run(memory.lend(), &Self::PROFILE, problem, begin, knowledge, answer, &[]).unwrap()
             }
         }
     };

@@ -72,12 +72,14 @@ fn give_up(fault: Fault, message: impl FnOnce()) -> ! {
     super::super::this::restart()
 }
 
+// Inlined, so that it is seen that nobody reads messages: what puts them together takes 2 KB of flash.
 #[panic_handler]
+#[allow(unused_attributes, reason = "said to be ignored, but it is not")]
+#[inline(always)]
 fn panic(info: &PanicInfo) -> ! {
     panicked(info.location())
 }
 
-// Apart, so that the handler is inlined and it is seen that nobody reads messages: putting them together takes 2 KB of flash.
 #[inline(never)]
 fn panicked(place: Option<&Location>) -> ! {
     cortex_m::interrupt::disable();
