@@ -16,10 +16,11 @@
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
-//! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something
-//! was observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is
-//! allowed reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed
-//! at every allowed point. With a tolerance the task ends when nothing is left that would pay.
+//! by more than the tolerance's share of it; without a tolerance, by more than 1 %, and only where there are no guards, which
+//! are broken more often there. Where no allowed point would, or something was observed at each of them, the safest of those
+//! that are not allowed but would pay is asked: on a steep slope what is allowed reaches only a step ahead, and one measurement
+//! moves its edge. Guards must allow it, unless something was observed at every allowed point. With a tolerance the task ends
+//! when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.

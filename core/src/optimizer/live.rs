@@ -230,11 +230,13 @@ impl State<'_> {
         }
     }
 
-    /// Whether a gain over the best mean pays.
+    /// Whether a gain over the best mean pays. Without a tolerance, where there are guards, none does.
     pub fn pays(&self, gain: f32, best: f32) -> bool {
-        let (scale, sign, tolerance) = (self.task.scale, self.problem.goal.sign(), self.problem.tolerance);
+        let (problem, scale, sign) = (&self.problem, self.task.scale, self.problem.goal.sign());
+        let stated = problem.tolerance > 0.0;
         let value = libm::fabsf(scale.undo(sign * best)) / scale.deviation;
-        gain > if tolerance > 0.0 { tolerance } else { UNSTATED_TOLERANCE } * value
+        let least = if stated { problem.tolerance } else { UNSTATED_TOLERANCE } * value;
+        gain > least && (stated || problem.guards.is_empty())
     }
 
     /// What the model expects of the best point that the last search looked at; nothing before anything was told.
