@@ -105,7 +105,12 @@ fn faults(device: &Device) -> Result<(), Error> {
         expect("fault", session.report()?.get("fault"), &format!("Some({name})"))?;
     }
     let log = session.running.kill()?;
-    let traces = ["panicked at", "on command", "cause: StackOverflow", "cause: HardFault", "cause: Watchdog"];
+    let traces = [
+        "panicked at firmware/src/bin/selftest.rs:",
+        "cause: StackOverflow",
+        "cause: HardFault",
+        "cause: Watchdog",
+    ];
     for trace in traces {
         ensure!(log.iter().any(|line| line.contains(trace)), "no `{trace}` in the log: {log:?}");
     }

@@ -35,6 +35,8 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// As [`start`](Self::start), but for the settings.
+    // Not inlined: whoever calls it would have every step of the way on the stack.
+    #[inline(never)]
     pub fn start_checked(
         self,
         problem: Problem<'a>,
