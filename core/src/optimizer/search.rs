@@ -465,9 +465,12 @@ impl Search {
         (leads && self.would_pay(state, *hope)).then(|| choice.clone())
     }
 
-    /// Whether a tolerance ends the task: no allowed candidate makes it worth while to go on.
+    /// Whether a tolerance ends the task: there are allowed candidates, and none makes it worth while to go on. Where nothing is
+    /// allowed yet, the safest is asked.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
-        state.problem.tolerance > 0.0 && !self.would_pay(state, self.best_hope)
+        state.problem.tolerance > 0.0
+            && self.best_mean().is_some()
+            && !self.would_pay(state, self.best_hope)
     }
 
     /// Whether what is hoped for is so much above the best mean that it is worth while to go on.
