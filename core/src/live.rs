@@ -14,6 +14,8 @@
 //!
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
+//! Where nothing is allowed, that is asked which is expected to break them least, as long as it is likely to keep all that the
+//! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %, and only where there are no guards, which
@@ -46,6 +48,9 @@ const ORDINARY: f32 = 0.011;
 pub(crate) const HOPED: f32 = 0.75;
 /// The tolerance of a problem without one, by which its tasks do not end.
 pub(crate) const UNSTATED_TOLERANCE: f32 = 0.01;
+
+/// By how many standard deviations a trial's mean must be above a guard's bound, where nothing is allowed.
+pub(crate) const LIKELY: f32 = 0.2;
 
 /// What a trial must be worth, with v what the point in use gives.
 #[derive(Clone, Copy, Debug, PartialEq)]

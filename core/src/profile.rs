@@ -48,7 +48,7 @@ mod tests {
     }
 
     fn guards([g, n, q]: [usize; 3]) -> usize {
-        4 * n * (g + 1) + 8 * q * g + 92 * g
+        4 * n * (g + 1) + 8 * q * g + 96 * g
     }
 
     #[test]

@@ -168,6 +168,18 @@ impl State<'_> {
             .is_none_or(|(mean, variance)| bound.lower(mean, variance, self.round()) < bound.at)
     }
 
+    /// Whether candidate `c`, which is not allowed, may be asked where nothing is: it is likely to keep every guard that the point in
+    /// use keeps, and where there is a tolerance, what is hoped of it would pay.
+    pub fn may_be_risked(&self, c: usize, hope: f32) -> bool {
+        let in_use = self.task.trials.floor.in_use;
+        let likely = |g: usize| match self.guard_belief(g, c) {
+            Some((mean, variance)) => self.memory.guards[g].bound.is_likely_kept(mean, variance),
+            None => true,
+        };
+        let pays = self.problem.tolerance == 0.0 || self.pays(hope - in_use, in_use);
+        self.problem.guards.is_empty() || pays && (0..self.problem.guards.len()).all(likely)
+    }
+
     /// By how much all guards together are expected to be broken at candidate `c`, each in deviations of its KPI.
     pub fn guard_violation(&self, c: usize) -> f32 {
         let of = |g: usize| match self.guard_belief(g, c) {
@@ -227,7 +239,9 @@ impl State<'_> {
             let misfit = answers as f32 * watched.misfit / watched.used as f32;
             let by = (BELIEVED * believed * believed + misfit) / (BELIEVED + answers as f32);
             watched.deviation *= math::clamp(math::sqrt(by), SHRINKS, GROWS);
-            watched.bound.at = sign * watched.scale().apply(at);
+            let scaled = watched.scale();
+            let [at, in_use] = [at, scale.undo(sign * v)].map(|value| sign * scaled.apply(value));
+            (watched.bound.at, watched.bound.in_use) = (at, in_use);
         }
     }
 

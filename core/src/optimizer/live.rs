@@ -200,7 +200,7 @@ impl State<'_> {
         let first = self.round() == 1;
         let floor_at = self.problem.floor.map(|floor| self.floor_at(&floor, v));
         let trials = &mut self.task.trials;
-        trials.bounds_here = here;
+        (trials.bounds_here, trials.floor.in_use) = (here, v);
         (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);
         trials.worst = trials.worst.min(mean);
         // The point in use is no trial of the tuner's.

@@ -387,10 +387,13 @@ impl Search {
         }
         for c in first..end {
             let bounded = self.bounded(state, c);
+            let (hope, (bound, allowed)) = (hope(bounded.0, bounded.1), self.look(state, c, bounded));
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
                 state.note_ruled_out(c, (bounded.0, bounded.1), c == 0 && self.refinement == 0);
+                if !allowed && !state.may_be_risked(c, hope) {
+                    continue;
+                }
             }
-            let (bound, allowed) = self.look(state, c, bounded);
             let mut best: Option<Choice> = None;
             for m in self.fidelities(state) {
                 let choice =
@@ -405,7 +408,6 @@ impl Search {
                 }
             }
             if let Some(best) = best {
-                let hope = hope(bounded.0, bounded.1);
                 if !allowed && self.would_pay(state, hope) {
                     let choice = Choice { allowed: state.guards_allow(c), ..best.clone() };
                     state.memory.candidates.consider_beyond(choice, hope);

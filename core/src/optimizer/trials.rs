@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point};
 use crate::error::Error;
-use crate::live::{FIRST_MARGIN, controlled, least_margin, margin_at};
+use crate::live::{FIRST_MARGIN, LIKELY, controlled, least_margin, margin_at};
 use crate::math;
 use crate::scale::Scale;
 use crate::settings::Method;
@@ -69,8 +69,9 @@ pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, 
 pub(super) struct Bound {
     /// The margin now.
     pub margin: f32,
-    /// Standardised; below all where there is none.
+    /// Standardised; below all where there is none. Beside it what the point in use gives.
     pub at: f32,
+    pub in_use: f32,
     /// Trials that broke it, and what they cost.
     pub broken: u32,
     pub time: f32,
@@ -80,12 +81,23 @@ pub(super) struct Bound {
 
 impl Bound {
     /// Nothing to keep to.
-    pub const NONE: Bound =
-        Bound { margin: FIRST_MARGIN, at: f32::NEG_INFINITY, broken: 0, time: 0.0, ruled_out: 0 };
+    pub const NONE: Bound = Bound {
+        margin: FIRST_MARGIN,
+        at: f32::NEG_INFINITY,
+        in_use: 0.0,
+        broken: 0,
+        time: 0.0,
+        ruled_out: 0,
+    };
 
     /// The mean less the margin that holds after so many trials.
     pub fn lower(&self, mean: f32, variance: f32, trials: u32) -> f32 {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
+    }
+
+    /// Whether a trial is likely to keep the bound, or the point in use does not.
+    pub fn is_likely_kept(&self, mean: f32, variance: f32) -> bool {
+        self.above(mean, variance) >= LIKELY || self.in_use < self.at
     }
 
     /// By how many standard deviations the mean is above the bound.

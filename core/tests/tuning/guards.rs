@@ -169,6 +169,35 @@ fn a_setting_in_use_that_breaks_a_guard_is_left() {
     }
 }
 
+/// Where the setting in use is the best that keeps a guard, every step away breaks it, and the bound is as narrow as the noise, so
+/// that nothing is allowed: the task ends, where without an end nine tenths of its budget would be spent on breaking it.
+#[test]
+fn around_a_setting_that_cannot_be_bettered_a_task_ends() {
+    const GUARD: Guard<'static> =
+        Guard { floor: Floor { level: Level::Drop(0.1), risk: 0.05 }, noise: &[0.01; 2], ..EDGE };
+    const STEPS: Problem<'static> = Problem {
+        dimensions: &[Dimension::Grid { low: 0.0, high: 1.0, levels: 11 }; 2],
+        guards: &[GUARD],
+        ..PROBLEM
+    };
+    let kpi = |x: &[f32]| 2.0 - 1.5 * ((x[0] - IN_USE[0]).abs() + (x[1] - IN_USE[1]).abs());
+    for tolerance in [0.0, 0.01] {
+        let (mut time, mut broken) = (0.0, 0.0);
+        for seed in 0..8 {
+            let mut tuner = start(Problem { tolerance, ..STEPS }, seed.into());
+            while let Ask::Query(query) = tuner.ask() {
+                let (x, cost) = (query.point(), STEPS.fidelities[query.fidelity()].cost);
+                (time, broken) = (time + cost, broken + if kpi(x) < 1.9 { cost } else { 0.0 });
+                let seen = kpi(x) + 0.1 * noise(query.round(), seed + 7);
+                let y = measure(&query, seed).0;
+                tuner.tell_all(query, y, &[seen]).unwrap();
+            }
+        }
+        let budget = 8.0 * STEPS.budget;
+        assert!(time < 0.6 * budget && broken < 0.4 * budget, "{broken} of {time}, tolerance {tolerance}");
+    }
+}
+
 /// Where no setting keeps a guard, or its side was got wrong, the point in use is recommended, and it is said so.
 #[test]
 fn what_cannot_be_kept_ends_with_the_point_in_use() {
