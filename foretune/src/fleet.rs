@@ -17,8 +17,8 @@ use host_sim::runner::Space;
 use crate::hil::answers::DeviceTasks;
 
 /// Options of a study that are none of its problem's.
-const OF_STUDIES: [&str; 8] =
-    ["deployed", "floor", "risk", "tolerance", "limits", "unlike_task", "moved", "budget"];
+const OF_STUDIES: [&str; 9] =
+    ["deployed", "floor", "risk", "tolerance", "limits", "guards", "unlike_task", "moved", "budget"];
 
 /// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
 /// of a built-in problem needs the problem's file.

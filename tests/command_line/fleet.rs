@@ -38,6 +38,9 @@ fn what_studies_have_in_common_is_learnt_shown_checked_and_used() {
         std::fs::read(folder.path("a.fleet")).unwrap(),
         std::fs::read(folder.path("b.fleet")).unwrap()
     );
+    let guarded = "--floor drop:1 --guard overshoot:at-most:value:0.05 --tolerance 0.01";
+    folder.succeed(&format!("run pid {tiny} {guarded} --experiments 3 --tasks 1 --out guarded"));
+    folder.succeed(&format!("fleet learn guarded -o guarded.fleet {FIT}"));
     let shown = folder.succeed("fleet show a.fleet --page a.html");
     assert!(folder.read("a.html").contains("Mode 1 over parameters 1 and 2"));
     assert!(shown.contains("learnt from 4 sites") && shown.contains("mode 1"), "{shown}");

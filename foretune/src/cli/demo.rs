@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
@@ -50,7 +51,8 @@ impl Default for DemoArguments {
 
 pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Error> {
     check_writable(&arguments.out)?;
-    let plan = plan(arguments.systems, arguments.tasks, arguments.seed)?;
+    let plan = plan(arguments, arguments.tasks, &METHODS, None)?;
+    let first = self::plan(arguments, 1, &METHODS[2..], Some(FLEET.into()))?;
     writeln!(out, "{}\n", INTRODUCTION)?;
     let (methods, systems) = (METHODS.len(), counted(arguments.systems as usize, "town"));
     let hours = counted(arguments.tasks as usize, "hour");
@@ -59,10 +61,12 @@ pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), 
     let folder = tempfile::tempdir().map_err(Error::Output)?;
     let jobs = ExecutionArguments { resume: false, jobs: arguments.jobs, shard: None, quiet: false };
     let started = Instant::now();
-    let study =
-        runner::run(&plan, &folder.path().join("demo"), jobs.execution(), stop_flag("nothing is kept"))?;
+    let run = |plan, name| {
+        runner::run(plan, &folder.path().join(name), jobs.execution(), stop_flag("nothing is kept"))
+    };
+    let (study, first) = (run(&plan, "demo")?, run(&first, "first hour")?);
     let time = spell(started.elapsed());
-    tell(&study, out)?;
+    tell(&study, &first, out)?;
     fs::write(&arguments.out, picture(&study)?).map_err(Error::io("write", &arguments.out))?;
     writeln!(out, "\nThat took {time}. The picture is in {}.\n\n{}", shown(&arguments.out), NEXT)?;
     Ok(())
@@ -72,6 +76,10 @@ pub(super) fn run(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), 
 const METHODS: [Method; 3] = [Method::Never, Method::HillClimbing, Method::MftMes];
 /// What they are called in the story.
 const NAMES: [&str; 3] = ["never tuned", "tuned by hand", "Foretune"];
+/// What forty other towns have in common, none of them the demonstration's:
+/// `foretune run rrm --floor share:0.9 --experiments 40 --tasks 10 --seed 3000 --out runs/sites` and
+/// `foretune fleet learn runs/sites -o examples/radio.fleet`.
+const FLEET: &[u8] = include_bytes!("../../../examples/radio.fleet");
 /// Room for observations: that of the device's compact profile.
 const CAPACITY: &str = "64";
 /// Samples in an hour; tuning takes at most half of it, then what was found is used.
@@ -83,19 +91,24 @@ const GUARD: &str = "edge:share:0.9";
 /// When tuning ends: no more than this share is to be gained.
 const TOLERANCE: f32 = 0.01;
 
-fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
+fn plan(
+    &DemoArguments { systems, seed, .. }: &DemoArguments,
+    tasks: u32,
+    methods: &[Method],
+    fleet: Option<Arc<[u8]>>,
+) -> Result<Plan, Error> {
     let benchmark = Benchmark::new(Problem::Rrm(Rrm::default()));
     let guards = benchmark.guards(&[GUARD.into()], FLOOR.risk)?;
     let service = Service { floor: Some(FLOOR), guards, tolerance: TOLERANCE, ..Service::default() };
     let benchmark = benchmark.in_service(Deployed::Default, service)?;
     let mut setup = Setup::new(Preset::Live, benchmark.spec());
     setup.set("capacity", CAPACITY)?;
-    let methods: Vec<&str> = METHODS.iter().map(|method| method.name()).collect();
+    let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
     let command = format!(
         "foretune run rrm --floor share:0.9 --guard {GUARD} --risk {} --tolerance {TOLERANCE} --method {} \
          --set capacity={CAPACITY} --experiments {systems} --tasks {tasks} --seed {seed}",
         FLOOR.risk,
-        methods.join(",")
+        names.join(",")
     );
     let study = Manifest {
         study: "demo".into(),
@@ -106,7 +119,11 @@ fn plan(systems: u32, tasks: u32, seed: u64) -> Result<Plan, Error> {
         tasks,
         ..Manifest::default()
     };
-    Plan::new(study, benchmark, METHODS.map(|method| Variant::of(method, setup)).into())
+    let variant = |method: &Method| match fleet.clone() {
+        Some(fleet) => Variant::of(*method, setup).with_fleet(fleet),
+        None => Variant::of(*method, setup),
+    };
+    Plan::new(study, benchmark, methods.iter().map(variant).collect())
 }
 
 /// Said before the work begins.
@@ -203,7 +220,8 @@ fn average(hours: &[Hour], value: impl Fn(&Hour) -> f64) -> f64 {
     mean(&hours.iter().map(value).collect::<Vec<_>>())
 }
 
-fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+/// `first` has the first hour with a fleet.
+fn tell(study: &Study, first: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let hours: Vec<Vec<Vec<Hour>>> =
         (0..METHODS.len()).map(|variant| hours(study, variant)).collect::<Result<_, _>>()?;
     let percent = |share: f64| format!("{} %", fixed_number(100.0 * share, 1));
@@ -222,6 +240,8 @@ fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         }
         table.write(out)?;
     }
+    let with_fleet = self::hours(first, 0)?.concat();
+    let [never, _, alone] = [0, 1, 2].map(|variant| hours[variant][0].clone());
     let all: Vec<Vec<Hour>> = hours.into_iter().map(|of| of.concat()).collect();
     writeln!(out, "\nWhile it was tuned:\n")?;
     let titles = [
@@ -246,18 +266,28 @@ fn tell(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         ]);
     }
     table.write(out)?;
-    let gain = |variant: usize, part: usize| {
-        let rate = |variant: usize| average(&all[variant], |hour| hour.rates[part]);
-        let gain = rate(variant) / rate(0) - 1.0;
+    let gain = |hours: &[Hour], against: &[Hour], part: usize| {
+        let rate = |hours: &[Hour]| average(hours, |hour| hour.rates[part]);
+        let gain = rate(hours) / rate(against) - 1.0;
         format!("{}{}", if gain < 0.0 { "" } else { "+" }, percent(gain))
     };
+    let samples = |hours: &[Hour]| fixed_number(average(hours, |hour| hour.tuning), 0);
+    writeln!(
+        out,
+        "\nIn the first hour, where nothing is known of a town, Foretune took {} samples and all users got {};\n\
+         with a file of what forty other towns have in common, {} samples and {}.",
+        samples(&alone),
+        gain(&alone, &never, 0),
+        samples(&with_fleet),
+        gain(&with_fleet, &never, 0)
+    )?;
     writeln!(
         out,
         "\nAgainst the setting it came with, all users got {} with Foretune, {} tuned by hand; the weakest two {} and {}.",
-        gain(2, 0),
-        gain(1, 0),
-        gain(2, 1),
-        gain(1, 1)
+        gain(&all[2], &all[0], 0),
+        gain(&all[1], &all[0], 0),
+        gain(&all[2], &all[0], 1),
+        gain(&all[1], &all[0], 1)
     )?;
     Ok(())
 }
