@@ -22,7 +22,7 @@
  * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
 #define FORETUNE_SIZE(d, m, n, v, q) \
     (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 20 * (size_t)(d) + 12 * (size_t)(m) + 16 \
-     + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 122) + 20 * ((size_t)(d) + 2) * (v) \
+     + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 122) + 10 * ((size_t)(d) * ((d) + 1) + 4) * (v) \
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
      + 224 * (size_t)(d) + 128 * (size_t)(v))
 
@@ -42,7 +42,7 @@
 
 // Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
 // limits.
-#define FORETUNE_COMPACT_SIZE 48128
+#define FORETUNE_COMPACT_SIZE 49408
 
 // Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
 #define FORETUNE_HEAD 3152
@@ -456,7 +456,7 @@ struct foretune_problem {
 };
 
 // How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
-// the fields. The feature map is ARD: one lengthscale per dimension.
+// the fields. The preset decides the feature map: one lengthscale per dimension, in foretune_live_settings() after a shear.
 struct foretune_settings {
   // Slots for observations of a task, remembered and past ones included, up to 65535. They are a budget, too: with
   // fewer slots than the budget could pay, longer and better measurements win.

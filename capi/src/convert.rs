@@ -2,7 +2,7 @@
 
 use foretune_core::{
     Activity, Dimension, Error, Fidelity, Floor, Goal, Guard, GuardStatus, Kind, Level, Limit, LiveStatus,
-    Map, Problem, Query, Recommendation, Settings, Side, Status, Stop,
+    Problem, Query, Recommendation, Settings, Side, Status, Stop,
 };
 
 use crate::edge::{Edge, Edges};
@@ -237,7 +237,7 @@ pub fn settings_of(from: &foretune_settings) -> Result<(Settings, usize), Error>
         foretune_preset::FORETUNE_PRESET_LIVE => Settings::LIVE,
     );
     let settings = Settings {
-        map: Map::Ard,
+        map: preset.map,
         particles: from.particles as usize,
         steps_per_round: from.steps_per_round,
         steps_per_task: from.steps_per_task,

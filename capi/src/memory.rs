@@ -1,6 +1,6 @@
 //! The caller's memory: a tuner at its head, the problem's arrays and the optimizer's behind it.
 
-use foretune_core::{Block, Capacities, Guard, Limit, Map, Optimizer, Settings};
+use foretune_core::{Block, Capacities, Guard, Limit, Optimizer, Settings};
 
 use crate::convert::{Fault, Parts};
 use crate::edge::Edges;
@@ -15,7 +15,7 @@ pub const FORETUNE_FLEET_BYTES: usize = 28;
 const _: () = assert!(size_of::<foretune_core::fleet::Terms>() == FORETUNE_FLEET_BYTES);
 /// Bytes of memory that are enough for 4 dimensions, 4 fidelities, 64 observations, 10 particles, 80 candidates and 8
 /// limits.
-pub const FORETUNE_COMPACT_SIZE: usize = 48128;
+pub const FORETUNE_COMPACT_SIZE: usize = 49408;
 /// Bytes at the head of a tuner's memory, at most: a part of FORETUNE_SIZE.
 pub const FORETUNE_HEAD: usize = 3152;
 
@@ -39,7 +39,7 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
         + 16
         + 4 * n * n
         + n * (20 * d + 122)
-        + 20 * (d + 2) * v
+        + 10 * (d * (d + 1) + 4) * v
         + q * (4 * d + 28 * m + 8)
         + 224 * d
         + 128 * v
@@ -150,10 +150,10 @@ pub unsafe fn start(
         return Err(FORETUNE_TOO_SMALL.into());
     }
     // What is left over may do for repeats, and for a fleet.
-    let (plain, ard) = (Capacities { repeats: false, ..all }, settings.map == Map::Ard);
+    let (plain, holds) = (Capacities { repeats: false, ..all }, !settings.map.is_deep());
     let beyond = |more: &Capacities| (more.words() - plain.words()).saturating_mul(size_of::<u32>());
     let capacities = [(true, true), (true, false), (false, true)]
-        .map(|(repeats, fleet)| Capacities { repeats: repeats && all.repeats, fleet: fleet && ard, ..all })
+        .map(|(repeats, fleet)| Capacities { repeats: repeats && all.repeats, fleet: fleet && holds, ..all })
         .into_iter()
         .find(|more| needed.saturating_add(beyond(more)) <= size)
         .unwrap_or(plain);

@@ -198,7 +198,7 @@ pub enum foretune_preset {
 }
 
 /// How it is tuned. Take a preset, foretune_default_settings say, and change what you want; docs/guide/settings.md explains
-/// the fields. The feature map is ARD: one lengthscale per dimension.
+/// the fields. The preset decides the feature map: one lengthscale per dimension, in foretune_live_settings() after a shear.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct foretune_settings {

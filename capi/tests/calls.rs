@@ -10,25 +10,26 @@ use foretune_c::foretune_progress::*;
 use foretune_c::*;
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Ask, Dimension, Fleet, Problem, Reading, Watch, profile};
+use foretune_core::{Ask, Dimension, Fleet, Problem, Reading, Settings, Watch, profile};
 use support::{FIDELITIES, GRID, Tuner, guarded, kpis, objective, problem, settings, wide};
 
 type Room = foretune_core::memory!(
-    dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2,
+    dimensions: 2, fidelities: 2, observations: 64, particles: 10, map: Linear, candidates: 80, fleet: true, guards: 2,
     categories: 4
 );
 
 #[test]
 fn the_same_queries_as_from_rust_bit_for_bit_and_the_same_bytes() {
-    for (problem, in_rust) in [(problem(), support::RUST), (guarded(), support::GUARDED)] {
-        same_queries(&problem, in_rust);
-    }
+    let live = Settings { candidates: 80, ..Settings::LIVE };
+    same_queries((&problem(), &settings()), (support::RUST, profile::COMPACT));
+    same_queries((&guarded(), &settings()), (support::GUARDED, profile::COMPACT));
+    same_queries((&guarded(), &support::live_settings()), (support::GUARDED, live));
 }
 
-fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
+fn same_queries(in_c: (&foretune_problem, &foretune_settings), in_rust: (Problem<'static>, Settings)) {
     let mut memory = Box::new(Room::new());
-    let mut rust = memory.start(in_rust, profile::COMPACT, 7).unwrap();
-    let mut c = Tuner::start(problem, &settings(), 7).unwrap();
+    let mut rust = memory.start(in_rust.0, in_rust.1, 7).unwrap();
+    let mut c = Tuner::start(in_c.0, in_c.1, 7).unwrap();
     for task in 0..2 {
         loop {
             let (progress, query) = c.ask();
@@ -44,7 +45,7 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
                         assert_eq!(c.fail(&query), FORETUNE_OK);
                         rust.fail(expected).unwrap();
                     } else {
-                        let kpis = &kpis(&query.point)[..problem.guard_count];
+                        let kpis = &kpis(&query.point)[..in_c.0.guard_count];
                         assert_eq!(c.tell_all(&query, y, kpis), FORETUNE_OK);
                         rust.tell_all(expected, y, kpis).unwrap();
                     }
@@ -59,13 +60,13 @@ fn same_queries(problem: &foretune_problem, in_rust: Problem<'static>) {
         let (best, expected) = (c.recommendation().unwrap(), rust.recommendation().unwrap());
         assert_eq!((&best.point[..2], best.mean), (&*wide(expected.point()), expected.mean));
         assert_eq!(best.assured, u32::from(expected.assured));
-        for guard in 0..problem.guard_count {
+        for guard in 0..in_c.0.guard_count {
             let (found, expected) = (c.guard(guard).unwrap(), rust.guard(guard).unwrap());
             assert_eq!((Some(found.bound), found.margin), (expected.bound, expected.margin));
             let counts = (found.broken, found.broken_time, found.ruled_out);
             assert_eq!(counts, (expected.broken, expected.broken_time, expected.ruled_out));
         }
-        assert_eq!(c.guard(problem.guard_count), Err(FORETUNE_KPIS));
+        assert_eq!(c.guard(in_c.0.guard_count), Err(FORETUNE_KPIS));
         assert_eq!(c.status().stop, foretune_stop_reason::FORETUNE_STOP_BUDGET as u32);
         assert_eq!(c.call(foretune_next_task), FORETUNE_OK);
         rust.next_task().unwrap();
@@ -82,7 +83,7 @@ fn categories_do_what_they_do_from_rust() {
     let (dimensions, nine) =
         ([support::INTERVAL, category], [category, foretune_dimension { levels: 9, ..category }]);
     let problem = foretune_problem { dimensions: dimensions.as_ptr(), ..problem() };
-    same_queries(&problem, IN_RUST);
+    same_queries((&problem, &settings()), (IN_RUST, profile::COMPACT));
     let (size, ..) = support::check(&problem, &settings());
     assert!(size <= bound(1 + 5, 2, 64, 10, 80), "{size}");
     let refused = foretune_problem { dimensions: nine.as_ptr(), ..problem };
@@ -529,8 +530,12 @@ fn sizes_are_enough_over_a_grid() {
                         guard_count: g,
                         ..problem()
                     };
-                    let settings =
-                        foretune_settings { observations: n, particles: v, candidates: q, ..settings() };
+                    let settings = foretune_settings {
+                        observations: n,
+                        particles: v,
+                        candidates: q,
+                        ..support::live_settings()
+                    };
                     let (size, error, text) = support::check(&problem, &settings);
                     assert_eq!(error, FORETUNE_OK, "{text}");
                     let (n, v, q) = (n as usize, v as usize, q as usize);

@@ -1,13 +1,16 @@
-//! Feature maps `ψ_θ(x)` of Eq. (12): the paper's deep map, and ARD; forward and backward.
+//! Feature maps `ψ_θ(x)` of Eq. (12): the paper's deep map, ARD, and a linear one; forward and backward.
 //!
 //! - **deep**: three layers of `H` tanh units, `a ← tanh(Wᵀa + b)`. `θ` holds, layer by layer, `W` (inputs × outputs,
 //!   row-major) and `b`.
 //! - **ARD**: `ψ_j(x) = x_j / (√2 ℓ_j)`, `ℓ_j = exp(θ_j + offset)`, which makes Eq. (12) the usual squared
 //!   exponential kernel with a lengthscale per dimension. A category of `n > 2` values has `n` features: `1/(2ℓ_j)` for its value,
 //!   0 for the others, so that any two values are as far apart as the ends of an interval.
+//! - **linear**: the same after a shear, `x_j + Σ_{i>j} n_ji x_i` in place of `x_j`, which makes every squared exponential kernel: one
+//!   whose ridges need not lie along an axis. `θ` holds the `n_ji` row by row behind `ln ℓ_j`, `ln s` and `ln γ`, so that what ARD
+//!   learns is its beginning. Categories are not sheared.
 //!
 //! Points come in blocks of at most 8, each a column of a matrix. Cost per point in multiply-adds: deep `DH + 2H²` forward, twice that
-//! backward; ARD `D`.
+//! backward; ARD `D`, linear `D²/2`.
 
 use core::f32::consts::FRAC_1_SQRT_2;
 
@@ -24,6 +27,8 @@ pub const LAYERS: usize = 3;
 pub enum Map {
     /// One lengthscale per dimension.
     Ard,
+    /// One lengthscale per dimension after a shear: for ridges that do not lie along an axis.
+    Linear,
     /// Three tanh layers, as in the paper.
     Deep {
         /// Units per layer.
@@ -32,10 +37,15 @@ pub enum Map {
 }
 
 impl Map {
+    /// Whether it is the paper's.
+    pub const fn is_deep(self) -> bool {
+        matches!(self, Map::Deep { .. })
+    }
+
     /// Number of features, if the ARD map has so many.
     pub const fn features(self, of_ard: usize) -> usize {
         match self {
-            Map::Ard => of_ard,
+            Map::Ard | Map::Linear => of_ard,
             Map::Deep { width } => width,
         }
     }
@@ -44,9 +54,15 @@ impl Map {
     pub const fn parameters(self, d: usize) -> usize {
         match self {
             Map::Ard => d,
+            Map::Linear => d * (d + 1) / 2,
             Map::Deep { width } => (d + 1) * width + (LAYERS - 1) * (width + 1) * width,
         }
     }
+}
+
+/// Where the linear map's shears lie in `θ`.
+pub(crate) const fn shears_at(d: usize) -> usize {
+    d + 2
 }
 
 /// Where one layer's parameters lie in `θ`.
@@ -68,21 +84,23 @@ fn layer(index: usize, d: usize, width: usize) -> Layer {
 #[derive(Clone, Copy)]
 pub(crate) struct Maps {
     /// Whether there is no code for a deep map.
-    pub ard_only: bool,
+    pub no_deep: bool,
     /// As [`forward`].
     pub forward: fn(Map, &[u8], f32, &[f32], Forward<'_>),
     /// As [`backward`].
-    pub backward: fn(Map, &[u8], &[f32], &mut [f32], Backward<'_>),
+    pub backward: fn(Map, &[u8], f32, &[f32], &mut [f32], Backward<'_>),
 }
 
 impl Maps {
     /// For every map.
-    pub const ALL: Maps = Maps { ard_only: false, forward, backward };
-    /// For [`Map::Ard`] alone.
-    pub const ARD: Maps = Maps {
-        ard_only: true,
-        forward: |_, widths, offset, theta, block| forward_ard(widths, offset, theta, block),
-        backward: |_, widths, _, gradient, block| backward_ard(widths, gradient, block),
+    pub const ALL: Maps = Maps { no_deep: false, forward, backward };
+    /// For all but [`Map::Deep`].
+    pub const NO_DEEP: Maps = Maps {
+        no_deep: true,
+        forward: |map, widths, offset, theta, block| forward_linear(map, widths, offset, theta, block),
+        backward: |map, widths, offset, theta, gradient, block| {
+            backward_linear(map, widths, offset, theta, gradient, block);
+        },
     };
 }
 
@@ -99,43 +117,67 @@ pub struct Forward<'a> {
 /// `ψ` of a block of points, whose dimensions have so many features each in the ARD map.
 pub fn forward(map: Map, widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     match map {
-        Map::Ard => forward_ard(widths, offset, theta, block),
+        Map::Ard | Map::Linear => forward_linear(map, widths, offset, theta, block),
         Map::Deep { width } => forward_deep(widths.len(), width, theta, block),
     }
 }
 
-fn forward_ard(widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
-    let Forward { points, mut features, .. } = block;
+/// `1 / (√2 ℓ)` of every dimension.
+fn scales_of(d: usize, offset: f32, theta: &[f32]) -> [f32; MAX_DIMENSIONS] {
     let mut scales = [0.0; MAX_DIMENSIONS];
-    for ((scale, theta), _) in scales.iter_mut().zip(theta).zip(widths) {
+    for (scale, theta) in scales.iter_mut().zip(&theta[..d]) {
         *scale = inverse_scale(theta + offset);
     }
-    if features.nrows() > widths.len() {
-        return with_categories(widths, &scales, &points, &mut features);
-    }
+    scales
+}
+
+/// The pairs `j < i` of dimensions, row by row, each with its shear; those of a category have none.
+fn shears<'a, S>(
+    map: Map,
+    widths: &'a [u8],
+    shears: impl Iterator<Item = S> + 'a,
+) -> impl Iterator<Item = (usize, usize, S)> + 'a {
+    let d = if map == Map::Linear { widths.len() } else { 0 };
+    let pairs = (0..d).flat_map(move |j| (j + 1..d).map(move |i| (j, i)));
+    let each = pairs.zip(shears).map(|((j, i), shear)| (j, i, shear));
+    each.filter(|&(j, i, _)| widths[j] == 1 && widths[i] == 1)
+}
+
+/// With a shear or, for the ARD map, without.
+fn forward_linear(map: Map, widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
+    let Forward { points, mut features, .. } = block;
+    let d = widths.len();
+    let scales = scales_of(d, offset, theta);
     for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
         let (features, point) = (features.data.into_slice_mut(), point.data.into_slice());
-        for ((feature, x), scale) in features.iter_mut().zip(point).zip(&scales) {
+        let mut sheared = [0.0; MAX_DIMENSIONS];
+        sheared[..d].copy_from_slice(&point[..d]);
+        for (j, i, shear) in shears(map, widths, theta.iter().skip(shears_at(d))) {
+            sheared[j] += shear * point[i];
+        }
+        if features.len() > d {
+            with_categories(widths, &scales, &sheared, features);
+            continue;
+        }
+        for ((feature, x), scale) in features.iter_mut().zip(&sheared).zip(&scales) {
             *feature = x * scale;
         }
     }
 }
 
 #[inline(never)]
-fn with_categories(widths: &[u8], scales: &[f32], points: &Matrix<'_>, features: &mut MatrixMut<'_>) {
-    for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
-        let (features, mut first) = (features.data.into_slice_mut(), 0);
-        features.fill(0.0);
-        for ((x, scale), &width) in point.data.into_slice().iter().zip(scales).zip(widths) {
-            let (at, x) = match width {
-                1 => (0, *x),
-                _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
-            };
-            if let Some(feature) = features.get_mut(first + at) {
-                *feature = x * scale;
-            }
-            first += usize::from(width);
+fn with_categories(widths: &[u8], scales: &[f32], point: &[f32], features: &mut [f32]) {
+    let mut first = 0;
+    features.fill(0.0);
+    for ((x, scale), &width) in point.iter().zip(scales).zip(widths) {
+        let (at, x) = match width {
+            1 => (0, *x),
+            _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
+        };
+        if let Some(feature) = features.get_mut(first + at) {
+            *feature = x * scale;
         }
+        first += usize::from(width);
     }
 }
 
@@ -174,21 +216,46 @@ pub struct Backward<'a> {
 }
 
 /// Adds `∂/∂θ` to `gradient`, given `∂/∂ψ` of a block of points.
-pub fn backward(map: Map, widths: &[u8], theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
+pub fn backward(
+    map: Map,
+    widths: &[u8],
+    offset: f32,
+    theta: &[f32],
+    gradient: &mut [f32],
+    block: Backward<'_>,
+) {
     match map {
-        Map::Ard => backward_ard(widths, gradient, block),
+        Map::Ard | Map::Linear => backward_linear(map, widths, offset, theta, gradient, block),
         Map::Deep { width } => backward_deep(widths.len(), width, theta, gradient, block),
     }
 }
 
-fn backward_ard(widths: &[u8], gradient: &mut [f32], block: Backward<'_>) {
+fn backward_linear(
+    map: Map,
+    widths: &[u8],
+    offset: f32,
+    theta: &[f32],
+    gradient: &mut [f32],
+    block: Backward<'_>,
+) {
     let features = &block.activations[LAYERS - 1];
+    let (lengths, rest) = gradient.split_at_mut(widths.len());
+    let at = shears_at(0);
+    let scales = scales_of(if map == Map::Linear { widths.len() } else { 0 }, offset, theta);
     for p in 0..features.ncols() {
         let mut each = block.delta.iter().zip(column(features, p));
-        for (gradient, &width) in gradient.iter_mut().zip(widths) {
+        let mut slopes = [0.0; MAX_DIMENSIONS];
+        for (((gradient, &width), slope), scale) in
+            lengths.iter_mut().zip(widths).zip(&mut slopes).zip(&scales)
+        {
             for (_, (delta, feature)) in (0..width).zip(&mut each) {
                 *gradient -= delta[p] * feature;
+                *slope = delta[p] * scale;
             }
+        }
+        let x = column(&block.points, p);
+        for (j, i, shear) in shears(map, widths, rest.iter_mut().skip(at)) {
+            *shear += slopes[j] * x[i];
         }
     }
 }
@@ -241,7 +308,7 @@ mod tests {
     #[test]
     fn the_papers_map_has_8768_parameters_in_six_dimensions() {
         assert_eq!(Map::Deep { width: 64 }.parameters(6), 8768);
-        assert_eq!(Map::Ard.parameters(6), 6);
+        assert_eq!((Map::Ard.parameters(6), Map::Linear.parameters(6)), (6, 21));
         assert_eq!(layer(2, 6, 64).biases + 64, 8768);
     }
 
@@ -249,9 +316,15 @@ mod tests {
     fn backward_agrees_with_central_differences() {
         const WIDTH: usize = 5;
         const PLAIN: [u8; 3] = [1; 3];
-        for (map, widths) in [(Map::Deep { width: WIDTH }, PLAIN), (Map::Ard, PLAIN), (Map::Ard, [1, 3, 1])] {
+        for (map, widths) in [
+            (Map::Deep { width: WIDTH }, PLAIN),
+            (Map::Ard, PLAIN),
+            (Map::Ard, [1, 3, 1]),
+            (Map::Linear, PLAIN),
+            (Map::Linear, [1, 3, 1]),
+        ] {
             let d = 3;
-            let p = map.parameters(d);
+            let p = map.parameters(d) + if map == Map::Linear { 2 } else { 0 };
             let theta: [f32; 128] = core::array::from_fn(|i| ((i * 37 % 101) as f32 / 101.0 - 0.5) * 1.2);
             let x: [f32; 6] = [0.1, 0.9, 0.4, 0.7, 0.3, 0.2];
             let points = Matrix::from_slice(&x, 3, 2);
@@ -280,7 +353,7 @@ mod tests {
                 other: &mut [[0.0; LANES]; WIDTH],
                 rows: &mut [0.0; LANES * WIDTH],
             };
-            backward(map, &widths, &theta, &mut gradient, block);
+            backward(map, &widths, 0.1, &theta, &mut gradient, block);
             for i in 0..p {
                 let mut moved = theta;
                 moved[i] += 0.01;

@@ -26,6 +26,7 @@
 
 use crate::checksum::{Crc, ProblemSums};
 use crate::error::SnapshotError;
+use crate::features::Map;
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::{LANES, Lane, Matrix, column};
 use crate::math::{self, LARGEST_VALUE};
@@ -41,8 +42,8 @@ pub const MAX_CENTRES: usize = 32;
 pub const MAX_POINTS: usize = 8;
 /// Logarithms of the residual's parameters lie within this.
 const LARGEST_LOGARITHM: f32 = 20.0;
-/// Most parameters of the residual's kernel.
-const MAX_THETA: usize = MAX_DIMENSIONS + 2;
+/// Most parameters of a kernel without a deep map.
+const MAX_THETA: usize = Map::Linear.parameters(MAX_DIMENSIONS) + 2;
 
 const MAGIC: [u8; 8] = *b"FTNFLEET";
 const HEADER: usize = 64;
@@ -52,8 +53,8 @@ pub type Terms = [f32; TERMS];
 
 pub(crate) const TERMS: usize = MAX_MODES + 1;
 
-/// `θ` at which the fleet's residual lies, for a model.
-pub(crate) type Centre = [f32; MAX_THETA];
+/// `θ` of a kernel without a deep map.
+pub(crate) type Theta = [f32; MAX_THETA];
 
 /// A fleet's prior: borrowed bytes, checked.
 #[derive(Clone, Copy, Debug)]
@@ -241,8 +242,8 @@ impl<'a> Fleet<'a> {
         &self.numbers[from..][..parts[index]]
     }
 
-    /// `θ` of the residual, relative to a model's offsets.
-    pub(crate) fn centre(&self, model: &Model) -> Centre {
+    /// `θ` at which the residual lies, relative to a model's offsets; it has no shear.
+    pub(crate) fn centre(&self, model: &Model) -> Theta {
         let (mut centre, d) = ([0.0; MAX_THETA], model.dimensions);
         for (i, (value, n)) in centre.iter_mut().zip(self.part(0)).enumerate() {
             let offset = match i.checked_sub(d) {

@@ -373,7 +373,7 @@ impl Workspace<'_> {
             rows: self.block[0],
         };
         let Particle { model, theta, maps, .. } = *particle;
-        (maps.backward)(model.map, model.widths(), theta, gradient, block);
+        (maps.backward)(model.map, model.widths(), model.offsets.length, theta, gradient, block);
     }
 
     /// Columns `first..first + count` of `K̃⁻¹` into the first panel, from row `first` on: the rest is symmetric.

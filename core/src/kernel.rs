@@ -2,7 +2,8 @@
 //!
 //! `k((x,m),(x',m')) = s · exp(−‖ψ(x) − ψ(x')‖²) · κ(m, m')`, `κ(m, m') = exp(−γ (m − m')²)`.
 //!
-//! `θ` = parameters of the [`Map`], then `ln s` (ARD only; in the deep map it is the offset, 0 in the paper), then `ln γ`.
+//! `θ` = parameters of the [`Map`], then `ln s` (not in the deep map, where it is the offset, 0 in the paper), then `ln γ`, then
+//! the linear map's shears.
 //! Positive quantities are `exp(θᵢ + offset)`, so that the prior of `θ` can be centred at zero.
 
 use crate::features::Map;
@@ -105,17 +106,23 @@ impl Model {
     }
 
     const fn own_signal(&self) -> bool {
-        matches!(self.map, Map::Ard)
+        !self.map.is_deep()
+    }
+
+    /// Whether particles of so many parameters mean the same here: of the ARD map, or of a linear one, whose shears come last.
+    pub(crate) fn takes(&self, parameters: usize) -> bool {
+        let [ard, linear] = [Map::Ard, Map::Linear].map(|map| Model { map, ..*self }.parameters());
+        parameters == self.parameters() || self.own_signal() && (parameters == ard || parameters == linear)
     }
 
     /// Index of `ln γ`.
     pub const fn gamma(&self) -> usize {
-        self.parameters() - 1
+        if self.own_signal() { self.dimensions + 1 } else { self.parameters() - 1 }
     }
 
     /// Index of `ln s`, if there is one.
     pub const fn signal(&self) -> Option<usize> {
-        if self.own_signal() { Some(self.parameters() - 2) } else { None }
+        if self.own_signal() { Some(self.dimensions) } else { None }
     }
 
     /// The kernel's parameters behind the map.
@@ -168,6 +175,11 @@ mod tests {
         assert_eq!((deep.parameters(), deep.features(), deep.signal()), (8769, 64, None));
         let ard = Model::plain(Map::Ard, 4, OFFSETS);
         assert_eq!((ard.parameters(), ard.features(), ard.signal(), ard.gamma()), (6, 4, Some(4), 5));
+        let linear = Model::plain(Map::Linear, 4, OFFSETS);
+        assert_eq!((linear.parameters(), linear.signal(), linear.gamma()), (12, Some(4), 5));
+        assert!(
+            [6, 12].iter().all(|&p| ard.takes(p) && linear.takes(p)) && !linear.takes(8) && !deep.takes(6)
+        );
     }
 
     #[test]

@@ -9,14 +9,14 @@
 use core::array;
 use core::ops::Range;
 
-use crate::features::{LAYERS, Map};
+use crate::features::{LAYERS, Map, shears_at};
 use crate::kernel::{Model, Offsets};
 use crate::kernels::SIDE;
 use crate::linalg::{Matrix, column};
 use crate::math;
 use crate::random::Random;
 
-/// Variance of the deep map's weights and biases; 10⁻¹² to 10⁶.
+/// Variance of the deep map's weights and biases, and of the linear map's shears; 10⁻¹² to 10⁶.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Weights {
@@ -24,6 +24,15 @@ pub enum Weights {
     Fixed(f32),
     /// This, divided by the number of inputs of the layer.
     PerInput(f32),
+}
+
+impl Weights {
+    fn variance(self, inputs: usize) -> f32 {
+        match self {
+            Weights::Fixed(variance) => variance,
+            Weights::PerInput(variance) => variance / inputs as f32,
+        }
+    }
 }
 
 /// Prior of a positive parameter: its logarithm is Gaussian.
@@ -40,7 +49,7 @@ pub struct LogNormal {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Prior {
-    /// Weights and biases of the deep map.
+    /// Weights and biases of the deep map, shears of the linear one.
     pub weights: Weights,
     /// Lengthscales of the ARD map, in the unit cube.
     pub length: LogNormal,
@@ -72,17 +81,13 @@ impl Prior {
     /// Calls `each` with every run of parameters that share a variance.
     pub(crate) fn runs(&self, model: &Model, mut each: impl FnMut(Range<usize>, f32)) {
         match model.map {
-            Map::Ard => each(0..model.dimensions, square(self.length.deviation)),
+            Map::Ard | Map::Linear => each(0..model.dimensions, square(self.length.deviation)),
             Map::Deep { width } => {
                 let mut from = 0;
                 for layer in 0..LAYERS {
                     let inputs = if layer == 0 { model.dimensions } else { width };
-                    let variance = match self.weights {
-                        Weights::Fixed(variance) => variance,
-                        Weights::PerInput(variance) => variance / inputs as f32,
-                    };
                     let to = from + (inputs + 1) * width;
-                    each(from..to, variance);
+                    each(from..to, self.weights.variance(inputs));
                     from = to;
                 }
             }
@@ -91,6 +96,10 @@ impl Prior {
             each(i..i + 1, square(self.signal.deviation));
         }
         each(model.gamma()..model.gamma() + 1, square(self.gamma.deviation));
+        if model.map == Map::Linear {
+            let shears = shears_at(model.dimensions)..model.parameters();
+            each(shears, self.weights.variance(model.dimensions));
+        }
     }
 
     /// Draws `θ`, no number beyond [`LARGEST_PARAMETER`].

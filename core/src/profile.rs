@@ -2,7 +2,7 @@
 //!
 //! | profile | dimensions | fidelities | observations | map | particles | candidates | fits, with its stack, in |
 //! |---|---|---|---|---|---|---|---|
-//! | [`Compact`] | 4 | 4 | 64 | ARD | 10 | 80 | 54 KB |
+//! | [`Compact`] | 4 | 4 | 64 | linear | 10 | 80 | 55 KB |
 //! | [`Deep`] | 6 | 4 | 128 | deep, 64 × 3 | 10 | 256 | 1 MB |
 //!
 //! `cargo run -p foretune-core --example sizes` prints what takes how much. All of it is zero at first, so a `static`
@@ -12,9 +12,9 @@
 use crate::memory;
 use crate::settings::Settings;
 
-/// Memory for four dimensions and the ARD map; keeps the last task's particles, and has room for Adam, a fleet and 2 guards.
+/// Memory for four dimensions and the linear map, or ARD; keeps the last task's particles, and has room for Adam, a fleet and 2 guards.
 pub type Compact = memory!(
-    dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Ard, candidates: 80, fleet: true, guards: 2
+    dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Linear, candidates: 80, fleet: true, guards: 2
 );
 
 /// [`Settings::DEFAULT`] with as many candidates as [`Compact`] has room for.
@@ -57,7 +57,7 @@ mod tests {
             dimensions: 3, fidelities: 2, observations: 48, particles: 8, map: Ard, candidates: 64
         );
         for (size, capacities) in [
-            (size_of::<Compact>() - 28 * 64 - guards([2, 64, 80]), [4, 4, 64, 10, 4, 6, 30, 80]),
+            (size_of::<Compact>() - 28 * 64 - guards([2, 64, 80]), [4, 4, 64, 10, 4, 12, 30, 80]),
             (size_of::<Deep>() - guards([2, 128, 256]), [6, 4, 128, 10, 64, 8769, 0, 256]),
             (size_of::<Small>(), [3, 2, 48, 8, 3, 5, 24, 64]),
         ] {

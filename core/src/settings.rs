@@ -169,9 +169,9 @@ macro_rules! public_settings {
             /// ```
             Settings, fields_checked, with details: Details;
 
-            /// Feature map of the kernel: a lengthscale per dimension, or the paper's three tanh layers.
+            /// Feature map of the kernel: a lengthscale per dimension, the same after a shear, or the paper's three tanh layers.
             map: Map, "1 to 512 units wide", match map {
-                Map::Ard => true,
+                Map::Ard | Map::Linear => true,
                 Map::Deep { width } => width >= 1 && width <= 512,
             };
             /// Particles `V` that stand for what is believed of the kernel's parameters, 1 to 16.
@@ -340,14 +340,16 @@ impl Settings {
         },
     };
 
-    /// The default for a system in service, with a floor: the paper's form of the information, which asks nearer to
-    /// what is known to be good; no weight on the information about `θ`, which users would pay for; memory from the
+    /// The default for a system in service, with a floor: a linear map, for the ridges of what is in service often lie askew; the
+    /// paper's form of the information, which asks nearer to what is known to be good; no weight on the information about `θ`, which users would pay for; memory from the
     /// first query on; and nothing kept for the end, since what looks best is tried all along.
     pub const LIVE: Settings = Settings {
+        map: Map::Linear,
         beta: 0.0,
         memory_after: 0.0,
         verify: 0.0,
         details: Details {
+            prior: Prior { weights: Weights::PerInput(1.0), ..Settings::DEFAULT.details.prior },
             information: Information::Paper,
             recommend: Recommend::Anywhere,
             ..Settings::DEFAULT.details
@@ -523,7 +525,7 @@ words! {
     f32: |value| value.to_bits();
     Information: |value| value as u32;
     Recommend: |value| value as u32;
-    Map: |map| match map { Map::Ard => 0, Map::Deep { width } => width as u32 };
+    Map: |map| match map { Map::Ard => 0, Map::Linear => u32::MAX, Map::Deep { width } => width as u32 };
     LogNormal: |prior| prior.mean.to_bits(), prior.deviation.to_bits();
     Weights: |weights| matches!(weights, Weights::Fixed(_)) as u32, {
         let (Weights::Fixed(variance) | Weights::PerInput(variance)) = weights;

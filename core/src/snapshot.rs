@@ -254,7 +254,7 @@ pub fn problem_checksum(problem: &Problem<'_>) -> u32 {
 /// Everything that gives a particle's numbers their meaning.
 pub(crate) fn model_checksum(model: &Model) -> u32 {
     let (map, width) = match model.map {
-        Map::Ard => (0, 0),
+        Map::Ard | Map::Linear => (0, 0),
         Map::Deep { width } => (1, width as u32),
     };
     let offsets = [model.offsets.length, model.offsets.signal, model.offsets.gamma];
@@ -339,7 +339,7 @@ pub(crate) fn fits(
 ) -> Result<(), SnapshotError> {
     let wanted = if settings.carries_particles() && header.task > 1 { settings.particles } else { 0 };
     let same_model = header.model == model_checksum(model)
-        && header.parameters == model.parameters()
+        && model.takes(header.parameters)
         && header.dimensions == problem.dimensions.len()
         && header.fidelities == problem.fidelities.len();
     if !same_model || (wanted > 0 && header.particles != wanted) {

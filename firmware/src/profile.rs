@@ -1,7 +1,7 @@
 //! The device's profiles: what it tunes unless another problem is sent, how, and in how much memory and flash.
 //!
 //! Both tune the uplink power control of two base stations (target power and path loss compensation of each). *Compact*
-//! is the ARD map in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The device and whoever runs
+//! is lengthscales, with a floor or guards after a shear, in under 64 KB; *deep* is the paper's map and its settings in under 1 MB. The device and whoever runs
 //! its tasks on a host take the same from here.
 
 use foretune_core::{Checked, Details, Dimension, Fidelity, Goal, Problem, Settings};
@@ -25,7 +25,7 @@ pub struct Profile {
     pub room: Room,
     /// How.
     pub settings: Checked,
-    /// How, if the problem has a floor or guards; the same model, so that knowledge is good for both.
+    /// How, if the problem has a floor or guards; knowledge is good for both.
     pub live: Checked,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
     pub layout: Layout,
@@ -72,7 +72,7 @@ pub const POWER_CONTROL: Problem<'static> = Problem {
 /// Memory of the compact profile: 64 observations, 10 particles kept twice, and two rows each for Adam.
 pub type Compact = foretune_core::profile::Compact;
 
-/// ARD map, learning after every observation.
+/// Lengthscales, learning after every observation.
 pub const COMPACT: Profile = Profile {
     name: "compact",
     problem: POWER_CONTROL,

@@ -1,6 +1,6 @@
 //! What a device has room for, and whether a problem can be tuned in it.
 
-use foretune_core::{Capacities, Dimension, Error, Limit, Map, Problem};
+use foretune_core::{Capacities, Dimension, Error, Limit, Problem};
 use foretune_link::{MAX_GUARDS, Misfit, Part};
 
 /// What a device has room for.
@@ -20,7 +20,7 @@ impl Room {
     /// That of a memory.
     pub const fn of(capacities: &Capacities) -> Room {
         let Capacities { dimensions, fidelities, guards, map, .. } = *capacities;
-        let features = if matches!(map, Map::Ard) { dimensions } else { 0 };
+        let features = if map.is_deep() { 0 } else { dimensions };
         Room { dimensions, fidelities, guards, features }
     }
 }

@@ -125,7 +125,7 @@ fn settings(u: &mut Unstructured<'_>) -> Result<Settings> {
     let rate = sane(u, &[1e-3, 0.05, 10.0])?.abs();
     // In this order, which the inputs in `findings.txt` follow.
     let mut settings = Settings::DEFAULT;
-    settings.map = *u.choose(&[Map::Ard, Map::Ard, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
+    settings.map = *u.choose(&[Map::Ard, Map::Linear, Map::Deep { width: 1 }, Map::Deep { width: 4 }])?;
     settings.particles = u.int_in_range(1..=3)?;
     settings.beta = sane(u, &[0.0, 1.2, 1e6])?;
     settings.details.information = *u.choose(&[Information::Paper, Information::Correlated])?;

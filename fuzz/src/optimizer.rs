@@ -41,7 +41,7 @@ fn play(u: &mut Unstructured<'_>, counts: &mut Counts) -> Result<()> {
     let good = case.settings.checked().is_ok()
         && case.problem().checked().is_ok()
         && !(batch && case.problem().conditions() > 0)
-        && (case.settings.map == Map::Ard || case.problem().dimensions.iter().all(|d| d.features() == 1));
+        && (!case.settings.map.is_deep() || case.problem().dimensions.iter().all(|d| d.features() == 1));
     let mut memory = Box::new(Toy::new());
     let Some(tuner) = case.start(&mut memory) else {
         assert!(!good, "refused although all is in range");

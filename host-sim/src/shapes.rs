@@ -54,7 +54,7 @@ mod tests {
             goal: Goal::Maximise,
             ..Problem::PLAIN
         };
-        for map in [Map::Ard, Map::Deep { width: MAX_WIDTH }] {
+        for map in [Map::Ard, Map::Linear, Map::Deep { width: MAX_WIDTH }] {
             for capacity in CAPACITIES {
                 let mut room = Room::new(capacity);
                 let optimizer = room.start(problem, Settings { map, ..Settings::DEFAULT }, 1).unwrap();

@@ -51,6 +51,7 @@ pub fn candidates(settings: &Settings) -> usize {
 fn features(settings: &Settings, d: f64) -> (f64, f64) {
     match settings.map {
         Map::Ard => (d, d),
+        Map::Linear => (d, d * d),
         Map::Deep { width } => {
             let h = width as f64;
             (h, 2.0 * h * (d + 2.0 * h) + 3.0 * h * price::TANH)
@@ -75,7 +76,7 @@ fn particle_step(settings: &Settings, shape: Shape) -> f64 {
     let weights = 4.0 * t * t / 2.0;
     let pull = 3.0 * t * t * f;
     let back = match settings.map {
-        Map::Ard => 2.0 * t * d,
+        Map::Ard | Map::Linear => 2.0 * t * map,
         Map::Deep { .. } => 2.0 * t * (map - 3.0 * f * price::TANH) + 9.0 * t * f,
     };
     let parameters = settings.model(shape.dimensions).parameters() as f64;

@@ -10,7 +10,7 @@ order; fidelities count from 0, the last is the target.
 
 - `gp.json`, `conditioning.json`: a case takes the first `t` points of its data set (and `y` from `targets` if it names a
   `target`), `noise` per fidelity, and gives the posterior at the set's `candidates`, `lml` and its gradient. ARD
-  `gradient`: ln l_1..ln l_D, ln s, ln gamma. `condition` is that of K + noise.
+  and linear `gradient`: ln l_1..ln l_D, ln s, ln gamma, shears row by row. `condition` is that of K + noise.
 - Deep weights: flat entry i of W1, b1, W2, b2, W3, b3 (W by rows, outputs x inputs) is
   `((splitmix64(seed + i) >> 40) / 2^23 - 1) * bound[layer]` in `f32`. Of the gradient: largest |entry|, sums, and entries
   `value` at flat `index`; that in ln gamma apart.
@@ -103,6 +103,19 @@ def ard_case(name, data_name, data, xs, t, noise, ln_lengthscales, ln_scale, ln_
     return inputs | posterior_fields(gp, xs) | {"gradient": np.append(gradient, d_ln_gamma)}, gp
 
 
+def linear_case(name, data_name, data, xs, t, noise, ln_lengthscales, ln_scale, ln_gamma, shears):
+    noise, ln_lengthscales, shears = f32(noise), f32(ln_lengthscales), f32(shears)
+    ln_scale, ln_gamma = float(f32(ln_scale)), float(f32(ln_gamma))
+    phi = ref.Linear(ln_lengthscales, ln_scale, shears)
+    gp = ref.Gp(phi, ln_gamma, noise, data["x"][:t], data["m"][:t], data["y"][:t])
+    gradient, d_ln_gamma = gp.gradient()
+    assert_gradient(gp, gradient, d_ln_gamma, 903, range(len(gradient)))
+    gradient = np.insert(gradient, len(ln_lengthscales) + 1, d_ln_gamma)
+    inputs = {"name": name, "data": data_name, "t": t, "noise": Exact(noise), "ln_lengthscales": Exact(ln_lengthscales)}
+    inputs |= {"ln_scale": Exact(ln_scale), "ln_gamma": Exact(ln_gamma), "shears": Exact(shears)}
+    return inputs | posterior_fields(gp, xs) | {"gradient": gradient}
+
+
 def deep_case(name, data_name, data, xs, t, noise, number, bounds, ln_gamma):
     noise, ln_gamma, seed = f32(noise), float(f32(ln_gamma)), number << 32
     phi = ref.Deep(deep_parameters(seed, data["x"].shape[1], bounds), data["x"].shape[1], WIDTH)
@@ -131,7 +144,7 @@ def gp_file():
     data = {f"d{d}": data_set(10 + d, spread_points, 128, d) for d in (4, 6)}
     xs = {name: candidates(20 + set_["x"].shape[1], set_["x"]) for name, set_ in data.items()}
     equal, graded = [NOISE] * FIDELITIES, [0.4, 0.2, 0.1, 0.05]
-    ard, deep = [], []
+    ard, linear, deep = [], [], []
     for d in (4, 6):
         name = f"d{d}"
         short = (np.log(np.linspace(0.2, 0.5, d)), math.log(2.5), -2.3)
@@ -142,12 +155,16 @@ def gp_file():
             for t, noise, suffix in cases:
                 title = f"ard-{name}-{label}-t{t}{suffix}"
                 ard.append(ard_case(title, name, data[name], xs[name], t, noise, *theta)[0])
+        shears = np.linspace(-0.8, 1.2, d * (d - 1) // 2)
+        for t in (7, 40):
+            title = f"linear-{name}-medium-t{t}"
+            linear.append(linear_case(title, name, data[name], xs[name], t, graded, *medium, shears))
         for number, scale in ((30 + d, "fan_in"), (40 + d, "paper")):
             bounds = weight_bounds(d, scale)
             for t, noise, suffix in cases:
                 title = f"deep-{name}-{scale}-t{t}{suffix}"
                 deep.append(deep_case(title, name, data[name], xs[name], t, noise, number, bounds, -2.3))
-    return {"data": exact_data(data, xs), "ard": ard, "deep": deep}
+    return {"data": exact_data(data, xs), "ard": ard, "linear": linear, "deep": deep}
 
 
 def exact_data(data, xs):

@@ -21,9 +21,9 @@ const GRADIENT: f64 = 1e-3;
 const ZERO: f64 = 1e-5;
 
 #[test]
-fn ard_map_agrees_with_the_reference() {
+fn maps_of_lengthscales_agree_with_the_reference() {
     let file = read("gp.json");
-    for expected in list(&file["ard"]) {
+    for expected in list(&file["ard"]).iter().chain(list(&file["linear"])) {
         let case = Case::ard(&file, expected);
         let outcome = case.run::<6>();
         check_posterior(&case, &outcome, expected);

@@ -39,6 +39,34 @@ class Ard:
         return np.append(-(d_psi * self.features(x)).sum(axis=0), d_ln_scale)
 
 
+class Linear:
+    """psi_j(x) = (x_j + sum_{i>j} n_ji x_i) / (sqrt 2 l_j). Parameters: ln l_1 .. ln l_D, ln s, n row by row."""
+
+    def __init__(self, ln_lengthscales, ln_scale, shears):
+        self.theta, self.dimension = np.concatenate([ln_lengthscales, [ln_scale], shears]), len(ln_lengthscales)
+        self.rows, self.columns = np.triu_indices(self.dimension, 1)
+
+    def moved(self, step):
+        d, theta = self.dimension, self.theta + step
+        return Linear(theta[:d], theta[d], theta[d + 1 :])
+
+    def scale(self):
+        return math.exp(self.theta[self.dimension])
+
+    def lengths(self):
+        return math.sqrt(2.0) * np.exp(self.theta[: self.dimension])
+
+    def features(self, x):
+        upper = np.eye(self.dimension)
+        upper[self.rows, self.columns] = self.theta[self.dimension + 1 :]
+        return x @ upper.T / self.lengths()
+
+    def gradient(self, x, d_psi, d_ln_scale):
+        """d psi_j / d ln l_j = -psi_j, d psi_j / d n_ji = x_i / (sqrt 2 l_j)."""
+        shears = ((d_psi / self.lengths()).T @ x)[self.rows, self.columns]
+        return np.concatenate([-(d_psi * self.features(x)).sum(axis=0), [d_ln_scale], shears])
+
+
 class Deep:
     """psi(x) = tanh(W3 tanh(W2 tanh(W1 x + b1) + b2) + b3), s = 1. Parameters: W1, b1, W2, b2, W3, b3; W by rows."""
 

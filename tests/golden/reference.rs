@@ -106,11 +106,13 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// A case with the ARD map from a file.
+    /// A case with the ARD map from a file, or with the linear one, if there are shears.
     pub fn ard(file: &Value, case: &Value) -> Case {
         let mut theta = floats(&case["ln_lengthscales"]);
-        let map = Map::Ard;
         theta.extend([float(&case["ln_scale"]), float(&case["ln_gamma"])]);
+        let shears = case.get("shears").map(floats);
+        let map = if shears.is_some() { Map::Linear } else { Map::Ard };
+        theta.extend(shears.unwrap_or_default());
         Case::new(file, case, map, theta)
     }
 

@@ -108,6 +108,14 @@ pub fn settings() -> foretune_settings {
     }
 }
 
+/// For a system in service, with as many candidates.
+pub fn live_settings() -> foretune_settings {
+    let mut live = settings();
+    // SAFETY: the pointer is good.
+    assert_eq!(unsafe { foretune_live_settings(&mut live) }, FORETUNE_OK);
+    foretune_settings { candidates: 80, observations: 64, ..live }
+}
+
 pub fn objective(point: &[f64; FORETUNE_MAX_DIMENSIONS], fidelity: u32, task: u32) -> f32 {
     let point = point.map(|x| x as f32);
     let gap = (point[0] - 2.0 - task as f32) / 5.0;

@@ -9,8 +9,8 @@ use super::Optimizer;
 use super::state::State;
 use super::trust::{FleetStatus, Trust};
 use crate::error::{Error, SnapshotError};
-use crate::features::Map;
-use crate::fleet::{Centre, Fleet};
+use crate::features::shears_at;
+use crate::fleet::{Fleet, Theta};
 use crate::linalg::{LANES, Matrix, column};
 use crate::live::{FIRST_MARGIN, margin_at};
 use crate::math;
@@ -36,8 +36,8 @@ impl<'a> Optimizer<'a> {
     /// work, and before a snapshot is [loaded](Self::load). A fleet that an earlier task refuted gets another chance.
     ///
     /// # Errors
-    /// [`Error::OutOfTurn`] later than that; [`Error::Capacity`] if the memory has no room for it; [`Error::Fleet`] if it is of another problem, or if the settings have another
-    /// map than lengthscales, or a method that asks in batches.
+    /// [`Error::OutOfTurn`] later than that; [`Error::Capacity`] if the memory has no room for it; [`Error::Fleet`] if it is of another problem, or if the settings have
+    /// the deep map, or a method that asks in batches.
     pub fn set_fleet(&mut self, fleet: Option<Fleet<'a>>) -> Result<(), Error> {
         let state = &mut self.state;
         if state.task.begun || state.memory.data.hidden() > 0 {
@@ -49,7 +49,7 @@ impl<'a> Optimizer<'a> {
         }
         if let Some(fleet) = &fleet {
             fleet.fits(&state.problem).map_err(Error::Fleet)?;
-            if state.settings.map != Map::Ard || state.settings.details.method.asks_in_batches() {
+            if state.settings.map.is_deep() || state.settings.details.method.asks_in_batches() {
                 return Err(Error::Fleet(SnapshotError::Model));
             }
         }
@@ -57,8 +57,7 @@ impl<'a> Optimizer<'a> {
             state.start.margin = fleet.as_ref().map_or(FIRST_MARGIN, |fleet| fleet.header().margin);
             state.memory.carried.values.clear();
         }
-        let centre = fleet.as_ref().map_or([0.0; _], |fleet| fleet.centre(&state.model));
-        state.trust = Trust { fleet, centre, ..Trust::NONE };
+        state.trust = Trust { fleet, ..Trust::NONE };
         self.begin(self.state.task.number);
         Ok(())
     }
@@ -99,11 +98,11 @@ impl<'a> State<'a> {
     }
 
     /// The prior of `θ`, and `θ` relative to its centre.
-    pub fn prior_and_relative(&self, theta: &[f32]) -> (Prior, Centre) {
+    pub fn prior_and_relative(&self, theta: &[f32]) -> (Prior, Theta) {
         let prior = self.settings.details.prior;
         let mut relative = [0.0; _];
-        let Some(_) = self.fleet() else { return (prior, relative) };
-        let each = relative.iter_mut().zip(theta).zip(&self.trust.centre);
+        let Some(fleet) = self.fleet() else { return (prior, relative) };
+        let each = relative.iter_mut().zip(theta).zip(fleet.centre(&self.model));
         each.for_each(|((relative, theta), centre)| *relative = theta - centre);
         let believed = |prior: LogNormal| LogNormal { deviation: BELIEVED, ..prior };
         let Prior { weights, length, signal, gamma } = prior;
@@ -112,18 +111,17 @@ impl<'a> State<'a> {
     }
 
     /// Particle `v` as it is drawn at the start of a task that carries none: around the fleet's parameters, if it counts.
-    pub fn drawn_theta(&self, v: usize) -> Centre {
+    pub fn drawn_theta(&self, v: usize) -> Theta {
         let mut random = Random::new(self.task.seed, self.task.number, 0, Purpose::Prior, v as u32);
-        let mut theta = [0.0; _];
-        if self.fleet().is_some() {
-            let drawn = |centre: &f32| bounded(centre + DRAWN * random.normal());
-            theta
-                .iter_mut()
-                .zip(self.trust.centre.iter().map(drawn))
-                .for_each(|(theta, drawn)| *theta = drawn);
-        } else {
+        let Some(fleet) = self.fleet() else {
+            let mut theta = [0.0; _];
             self.settings.details.prior.sample(&self.model, &mut random, &mut theta);
-        }
+            return theta;
+        };
+        let mut theta = fleet.centre(&self.model);
+        // Without a shear, as sites are fitted.
+        let fitted = theta[..shears_at(self.model.dimensions)].iter_mut();
+        fitted.for_each(|theta| *theta = bounded(*theta + DRAWN * random.normal()));
         theta
     }
 
@@ -195,7 +193,7 @@ impl<'a> State<'a> {
 }
 
 /// The parameters drawn without a fleet, or those of particle `v`.
-pub(super) fn theta_of<'p>(plain: &'p Option<Centre>, particles: &'p Matrix<'_>, v: usize) -> &'p [f32] {
+pub(super) fn theta_of<'p>(plain: &'p Option<Theta>, particles: &'p Matrix<'_>, v: usize) -> &'p [f32] {
     plain.as_ref().map_or_else(|| column(particles, v), |theta| &theta[..particles.nrows()])
 }
 

@@ -19,6 +19,9 @@ use crate::settings::{MAX_CARRIED, Settings};
 use crate::space::{self, MAX_DIMENSIONS, MAX_VALUES, Problem};
 use crate::svgd::{Pairs, Step};
 
+/// The linear map in a type's numbers, where a deep one has its width.
+const LINEAR: usize = 0xffff;
+
 /// Parts that are told apart when it is asked what takes how much.
 const PARTS: usize = 8;
 
@@ -118,8 +121,8 @@ impl Capacities {
         let problem = problem.checked()?;
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
         let needed = Capacities::of(&problem, settings, self.observations);
-        if needed.categories > 0 && settings.map != Map::Ard {
-            return Err(Error::Setting { name: "map", allowed: "ARD with a category" });
+        if needed.categories > 0 && settings.map.is_deep() {
+            return Err(Error::Setting { name: "map", allowed: "ARD or linear with a category" });
         }
         for (what, needed, available) in [
             ("dimensions", needed.dimensions, self.dimensions),
@@ -221,6 +224,7 @@ impl Capacities {
             self;
         let width = match self.map {
             Map::Ard => 0,
+            Map::Linear => LINEAR,
             Map::Deep { width: 0 } => panic!("`map` must have a width of 1 or more"),
             Map::Deep { width } => width,
         };
@@ -228,7 +232,7 @@ impl Capacities {
         assert!(m >= 1 && m <= MAX_FIDELITIES, "`fidelities` must be 1 to 8");
         assert!(n >= 1 && n < 1 << 16, "`observations` must be 1 to 65535");
         assert!(v >= 1 && v <= MAX_PARTICLES, "`particles` must be 1 to 16");
-        assert!(width < 1 << 16, "`map` must have a width of at most 65535");
+        assert!(!self.map.is_deep() || width < LINEAR, "`map` must have a width of at most 65534");
         assert!(q >= n, "`candidates` must be at least as many as `observations`");
         assert!(q < 1 << 16, "`candidates` must be at most 65535");
         assert!(self.guards <= MAX_GUARDS, "`guards` must be at most 4");
@@ -259,7 +263,11 @@ impl Capacities {
             fidelities: field(packed, 1),
             observations: field(packed, 2),
             particles: field(packed, 3),
-            map: if width > 0 { Map::Deep { width } } else { Map::Ard },
+            map: match width {
+                0 => Map::Ard,
+                LINEAR => Map::Linear,
+                width => Map::Deep { width },
+            },
             candidates: field(packed, 5),
             step: if switches & 1 > 0 { Step::Adam { rate: 1.0 } } else { Step::Plain { rate: 1.0 } },
             keeps_particles: switches & 2 > 0,
@@ -292,7 +300,7 @@ impl<const WORDS: usize, const CAPACITIES: u128> Memory<WORDS, CAPACITIES> {
     /// What there is room for.
     pub const CAPACITIES: Capacities = Capacities::unpacked(CAPACITIES);
     /// The code for those maps that there is room for.
-    const MAPS: Maps = if matches!(Self::CAPACITIES.map, Map::Ard) { Maps::ARD } else { Maps::ALL };
+    const MAPS: Maps = if Self::CAPACITIES.map.is_deep() { Maps::ALL } else { Maps::NO_DEEP };
 
     /// All zeros.
     #[allow(
@@ -343,7 +351,7 @@ impl<'a> Block<'a> {
 
     /// The same without the code for the deep map, which is some kilobytes.
     pub const fn without_deep_map(words: &'a mut [u32], capacities: Capacities) -> Self {
-        Block { words, capacities, maps: Maps::ARD }
+        Block { words, capacities, maps: Maps::NO_DEEP }
     }
 
     /// The same words for a while.
@@ -355,8 +363,8 @@ impl<'a> Block<'a> {
     pub(super) fn buffers(self, problem: &Problem<'_>, settings: &Settings) -> Result<Buffers<'a>, Error> {
         let Capacities { observations, keeps_particles, keeps_factors, fleet, .. } = self.capacities;
         self.capacities.check(problem, settings)?;
-        if self.maps.ard_only && settings.map != Map::Ard {
-            return Err(Error::Setting { name: "map", allowed: "ARD here" });
+        if self.maps.no_deep && settings.map.is_deep() {
+            return Err(Error::Setting { name: "map", allowed: "ARD or linear here" });
         }
         let needed = Capacities::of(problem, settings, observations);
         let needed = Capacities { keeps_particles, keeps_factors, fleet, ..needed };
@@ -512,7 +520,7 @@ macro_rules! memory {
     ($($name:ident: $value:expr),* $(,)?) => {
         $crate::memory!(@ {
             #[allow(unused_imports)]
-            use $crate::{Map::{Ard, Deep}, Step::{Adam, Langevin, Plain}};
+            use $crate::{Map::{Ard, Deep, Linear}, Step::{Adam, Langevin, Plain}};
             #[allow(clippy::needless_update)]
             const CAPACITIES: $crate::Capacities =
                 $crate::Capacities { $($name: $value,)* ..$crate::Capacities::NONE };

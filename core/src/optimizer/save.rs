@@ -161,7 +161,9 @@ impl Optimizer<'_> {
         let particles = particles_of(bytes, header)?;
         let columns = self.state.memory.particles.column_iter_mut();
         for (theta, bytes) in columns.zip(particles.chunks_exact(header.parameters * 4)) {
-            read_floats(bytes, theta.data.into_slice_mut());
+            let theta = theta.data.into_slice_mut();
+            theta.fill(0.0);
+            read_floats(bytes, theta);
         }
         self.load_carried(&bytes[header.carried_at()..header.in_use_at()]);
         if let Some(start) = self.stored_start(header, bytes) {

@@ -470,9 +470,7 @@ impl Search {
     /// Whether a tolerance ends the task: there are allowed candidates, and none makes it worth while to go on. Where nothing is
     /// allowed yet, the safest is asked.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
-        state.problem.tolerance > 0.0
-            && self.best_mean().is_some()
-            && !self.would_pay(state, self.best_hope)
+        state.problem.tolerance > 0.0 && self.best_mean().is_some() && !self.would_pay(state, self.best_hope)
     }
 
     /// Whether what is hoped for is so much above the best mean that it is worth while to go on.

@@ -1,6 +1,6 @@
 //! What is thought of a fleet's prior. How that comes about is [`fleet`](super::fleet)'s.
 
-use crate::fleet::{Centre, Fleet};
+use crate::fleet::Fleet;
 
 /// How much a fleet's word counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +17,6 @@ pub struct FleetStatus {
 /// The prior, and what the answers say of it.
 pub(super) struct Trust<'a> {
     pub fleet: Option<Fleet<'a>>,
-    /// The parameters of its residual.
-    pub centre: Centre,
     /// Whether an earlier task refuted it.
     pub before: bool,
     /// Whether this one did.
@@ -31,7 +29,7 @@ pub(super) struct Trust<'a> {
 impl Trust<'_> {
     /// No fleet.
     pub const NONE: Trust<'static> =
-        Trust { fleet: None, centre: [0.0; _], before: false, now: false, evidence: 0.0, aside: false };
+        Trust { fleet: None, before: false, now: false, evidence: 0.0, aside: false };
 
     /// A task begins.
     pub fn begin(&mut self) {

@@ -93,10 +93,12 @@ fn every_setting_is_in_the_fingerprint() {
 fn presets_differ_where_they_are_meant_to() {
     let (default, paper, live, deep) = (Settings::DEFAULT, Settings::PAPER, Settings::LIVE, Settings::DEEP);
     let as_default = Settings {
+        map: Map::Ard,
         beta: 1.0,
         memory_after: 0.4,
         verify: 0.15,
         details: Details {
+            prior: Prior { weights: default.details.prior.weights, ..live.details.prior },
             information: Information::Correlated,
             recommend: Recommend::Measured,
             ..live.details
@@ -104,7 +106,7 @@ fn presets_differ_where_they_are_meant_to() {
         ..live
     };
     assert_eq!(as_default, default);
-    assert_eq!((live.beta, live.memory_after), (0.0, 0.0));
+    assert_eq!((live.map, live.beta, live.memory_after), (Map::Linear, 0.0, 0.0));
     assert_eq!(live.details.information, Information::Paper);
     assert_eq!((live.details.recommend, live.verify), (Recommend::Anywhere, 0.0));
 

@@ -6,8 +6,8 @@ use crate::support::{
     objective, snapshot, start, start_with, variants,
 };
 use foretune_core::{
-    Ask, Details, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Method, Optimizer,
-    Predicate, Problem, Recommend, Settings, Stop,
+    Ask, Details, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Map, Method,
+    Optimizer, Predicate, Problem, Recommend, Settings, Stop,
 };
 
 const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
@@ -293,6 +293,35 @@ fn what_is_recommended_is_above_the_floor_as_surely_as_the_risk_asks() {
         elsewhere += u64::from(best.point() != deployed);
     }
     assert!(elsewhere > seeds / 2, "{elsewhere}");
+}
+
+/// How much is lost on a hill eight times as long as wide, its long side askew, from half-way up: with the map of the preset for
+/// systems in service, and with lengthscales alone.
+#[test]
+fn on_a_ridge_that_lies_askew_a_linear_map_loses_less() {
+    let height = |x: &[f32]| {
+        let (across, along) = (x[0] + x[1] - 1.0, x[0] - x[1] - 0.5);
+        4.0 - 20.0 * across * across - along * along
+    };
+    let problem = Problem {
+        dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.04 }],
+        budget: 24.0,
+        deployed: Some(&[0.15, 0.85]),
+        floor: Some(Floor { level: Level::Share(0.9), risk: 0.05 }),
+        ..Problem::PLAIN
+    };
+    let lost = |map: Map| {
+        let of = |seed: u32| {
+            let mut tuner = start_with(64, problem, Settings { map, ..Settings::LIVE }, seed.into());
+            tuner.run_task(|query| Some(height(query.point()) + 0.2 * noise(query.round(), seed))).unwrap();
+            4.0 - height(tuner.recommendation().unwrap().point())
+        };
+        (0..32).map(of).sum::<f32>() / 32.0
+    };
+    let (linear, ard) = (lost(Map::Linear), lost(Map::Ard));
+    println!("linear {linear:.3}, lengthscales alone {ard:.3}");
+    assert!(linear < 0.8 * ard, "{linear}, {ard}");
 }
 
 #[test]

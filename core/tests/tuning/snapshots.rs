@@ -93,6 +93,26 @@ fn knowledge_starts_the_next_task() {
     }
 }
 
+/// So a floor can be added to a problem, or left out: the presets' maps differ. What the linear map has beyond ARD begins with zeros.
+#[test]
+fn what_lengthscales_learnt_a_linear_map_goes_on_with_and_the_other_way_round() {
+    let [ard, linear] = [Map::Ard, Map::Linear].map(|map| Settings { map, ..SETTINGS });
+    for (from, to) in [(ard, linear), (linear, ard)] {
+        let mut tuner = start(PROBLEM, from, SEED);
+        finish_task(&mut tuner);
+        let bytes = knowledge(&tuner);
+        assert!(check_knowledge(&bytes, &to, &PROBLEM).is_ok());
+        let mut other = start(PROBLEM, to, SEED);
+        other.load(&bytes).unwrap();
+        let shared = PROBLEM.dimensions.len() + 2;
+        for (own, theirs) in tuner.particles().zip(other.particles()) {
+            assert_eq!(own[..shared], theirs[..shared]);
+            assert!(to == ard || theirs[shared..].iter().all(|shear| *shear == 0.0));
+        }
+        finish_task(&mut other);
+    }
+}
+
 /// Found by a user: the model expects more of a point than was ever told, and 10³⁰ is the most that is read.
 #[test]
 fn what_was_learnt_from_the_largest_values_can_be_loaded() {

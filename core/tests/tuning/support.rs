@@ -92,7 +92,7 @@ pub const METHODS: [Method; 6] = [
     Method::TwoPhase { c: 0.6 },
 ];
 
-pub const MAPS: [Map; 2] = [Map::Ard, Map::Deep { width: 4 }];
+pub const MAPS: [Map; 3] = [Map::Ard, Map::Linear, Map::Deep { width: 4 }];
 
 /// Every method with every map.
 pub fn variants(settings: Settings) -> impl Iterator<Item = Settings> {

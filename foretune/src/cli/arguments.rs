@@ -19,7 +19,8 @@ pub enum PresetName {
     Paper,
     /// Ours: lengthscales, learning after every observation, a first part without memory before carried points are tried.
     Default,
-    /// The default for a system in service: nearer to what is known to be good, memory from the first query on.
+    /// The default for a system in service: lengthscales after a shear, nearer to what is known to be good, memory from the
+    /// first query on.
     Live,
     /// The paper's deep map with steps that sample, so that it learns without collapsing.
     Deep,

@@ -235,11 +235,19 @@ pub fn capacity() -> Form<usize> {
 pub fn map() -> Form<Map> {
     let show = |map| match map {
         Map::Ard => "ard".into(),
+        Map::Linear => "linear".into(),
         Map::Deep { width } => format!("deep:{width}").into(),
     };
-    Form::new("ard, deep (64 units a layer) or deep:WIDTH up to 64", show, |text| {
+    Form::new("ard, linear, deep (64 units a layer) or deep:WIDTH up to 64", show, |text| {
         match text.split_once(':') {
-            None => word(text, &[("ard", Map::Ard), ("deep", Map::Deep { width: shapes::MAX_WIDTH })]),
+            None => word(
+                text,
+                &[
+                    ("ard", Map::Ard),
+                    ("linear", Map::Linear),
+                    ("deep", Map::Deep { width: shapes::MAX_WIDTH }),
+                ],
+            ),
             Some(("deep", width)) => Some(Map::Deep { width: within(width, &(1..=shapes::MAX_WIDTH))? }),
             Some(_) => None,
         }

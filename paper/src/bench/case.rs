@@ -55,6 +55,7 @@ impl Subject {
     pub fn map(&self) -> String {
         match self.settings.map {
             Map::Ard => "ard".into(),
+            Map::Linear => "linear".into(),
             Map::Deep { width } => format!("deep {width}"),
         }
     }
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn both_maps_are_timed_and_counted_and_what_does_not_fit_is_refused() {
-        for map in [Map::Ard, Map::Deep { width: 8 }] {
+        for map in [Map::Ard, Map::Linear, Map::Deep { width: 8 }] {
             let Timing { step, ask, runs } = subject(map, 16).time(9, 1, Duration::ZERO).unwrap();
             assert!(runs == 3 && step.0 > Duration::ZERO && ask.0 > Duration::ZERO);
             assert!(step.1 > 0.0 && ask.1 > step.1);
