@@ -42,7 +42,7 @@ int sizes(void)
         guards[i].noise = noise;
     }
     foretune_plain_problem(&problem);
-    foretune_compact_settings(&settings);
+    foretune_live_settings(&settings);
     problem.dimensions = dimensions;
     problem.fidelities = fidelities;
     problem.budget = 10.0f;

@@ -79,6 +79,8 @@ fn layer(index: usize, d: usize, width: usize) -> Layer {
     Layer { inputs, weights, biases: weights + inputs * width }
 }
 
+type BackwardPass = fn(Map, &[u8], f32, &[f32], &mut [f32], Backward<'_>);
+
 /// The code behind the maps. A program whose memory has no room for a deep map's parameters can leave out the code for
 /// it, which is kilobytes of flash.
 #[derive(Clone, Copy)]
@@ -88,7 +90,7 @@ pub(crate) struct Maps {
     /// As [`forward`].
     pub forward: fn(Map, &[u8], f32, &[f32], Forward<'_>),
     /// As [`backward`].
-    pub backward: fn(Map, &[u8], f32, &[f32], &mut [f32], Backward<'_>),
+    pub backward: BackwardPass,
 }
 
 impl Maps {
@@ -97,9 +99,9 @@ impl Maps {
     /// For all but [`Map::Deep`].
     pub const NO_DEEP: Maps = Maps {
         no_deep: true,
-        forward: |map, widths, offset, theta, block| forward_linear(map, widths, offset, theta, block),
-        backward: |map, widths, offset, theta, gradient, block| {
-            backward_linear(map, widths, offset, theta, gradient, block);
+        forward: |_, widths, offset, theta, block| forward_linear(widths, offset, theta, block),
+        backward: |_, widths, offset, theta, gradient, block| {
+            backward_linear(widths, offset, theta, gradient, block);
         },
     };
 }
@@ -117,67 +119,48 @@ pub struct Forward<'a> {
 /// `ψ` of a block of points, whose dimensions have so many features each in the ARD map.
 pub fn forward(map: Map, widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     match map {
-        Map::Ard | Map::Linear => forward_linear(map, widths, offset, theta, block),
+        Map::Ard | Map::Linear => forward_linear(widths, offset, theta, block),
         Map::Deep { width } => forward_deep(widths.len(), width, theta, block),
     }
 }
 
 /// `1 / (√2 ℓ)` of every dimension.
-fn scales_of(d: usize, offset: f32, theta: &[f32]) -> [f32; MAX_DIMENSIONS] {
+#[inline(never)]
+fn scales_of(widths: &[u8], offset: f32, theta: &[f32]) -> [f32; MAX_DIMENSIONS] {
     let mut scales = [0.0; MAX_DIMENSIONS];
-    for (scale, theta) in scales.iter_mut().zip(&theta[..d]) {
+    for ((scale, theta), _) in scales.iter_mut().zip(theta).zip(widths) {
         *scale = inverse_scale(theta + offset);
     }
     scales
 }
 
-/// The pairs `j < i` of dimensions, row by row, each with its shear; those of a category have none.
-fn shears<'a, S>(
-    map: Map,
-    widths: &'a [u8],
-    shears: impl Iterator<Item = S> + 'a,
-) -> impl Iterator<Item = (usize, usize, S)> + 'a {
-    let d = if map == Map::Linear { widths.len() } else { 0 };
-    let pairs = (0..d).flat_map(move |j| (j + 1..d).map(move |i| (j, i)));
-    let each = pairs.zip(shears).map(|((j, i), shear)| (j, i, shear));
-    each.filter(|&(j, i, _)| widths[j] == 1 && widths[i] == 1)
-}
-
-/// With a shear or, for the ARD map, without.
-fn forward_linear(map: Map, widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
+/// With a shear or, where `θ` has none, without.
+fn forward_linear(widths: &[u8], offset: f32, theta: &[f32], block: Forward<'_>) {
     let Forward { points, mut features, .. } = block;
-    let d = widths.len();
-    let scales = scales_of(d, offset, theta);
+    let shears = theta.get(shears_at(widths.len())..).unwrap_or_default();
+    let scales = scales_of(widths, offset, theta);
     for (features, point) in features.column_iter_mut().zip(points.column_iter()) {
         let (features, point) = (features.data.into_slice_mut(), point.data.into_slice());
-        let mut sheared = [0.0; MAX_DIMENSIONS];
-        sheared[..d].copy_from_slice(&point[..d]);
-        for (j, i, shear) in shears(map, widths, theta.iter().skip(shears_at(d))) {
-            sheared[j] += shear * point[i];
+        let (mut first, mut shears) = (0, shears.iter());
+        if features.len() > widths.len() {
+            features.fill(0.0);
         }
-        if features.len() > d {
-            with_categories(widths, &scales, &sheared, features);
-            continue;
+        for (j, ((x, scale), &width)) in point.iter().zip(&scales).zip(widths).enumerate() {
+            let mut sheared = *x;
+            if !shears.as_slice().is_empty() {
+                for ((x, &other), shear) in point.iter().zip(widths).skip(j + 1).zip(&mut shears) {
+                    sheared += if other == 1 { shear * x } else { 0.0 };
+                }
+            }
+            let (at, x) = match width {
+                1 => (0, sheared),
+                _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
+            };
+            if let Some(feature) = features.get_mut(first + at) {
+                *feature = x * scale;
+            }
+            first += usize::from(width);
         }
-        for ((feature, x), scale) in features.iter_mut().zip(&sheared).zip(&scales) {
-            *feature = x * scale;
-        }
-    }
-}
-
-#[inline(never)]
-fn with_categories(widths: &[u8], scales: &[f32], point: &[f32], features: &mut [f32]) {
-    let mut first = 0;
-    features.fill(0.0);
-    for ((x, scale), &width) in point.iter().zip(scales).zip(widths) {
-        let (at, x) = match width {
-            1 => (0, *x),
-            _ => ((x * f32::from(width - 1) + 0.5) as usize, FRAC_1_SQRT_2),
-        };
-        if let Some(feature) = features.get_mut(first + at) {
-            *feature = x * scale;
-        }
-        first += usize::from(width);
     }
 }
 
@@ -225,37 +208,30 @@ pub fn backward(
     block: Backward<'_>,
 ) {
     match map {
-        Map::Ard | Map::Linear => backward_linear(map, widths, offset, theta, gradient, block),
+        Map::Ard | Map::Linear => backward_linear(widths, offset, theta, gradient, block),
         Map::Deep { width } => backward_deep(widths.len(), width, theta, gradient, block),
     }
 }
 
-fn backward_linear(
-    map: Map,
-    widths: &[u8],
-    offset: f32,
-    theta: &[f32],
-    gradient: &mut [f32],
-    block: Backward<'_>,
-) {
+fn backward_linear(widths: &[u8], offset: f32, theta: &[f32], gradient: &mut [f32], block: Backward<'_>) {
     let features = &block.activations[LAYERS - 1];
-    let (lengths, rest) = gradient.split_at_mut(widths.len());
-    let at = shears_at(0);
-    let scales = scales_of(if map == Map::Linear { widths.len() } else { 0 }, offset, theta);
+    let Some((lengths, rest)) = gradient.split_at_mut_checked(widths.len()) else { return };
+    let shears = rest.get_mut(shears_at(0)..).unwrap_or_default();
+    let scales = if shears.is_empty() { [0.0; _] } else { scales_of(widths, offset, theta) };
     for p in 0..features.ncols() {
-        let mut each = block.delta.iter().zip(column(features, p));
-        let mut slopes = [0.0; MAX_DIMENSIONS];
-        for (((gradient, &width), slope), scale) in
-            lengths.iter_mut().zip(widths).zip(&mut slopes).zip(&scales)
-        {
+        let (mut each, mut shears) = (block.delta.iter().zip(column(features, p)), shears.iter_mut());
+        for (j, ((gradient, &width), scale)) in lengths.iter_mut().zip(widths).zip(&scales).enumerate() {
+            let mut slope = 0.0;
             for (_, (delta, feature)) in (0..width).zip(&mut each) {
                 *gradient -= delta[p] * feature;
-                *slope = delta[p] * scale;
+                slope = if width == 1 { delta[p] * scale } else { 0.0 };
             }
-        }
-        let x = column(&block.points, p);
-        for (j, i, shear) in shears(map, widths, rest.iter_mut().skip(at)) {
-            *shear += slopes[j] * x[i];
+            if shears.len() > 0 {
+                let others = column(&block.points, p).iter().zip(widths).skip(j + 1);
+                for ((x, &other), shear) in others.zip(&mut shears) {
+                    *shear += if other == 1 { slope * x } else { 0.0 };
+                }
+            }
         }
     }
 }

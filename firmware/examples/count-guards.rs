@@ -19,7 +19,7 @@ const GUARDS: [Guard; 2] = [Guard { side: Side::AtLeast, floor: FLOOR, noise: &[
 const OBSERVATIONS: [usize; 2] = [10, 40];
 
 type Memory = foretune_core::memory!(
-    dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Ard, candidates: 80, guards: 2
+    dimensions: 4, fidelities: 4, observations: 64, particles: 10, map: Linear, candidates: 80, guards: 2
 );
 static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 

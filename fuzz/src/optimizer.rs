@@ -6,7 +6,7 @@
 
 use arbitrary::{Result, Unstructured};
 use foretune_core::{
-    Activity, Error, Kind, Map, Method, Optimizer, Point, Progress, Query, Recommend, Record, Stop,
+    Activity, Error, Kind, Method, Optimizer, Point, Progress, Query, Recommend, Record, Stop,
 };
 
 use crate::case::{Case, PATIENCE, Toy, number};

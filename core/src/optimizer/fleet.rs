@@ -120,7 +120,7 @@ impl<'a> State<'a> {
         };
         let mut theta = fleet.centre(&self.model);
         // Without a shear, as sites are fitted.
-        let fitted = theta[..shears_at(self.model.dimensions)].iter_mut();
+        let fitted = theta.iter_mut().take(shears_at(self.model.dimensions));
         fitted.for_each(|theta| *theta = bounded(*theta + DRAWN * random.normal()));
         theta
     }
