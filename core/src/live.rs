@@ -3,7 +3,7 @@
 //! **The floor.** A query is allowed where `μ − κ' σ ≥ floor`, `μ` and `σ` of the particles' mixture at the truth. The
 //! margin `κ` is controlled by what happens (online conformal prediction; Zhang, Park, Simeone, *Bayesian Optimization
 //! with Formal Safety Guarantees via Online Conformal Prediction*): after each trial `κ ← κ + η w (1[below] − risk)`, held
-//! in a range and carried on from task to task. The weight `w` is the trial's cost in 1.1 % of the budget, from ¼ to 2: what
+//! in a range and carried on from task to task, no larger than the first one was. The weight `w` is the trial's cost in 1.1 % of the budget, from ¼ to 2: what
 //! users feel is the time below, so that a short risky trial is cheap and a long one expensive. A trial counts as below when,
 //! after its answer, the posterior mean of the truth at its point is below the floor: an answer alone falls below by noise,
 //! too. So what is controlled is the share of time that the model finds below afterwards; where the model stays wrong about
@@ -18,11 +18,11 @@
 //! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
-//! by more than the tolerance's share of it; without a tolerance, by more than 1 %, and only where there are no guards, which
-//! are broken more often there. Where no allowed point would, or something was observed at each of them, the safest of those
-//! that are not allowed but would pay is asked: on a steep slope what is allowed reaches only a step ahead, and one measurement
-//! moves its edge. Guards must allow it, unless something was observed at every allowed point. With a tolerance the task ends
-//! when nothing is left that would pay.
+//! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
+//! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
+//! reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed at every
+//! allowed point. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
+//! then is not: a guard broke there. With a tolerance the task ends when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.
@@ -31,15 +31,16 @@ use crate::math::{self, LARGEST_VALUE};
 
 /// Step of the margin's control, in standard deviations.
 const ETA: f32 = 0.5;
-/// The margin before anything was tried.
-pub(crate) const FIRST_MARGIN: f32 = 2.0;
+/// The margin before anything was tried, a floor's and a guard's.
+pub(crate) const FIRST_MARGIN: f32 = 1.5;
+pub(crate) const FIRST_GUARD_MARGIN: f32 = 2.0;
 /// The margin is never larger.
 const LARGEST_MARGIN: f32 = 4.0;
 /// What is added to the margin after the first trial of a task.
 const AT_FIRST: f32 = 0.5;
 /// By how much the least margin falls with the risk, a floor's and a guard's. Where a bound is as narrow as the noise, the model finds
 /// less broken afterwards than there is, and a margin that follows it would fall from task to task.
-pub(crate) const FLOOR_FALLS: f32 = 25.0;
+pub(crate) const FLOOR_FALLS: f32 = 50.0;
 pub(crate) const GUARD_FALLS: f32 = 10.0;
 /// The share of the budget that a trial of weight 1 takes.
 const ORDINARY: f32 = 0.011;

@@ -20,7 +20,7 @@
 use super::query::Query;
 use super::state::State;
 use crate::data::Kind;
-use crate::live::{FIRST_MARGIN, Floor, Level};
+use crate::live::{FIRST_GUARD_MARGIN, FIRST_MARGIN, Floor, Level};
 use crate::math;
 
 /// The point in use has changed if two measurements of it differ by more than so many deviations of the noise, and by more than
@@ -145,7 +145,7 @@ impl State<'_> {
             let moved = before.map_or(watched.drift.moved, |i| now - data.kpis(i)[g]);
             watched.drift.changed(moved, sign * watched.deviation);
             watched.mean = now;
-            watched.bound.margin = watched.bound.margin.max(FIRST_MARGIN);
+            watched.bound.margin = watched.bound.margin.max(FIRST_GUARD_MARGIN);
         }
         self.task.settled = false;
         self.rescale();

@@ -6,7 +6,7 @@ use super::state::State;
 use super::trials::{Bound, Start, Trials, deployable, unit_of};
 use crate::data::{Kind, Record};
 use crate::error::Error;
-use crate::live::{FLOOR_FALLS, Floor, Level, UNSTATED_TOLERANCE, weight};
+use crate::live::{FIRST_GUARD_MARGIN, FIRST_MARGIN, FLOOR_FALLS, Floor, Level, UNSTATED_TOLERANCE, weight};
 use crate::math;
 use crate::scale::Scale;
 
@@ -103,13 +103,14 @@ impl State<'_> {
         }
     }
 
-    /// What the next task starts from.
+    /// What the next task starts from: no margin is above a beginner's, or a task that broke its bounds would paralyse the next ones.
     pub fn next_start(&self) -> Start {
         let Start { deployed, .. } = self.start.clone();
         let best = self.task.recommendation.as_ref().map(|best| best.unit.clone());
         let deployed = deployed.map(|deployed| best.unwrap_or(deployed));
-        let margins = self.memory.guards.iter().map(|watched| watched.bound.margin).collect();
-        Start { deployed, margin: self.task.trials.floor.margin, margins }
+        let guards = self.memory.guards.iter();
+        let margins = guards.map(|watched| watched.bound.margin.min(FIRST_GUARD_MARGIN)).collect();
+        Start { deployed, margin: self.task.trials.floor.margin.min(FIRST_MARGIN), margins }
     }
 
     /// Scales by what the point in use gave and by the floor below it, once, and renews what the model sees. Guards without a
@@ -230,13 +231,12 @@ impl State<'_> {
         }
     }
 
-    /// Whether a gain over the best mean pays. Without a tolerance, where there are guards, none does.
+    /// Whether a gain over the best mean pays.
     pub fn pays(&self, gain: f32, best: f32) -> bool {
         let (problem, scale, sign) = (&self.problem, self.task.scale, self.problem.goal.sign());
-        let stated = problem.tolerance > 0.0;
         let value = libm::fabsf(scale.undo(sign * best)) / scale.deviation;
-        let least = if stated { problem.tolerance } else { UNSTATED_TOLERANCE } * value;
-        gain > least && (stated || problem.guards.is_empty())
+        let least = if problem.tolerance > 0.0 { problem.tolerance } else { UNSTATED_TOLERANCE };
+        gain > least * value
     }
 
     /// What the model expects of the best point that the last search looked at; nothing before anything was told.

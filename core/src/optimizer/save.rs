@@ -7,7 +7,7 @@ use super::{Optimizer, check_cost};
 use crate::checksum::checksum;
 use crate::data::{Kind, Point, Record};
 use crate::error::{Error, SnapshotError};
-use crate::live::{FIRST_MARGIN, MAX_GUARDS};
+use crate::live::{FIRST_GUARD_MARGIN, FIRST_MARGIN, MAX_GUARDS};
 use crate::math::LARGEST_VALUE;
 use crate::snapshot::{
     Header, ProblemSums, Writer, fits, model_checksum, particles_of, read_floats, read_record,
@@ -212,7 +212,8 @@ impl Optimizer<'_> {
 
     /// The point in use and the margin to the floor that are stored, where this problem wants them and may use the point.
     fn stored_start(&self, header: &Header, bytes: &[u8]) -> Option<Start> {
-        let (problem, mut margins) = (&self.state.problem, [FIRST_MARGIN; 1 + MAX_GUARDS]);
+        let (problem, mut margins) = (&self.state.problem, [FIRST_GUARD_MARGIN; 1 + MAX_GUARDS]);
+        margins[0] = FIRST_MARGIN;
         let stored = bytes.get(header.in_use_at()..header.conditions_at())?;
         let (point, rest) = stored.split_at_checked(problem.dimensions.len() * 4)?;
         let mut deployed: Point = problem.dimensions.iter().map(|_| 0.0).collect();

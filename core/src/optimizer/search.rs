@@ -459,12 +459,15 @@ impl Search {
         Some(self.best_mean).filter(|mean| mean.is_finite())
     }
 
-    /// The safest of the candidates that are not allowed but would pay, if it is to be asked: where something was observed at each
-    /// allowed one, or none of them would pay and guards are kept.
+    /// The safest of the candidates that are not allowed but would pay, if it is to be asked: where all that are allowed are worse
+    /// than the point in use, which is not; without guards or with a tolerance also where something was observed at each of them,
+    /// or none of them would pay and guards are kept.
     pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
         let (choice, hope) = state.memory.candidates.beyond.as_ref()?;
+        let free = state.problem.tolerance > 0.0 || state.problem.guards.is_empty();
         let leads = self.enclosed || choice.allowed && !self.would_pay(state, self.best_hope);
-        (leads && self.would_pay(state, *hope)).then(|| choice.clone())
+        let worse = self.best_hope < state.task.trials.floor.in_use;
+        ((worse || free && leads) && self.would_pay(state, *hope)).then(|| choice.clone())
     }
 
     /// Whether a tolerance ends the task: there are allowed candidates, and none makes it worth while to go on. Where nothing is

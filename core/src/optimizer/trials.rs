@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point};
 use crate::error::Error;
-use crate::live::{FIRST_MARGIN, LIKELY, controlled, least_margin, margin_at};
+use crate::live::{FIRST_GUARD_MARGIN, FIRST_MARGIN, LIKELY, controlled, least_margin, margin_at};
 use crate::math;
 use crate::scale::Scale;
 use crate::settings::Method;
@@ -37,7 +37,7 @@ impl Start {
             return Err(Error::Condition("conditions need a method that asks one by one: no batch design"));
         }
         let deployed = problem.deployed.map(|point| deployable(problem, point)).transpose()?;
-        let margins = problem.guards.iter().map(|_| FIRST_MARGIN).collect();
+        let margins = problem.guards.iter().map(|_| FIRST_GUARD_MARGIN).collect();
         Ok(Start { deployed, margin: FIRST_MARGIN, margins })
     }
 }
