@@ -3,7 +3,7 @@
 use crate::support::{PROBLEM, SETTINGS, objective, start, variants};
 use foretune_core::{Details, Floor, Level, Method, Problem, Progress, Settings};
 
-/// Slices from one query to the next, of a task with ten or more observations.
+/// Slices of the first search of a task with ten or more observations; the point in use is measured again without one.
 fn slices(settings: Settings) -> usize {
     slices_of(PROBLEM, settings)
 }
@@ -14,7 +14,11 @@ fn slices_of(problem: Problem<'static>, settings: Settings) -> usize {
     loop {
         match tuner.advance() {
             Progress::Working => count += 1,
-            Progress::Query(query) if tuner.status().observations >= 10 && query.round() > 10 => {
+            Progress::Query(query)
+                if tuner.status().observations >= 10
+                    && query.round() > 10
+                    && problem.deployed != Some(query.point()) =>
+            {
                 return count;
             }
             Progress::Query(query) => {
