@@ -22,7 +22,8 @@
 //! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
 //! reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed at every
 //! allowed point. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
-//! then is not: a guard broke there. With a tolerance the task ends when nothing is left that would pay.
+//! then is not: a guard broke there; so that rounding does not decide where nothing allowed tells of the optimum, the search
+//! ranks such points by what they are worth. With a tolerance the task ends when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.

@@ -163,9 +163,9 @@ impl State<'_> {
     /// Values of all conditions in the unit cube, at their places in a point.
     pub(super) fn condition_units(&self, values: &[f32]) -> Result<Point, Error> {
         if values.len() != self.problem.conditions() {
-            return Err(Error::Condition("there must be one value for each condition of the problem"));
+            return Err(Error::Condition("each condition needs one value"));
         }
-        let outside = Error::Condition("the value of a condition must be a number within its range");
+        let outside = Error::Condition("a condition must be a number within its range");
         let mut values = values.iter();
         let unit = |dimension: &crate::space::Dimension<'_>| match dimension.is_condition() {
             true => values.next().and_then(|value| dimension.unit(*value)),

@@ -378,6 +378,8 @@ impl Search {
         let (prices, noise, information_noise) = (state.prices(), state.noise(), information_noise(state));
         let len = state.memory.candidates.len;
         let end = (first + SUMMED).min(len);
+        let (problem, asks) = (&state.problem, self.beta().is_some());
+        let ranked = asks && !problem.guards.is_empty() && problem.conditions() == 0;
         if self.objective == Objective::Mean
             && (self.refinement, first) == (0, 0)
             && let Some(c) = (0..len).rev().find(|c| state.is_in_use(*c))
@@ -387,7 +389,9 @@ impl Search {
         }
         for c in first..end {
             let bounded = self.bounded(state, c);
-            let (hope, (bound, allowed)) = (hope(bounded.0, bounded.1), self.look(state, c, bounded));
+            let deviation = math::sqrt(bounded.1);
+            let hope = bounded.0 + HOPED * deviation;
+            let (bound, allowed) = self.look(state, c, bounded, hope);
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
                 state.note_ruled_out(c, (bounded.0, bounded.1), c == 0 && self.refinement == 0);
                 if !allowed && !state.may_be_risked(c, hope) {
@@ -398,7 +402,11 @@ impl Search {
             for m in self.fidelities(state) {
                 let choice =
                     self.weigh(state, &prices, (noise[m], information_noise[m]), c, m).map(|choice| {
-                        let score = if allowed { choice.score } else { bound };
+                        let score = match allowed {
+                            false => bound,
+                            true if ranked && choice.score < TELLING => bounded.0 + deviation - BEHIND,
+                            true => choice.score,
+                        };
                         Choice { allowed, score, ..choice }
                     });
                 if let Some(choice) = choice
@@ -434,10 +442,11 @@ impl Search {
         state: &State<'_>,
         c: usize,
         (mean, variance, (bound, allowed)): Bounded,
+        hope: f32,
     ) -> (f32, bool) {
         if allowed {
             self.best_mean = self.best_mean.max(mean);
-            self.best_hope = self.best_hope.max(hope(mean, variance));
+            self.best_hope = self.best_hope.max(hope);
             self.enclosed = self.enclosed && state.memory.data.has(state.memory.candidates.point(c));
         }
         match self.objective {
@@ -526,10 +535,11 @@ impl Search {
 /// Mean and variance of a candidate at the target fidelity, its lower bound, and whether the floor allows it.
 type Bounded = (f32, f32, (f32, bool));
 
-/// What a candidate is hoped to be worth.
-fn hope(mean: f32, variance: f32) -> f32 {
-    mean + HOPED * math::sqrt(variance)
-}
+/// Where guards keep a search far from the optimum, nothing that they allow tells of it, and rounding would decide: candidates
+/// that tell less than this, in nats per cost, rank by their mean and a deviation, behind all that tell more. Not under
+/// conditions, with which the bound moves, so that what lies at its edge breaks it more often than the risk allows.
+const TELLING: f32 = 1e-6;
+const BEHIND: f32 = 1e4;
 
 /// A candidate for the recommendation. Where there is no noise to speak of, what was measured there counts more than the model,
 /// which takes some noise for granted.

@@ -54,7 +54,7 @@ pub(super) fn unit_of(problem: &Problem<'_>, point: &[f32], conditions: bool) ->
 
 /// A point in natural units in the unit cube, if it may be used; whatever it says of conditions.
 pub(super) fn deployable(problem: &Problem<'_>, point: &[f32]) -> Result<Point, Error> {
-    let outside = Error::Live("the point in use must lie within the ranges of the dimensions");
+    let outside = Error::Live("the point in use must lie within the ranges");
     let unit = unit_of(problem, point, false).ok_or(outside)?;
     if problem.admits(&unit) {
         Ok(unit)

@@ -96,6 +96,27 @@ fn a_kpi_far_from_its_bound_costs_next_to_nothing() {
     assert!(with / 4.0 < without / 4.0 + 0.05, "{with} {without}");
 }
 
+/// Far from the optimum nothing that is allowed tells of it; no budget is spent on what is known all the same.
+#[test]
+fn what_grows_manifold_up_to_a_bound_is_climbed_in_a_task() {
+    let guards: &[Guard<'_>] = &[Guard { floor: Floor { level: Level::Value(0.4), risk: 0.05 }, ..EDGE }];
+    let problem = Problem { floor: None, guards, deployed: Some(&[0.1, 0.1]), ..PROBLEM };
+    // 0.7 in use, 121 where the edge bears no more.
+    let steep = |x: &[f32]| 0.3 * (6.0 - 4.0 * ((x[0] - 1.0).powi(2) + (x[1] - 0.8).powi(2))).exp();
+    let recommended = |seed: u32| {
+        let mut tuner = start_with(96, problem, Settings::LIVE, u64::from(seed));
+        while let Ask::Query(query) = tuner.ask() {
+            let y = steep(query.point()) + 0.1 * noise(query.round(), seed);
+            let edge = measure(&query, seed).1[0];
+            tuner.tell_all(query, y, &[edge]).unwrap();
+        }
+        steep(tuner.recommendation().unwrap().point())
+    };
+    let reached: Vec<f32> = (0..8).map(recommended).collect();
+    // Seven; three before chance decided no more.
+    assert!(reached.iter().filter(|value| **value > 117.0).count() >= 6, "{reached:?}");
+}
+
 /// A point that was measured cheaply and broke a guard is not measured long as well, however good its objective. (A cliff,
 /// which no model sees coming.)
 #[test]

@@ -109,7 +109,7 @@ fn another_point_in_use_can_be_given_before_a_task() {
     let other = [-4.0, -150.0, 0.7];
     let refused = tuner.deploy(&[3.0, -150.0, 0.7]);
     assert_eq!(refused, Err(Error::Live("the point in use must keep to the limits")));
-    let range = Err(Error::Live("the point in use must lie within the ranges of the dimensions"));
+    let range = Err(Error::Live("the point in use must lie within the ranges"));
     assert_eq!(tuner.deploy(&[-50.0, -150.0, 0.7]), range);
     assert_eq!(tuner.deploy(&[-4.0]), range);
     tuner.deploy(&other).unwrap();
@@ -213,6 +213,21 @@ fn the_status_tells_what_became_of_those_who_were_served() {
     assert!(matches!(tuner.ask(), Ask::Query(_)));
     let third = live(&tuner);
     assert!(third.worst <= second.worst && third.worst <= third.meanwhile, "{third:?}");
+}
+
+/// Or one task that broke its floor would paralyse all that follow.
+#[test]
+fn no_task_begins_with_more_than_a_beginners_margin() {
+    let mut tuner = start(LIVE, SETTINGS, 8);
+    let query = tuner.ask().query().unwrap();
+    let (y, beginners) = (objective(&query), live(&tuner).margin);
+    tuner.tell(query, y).unwrap();
+    while let Ask::Query(query) = tuner.ask() {
+        tuner.fail(query).unwrap();
+    }
+    assert!(live(&tuner).margin > beginners + 1.0);
+    tuner.next_task().unwrap();
+    assert_eq!(live(&tuner).margin, beginners);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const LOG2_BELOW: u32 = 27;
 pub fn guard_stack(mpu: &mut MPU) {
     const KEEP_DEFAULT_MAP: u32 = 1 << 2;
     const ENABLE: u32 = 1;
-    assert!(end() == BELOW + (1 << LOG2_BELOW));
+    assert!(end() == BELOW + (1 << LOG2_BELOW), "stack guard");
     close(mpu, 0, BELOW, LOG2_BELOW);
     close(mpu, 1, handlers_end(), GUARD_SIZE.ilog2());
     // SAFETY: what is closed is no memory of any board, as asserted, and bytes that nobody uses; all else stays as

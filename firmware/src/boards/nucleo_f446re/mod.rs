@@ -62,7 +62,7 @@ pub fn take() -> Parts<Nucleo> {
     let (to_send, received) = probed::serial_buffers();
     let serial =
         BufferedUart::new(chip.USART2, chip.PA3, chip.PA2, to_send, received, Interrupts, serial_config)
-            .unwrap_or_else(|_| panic!("the serial line's speed is within the clock's reach"));
+            .unwrap_or_else(|_| panic!("the clock allows the line's speed"));
     let led = OneLed::new(Output::new(chip.PA5, Level::Low, Speed::Low));
     let system = CortexSystem::new(led, watchdog, watchdog_ran_out());
     Parts { serial, flash: flash::open(chip.FLASH), system }

@@ -72,7 +72,7 @@ pub fn take() -> Parts<Nucleo> {
     let (to_send, received) = probed::serial_buffers();
     let serial =
         BufferedUart::new(chip.USART3, chip.PD9, chip.PD8, to_send, received, Interrupts, serial_config)
-            .unwrap_or_else(|_| panic!("the serial line's speed is within the clock's reach"));
+            .unwrap_or_else(|_| panic!("the clock allows the line's speed"));
     let led = |pin: Peri<'static, AnyPin>| Output::new(pin, Level::Low, Speed::Low);
     let leds = Leds::new(led(chip.PB0.into()), led(chip.PE1.into()), led(chip.PB14.into()));
     let system = CortexSystem::new(leds, watchdog, watchdog_ran_out());
