@@ -15,15 +15,15 @@
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //! Where nothing is allowed, that is asked which is expected to break them least, as long as it is likely to keep all that the
-//! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends.
+//! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
+//! optimum that nothing there tells of it: such points rank by what they may be worth.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
 //! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
 //! reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed at every
 //! allowed point. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
-//! then is not: a guard broke there; so that rounding does not decide where nothing allowed tells of the optimum, the search
-//! ranks such points by what they are worth. With a tolerance the task ends when nothing is left that would pay.
+//! then is not: a guard broke there. With a tolerance the task ends when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.

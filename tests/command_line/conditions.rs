@@ -125,10 +125,10 @@ fn a_fleet_knows_what_is_best_under_conditions_that_a_site_has_not_seen() {
     let tune = "--command 'sh measure.sh {x} SITE' --set candidates=64";
     // They look farther around than the new one may.
     folder.write("site.toml", &PROBLEM.replace("share = 0.8", "share = 0.5"));
-    for site in ["-4", "-2", "-1", "1", "2", "4"] {
+    for site in ["-4", "-3", "-2", "-1", "1", "2", "3", "4"] {
         folder.succeed(&format!("tune site.toml --state s{site} {}", tune.replace("SITE", site)));
     }
-    folder.succeed("fleet learn s-4 s-2 s-1 s1 s2 s4 --problem p.toml -o f.fleet");
+    folder.succeed("fleet learn s-4 s-3 s-2 s-1 s1 s2 s3 s4 --problem p.toml -o f.fleet");
     // A new site that has only been measured without load, at the setting in use and twice more.
     folder.write("measure.sh", &MEASURE.replace("(37 * n) % 101", "0"));
     let short = PROBLEM.replace("budget = 30", "budget = 3");
