@@ -3,8 +3,8 @@
 //! **The floor.** A query is allowed where `μ − κ' σ ≥ floor`, `μ` and `σ` of the particles' mixture at the truth. The
 //! margin `κ` is controlled by what happens (online conformal prediction; Zhang, Park, Simeone, *Bayesian Optimization
 //! with Formal Safety Guarantees via Online Conformal Prediction*): after each trial `κ ← κ + η w (1[below] − risk)`, held
-//! in a range and carried on from task to task, no larger than the first one was. The weight `w` is the trial's cost in 1.1 % of the budget, from ¼ to 2: what
-//! users feel is the time below, so that a short risky trial is cheap and a long one expensive. A trial counts as below when,
+//! in a range and carried on from task to task, no larger than the first one was. The weight `w` is the trial's cost in 1.1 % of
+//! the budget, from ¼ to 2: what users feel is the time below, so that a short risky trial is cheap and a long one expensive. A trial counts as below when,
 //! after its answer, the posterior mean of the truth at its point is below the floor: an answer alone falls below by noise,
 //! too. So what is controlled is the share of time that the model finds below afterwards; where the model stays wrong about
 //! a point that it measured, the true share differs. Where the range's lower end holds, it is less than the risk allows.
@@ -16,14 +16,14 @@
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //! Where nothing is allowed, that is asked which is expected to break them least, as long as it is likely to keep all that the
 //! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
-//! optimum that nothing there tells of it: such points rank by what they may be worth.
+//! optimum that nothing there tells of it: without conditions such points rank by mean plus one standard deviation.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
 //! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
 //! reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed at every
 //! allowed point. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
-//! then is not: a guard broke there. With a tolerance the task ends when nothing is left that would pay.
+//! is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, or it is the point in use.

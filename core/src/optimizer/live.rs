@@ -103,11 +103,11 @@ impl State<'_> {
         }
     }
 
-    /// What the next task starts from: no margin is above a beginner's, or a task that broke its bounds would paralyse the next ones.
+    /// What the next task starts from. No margin is larger than the first one was: after a task that broke its bounds nothing would
+    /// be allowed in those that follow.
     pub fn next_start(&self) -> Start {
-        let Start { deployed, .. } = self.start.clone();
-        let best = self.task.recommendation.as_ref().map(|best| best.unit.clone());
-        let deployed = deployed.map(|deployed| best.unwrap_or(deployed));
+        let best = self.task.recommendation.as_ref().map(|best| &best.unit);
+        let deployed = self.start.deployed.as_ref().map(|deployed| best.unwrap_or(deployed).clone());
         let guards = self.memory.guards.iter();
         let margins = guards.map(|watched| watched.bound.margin.min(FIRST_GUARD_MARGIN)).collect();
         Start { deployed, margin: self.task.trials.floor.margin.min(FIRST_MARGIN), margins }

@@ -388,12 +388,12 @@ impl Search {
             self.in_use = state.task.trials.floor.above(mean, variance);
         }
         for c in first..end {
-            let bounded = self.bounded(state, c);
-            let deviation = math::sqrt(bounded.1);
-            let hope = bounded.0 + HOPED * deviation;
+            let bounded @ (mean, variance, _) = self.bounded(state, c);
+            let deviation = math::sqrt(variance);
+            let hope = mean + HOPED * deviation;
             let (bound, allowed) = self.look(state, c, bounded, hope);
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
-                state.note_ruled_out(c, (bounded.0, bounded.1), c == 0 && self.refinement == 0);
+                state.note_ruled_out(c, (mean, variance), c == 0 && self.refinement == 0);
                 if !allowed && !state.may_be_risked(c, hope) {
                     continue;
                 }
@@ -404,7 +404,7 @@ impl Search {
                     self.weigh(state, &prices, (noise[m], information_noise[m]), c, m).map(|choice| {
                         let score = match allowed {
                             false => bound,
-                            true if ranked && choice.score < TELLING => bounded.0 + deviation - BEHIND,
+                            true if ranked && choice.score < TELLING => mean + deviation - BEHIND,
                             true => choice.score,
                         };
                         Choice { allowed, score, ..choice }
@@ -469,7 +469,7 @@ impl Search {
     }
 
     /// The safest of the candidates that are not allowed but would pay, if it is to be asked: where all that are allowed are worse
-    /// than the point in use, which is not; without guards or with a tolerance also where something was observed at each of them,
+    /// than the point in use, which is not among them; without guards or with a tolerance also where something was observed at each of them,
     /// or none of them would pay and guards are kept.
     pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
         let (choice, hope) = state.memory.candidates.beyond.as_ref()?;

@@ -55,7 +55,7 @@ fn measure(world: &World, query: &Query, salt: u32) -> (f32, f32) {
     let (x, m) = (query.point(), query.fidelity());
     (
         world.objective(x) + NOISE[m] * noise(query.round(), salt),
-        world.kpi(x) + [0.1, 0.05][m] * noise(query.round(), salt + 7),
+        world.kpi(x) + PROBLEM.guards[0].noise[m].sqrt() * noise(query.round(), salt + 7),
     )
 }
 

@@ -215,19 +215,19 @@ fn the_status_tells_what_became_of_those_who_were_served() {
     assert!(third.worst <= second.worst && third.worst <= third.meanwhile, "{third:?}");
 }
 
-/// Or one task that broke its floor would paralyse all that follow.
+/// After a task that broke its floor nothing would be allowed in those that follow.
 #[test]
-fn no_task_begins_with_more_than_a_beginners_margin() {
+fn no_task_begins_with_more_than_the_first_margin() {
     let mut tuner = start(LIVE, SETTINGS, 8);
     let query = tuner.ask().query().unwrap();
-    let (y, beginners) = (objective(&query), live(&tuner).margin);
+    let (y, at_first) = (objective(&query), live(&tuner).margin);
     tuner.tell(query, y).unwrap();
     while let Ask::Query(query) = tuner.ask() {
         tuner.fail(query).unwrap();
     }
-    assert!(live(&tuner).margin > beginners + 1.0);
+    assert!(live(&tuner).margin > at_first + 1.0);
     tuner.next_task().unwrap();
-    assert_eq!(live(&tuner).margin, beginners);
+    assert_eq!(live(&tuner).margin, at_first);
 }
 
 #[test]
