@@ -247,7 +247,8 @@ fn within(numbers: &[f32; BLOCK], limit: f32) -> bool {
 /// particle, the moments as many as [`Step::rows`] says. A value that would not be finite stays where it was, and none goes beyond ±30.
 pub fn plain(rate: f32, particles: &mut MatrixMut<'_>, drifts: &Matrix<'_>) {
     for own in 0..particles.ncols() {
-        shift_all(column_mut(particles, own), column(drifts, own), rate);
+        let moved = column_mut(particles, own).iter_mut().zip(column(drifts, own));
+        moved.for_each(|(theta, drift)| shift(theta, rate * drift));
     }
 }
 
@@ -279,33 +280,13 @@ pub fn adam(
 /// many small steps keep of it, and take one bit each.
 pub(crate) fn sample(theta: &mut [f32], drift: &[f32], rate: f32, v: usize, random: &mut Random) {
     let noise = math::sqrt(2.0 * rate / v as f32);
+    let most = LARGEST_PULL * noise;
     for (theta, drift) in theta.chunks_mut(u32::BITS as usize).zip(drift.chunks(u32::BITS as usize)) {
         let mut bits = random.bits();
-        let (blocks, rest) = in_blocks(theta);
-        let (drifts, drift) = drift.split_at(blocks.len() * BLOCK);
-        for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<BLOCK>().0) {
-            let pulls = drifts.map(|drift| rate * drift);
-            let mut moved = *block;
-            for l in 0..BLOCK {
-                moved[l] += pulls[l] + toss(noise, bits >> l);
-            }
-            match within(&pulls, LARGEST_PULL * noise) && within(&moved, prior::LARGEST_PARAMETER) {
-                true => *block = moved,
-                false => sample_each(block, drifts, rate, noise, bits),
-            }
-            bits >>= BLOCK;
+        for (theta, drift) in theta.iter_mut().zip(drift) {
+            shift(theta, math::clamp(rate * drift, -most, most) + toss(noise, bits));
+            bits >>= 1;
         }
-        sample_each(rest, drift, rate, noise, bits);
-    }
-}
-
-/// One by one.
-#[inline(never)]
-fn sample_each(theta: &mut [f32], drift: &[f32], rate: f32, noise: f32, mut bits: u32) {
-    let most = LARGEST_PULL * noise;
-    for (theta, drift) in theta.iter_mut().zip(drift) {
-        shift(theta, math::clamp(rate * drift, -most, most) + toss(noise, bits));
-        bits >>= 1;
     }
 }
 
@@ -313,27 +294,6 @@ fn sample_each(theta: &mut [f32], drift: &[f32], rate: f32, noise: f32, mut bits
 #[inline(always)]
 fn toss(noise: f32, bits: u32) -> f32 {
     f32::from_bits(noise.to_bits() | (bits << 31))
-}
-
-/// [`shift`] of each by `rate` times its drift.
-fn shift_all(theta: &mut [f32], drift: &[f32], rate: f32) {
-    let (blocks, rest) = in_blocks(theta);
-    let (drifts, drift) = drift.split_at(blocks.len() * BLOCK);
-    for (block, drifts) in blocks.iter_mut().zip(drifts.as_chunks::<BLOCK>().0) {
-        let mut moved = *block;
-        moved.iter_mut().zip(drifts).for_each(|(theta, drift)| *theta += rate * drift);
-        match within(&moved, prior::LARGEST_PARAMETER) {
-            true => *block = moved,
-            false => shift_each(block, drifts, rate),
-        }
-    }
-    shift_each(rest, drift, rate);
-}
-
-/// One by one.
-#[inline(never)]
-fn shift_each(theta: &mut [f32], drift: &[f32], rate: f32) {
-    theta.iter_mut().zip(drift).for_each(|(theta, drift)| shift(theta, rate * drift));
 }
 
 #[inline(always)]

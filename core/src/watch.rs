@@ -280,8 +280,11 @@ impl Watch {
         // Most of them may be equal, or all.
         let mean = readings.iter().map(|reading| reading / FIRST as f32).sum();
         let least = math::larger(1e-6 * libm::fabsf(self.centre), 1e-30);
-        self.scale =
-            [NORMAL * median(&readings), mean].into_iter().find(|scale| *scale > least).unwrap_or(least);
+        self.scale = [NORMAL * median(&readings), mean]
+            .into_iter()
+            .find(|scale| *scale > least)
+            .unwrap_or(least)
+            .min(LARGEST_VALUE);
         self.cells = [0; CELLS];
     }
 

@@ -60,10 +60,12 @@ impl State<'_> {
         } else if let Some(query) = self.suspicious_query() {
             Next::Hand(query)
         } else if !self.initial_done() && self.can_start() {
-            Next::Hand(self.initial_query())
+            Next::Hand(self.uniform_query(Kind::Initial))
         } else if !self.fidelities().any(|m| self.prices().can_pay(m)) {
             Next::Finish(Stop::Budget)
-        } else if let Some(query) = self.carried_query().or_else(|| self.target_query()) {
+        } else if let Some(query) =
+            self.carried_query().or_else(|| self.target_query()).or_else(|| self.flat_query())
+        {
             Next::Hand(query)
         } else {
             self.next_search()
@@ -102,7 +104,8 @@ impl State<'_> {
 
     /// A uniform point, if possible one that was not asked yet, at a uniform fidelity; where it is charged, at one that can be
     /// paid, the cheaper the more often.
-    fn initial_query(&self) -> Query {
+    #[inline(never)]
+    fn uniform_query(&self, kind: Kind) -> Query {
         let dimensions = self.problem.dimensions;
         let mut random = self.random(Purpose::Start, 0);
         let (mut x, mut fidelity): (Point, _) = (dimensions.iter().map(|_| 0.0).collect(), 0);
@@ -115,7 +118,14 @@ impl State<'_> {
                 break;
             }
         }
-        self.query(x, fidelity, Kind::Initial)
+        self.query(x, fidelity, kind)
+    }
+
+    /// As long as all answers are the same, a point as the initial ones, unless there are no more: a model of such answers looks for
+    /// the best at corners alone.
+    fn flat_query(&self) -> Option<Query> {
+        let query = (self.charges_start() && self.is_flat()).then(|| self.uniform_query(Kind::Search))?;
+        (self.memory.data.count(&query.unit, query.fidelity) == 0).then_some(query)
     }
 
     fn initial_fidelity(&self, random: &mut Random) -> usize {
@@ -215,7 +225,7 @@ impl State<'_> {
         self.settle_suspicion();
         self.rescale();
         self.scale_guards();
-        let learns = self.initial_done() && self.outlier_query().is_none();
+        let learns = self.initial_done() && self.outlier_query().is_none() && !self.is_flat();
         let steps = if learns { self.settings.steps_per_round } else { 0 };
         if self.checks_fleet() { Next::Check(steps) } else { Next::Learn(steps) }
     }

@@ -216,8 +216,8 @@ impl State<'_> {
         self.judge_guards(failed, (cost, weight), first);
     }
 
-    /// The mean of candidate `c` less the margin that holds now, and whether floor and guards allow it. With guards, where they do
-    /// not: how much all of them are expected to be broken, turned negative.
+    /// The mean of candidate `c` less the margin that holds now, and whether floor and guards allow it. With guards, or a floor
+    /// that the point in use does not reach, where they do not: how much all of them are expected to be broken, turned negative.
     pub fn lower_bound(&self, c: usize, mean: f32, variance: f32) -> (f32, bool) {
         let floor = &self.task.trials.floor;
         let (bound, at) = match self.problem.floor {
@@ -225,7 +225,8 @@ impl State<'_> {
             None => (mean, mean),
         };
         let allowed = bound >= at && self.guards_allow(c) || self.is_in_use_here(c);
-        match allowed || self.problem.guards.is_empty() {
+        let in_service = self.problem.guards.is_empty() && floor.in_use >= at;
+        match allowed || in_service {
             true => (bound, allowed),
             false => (-floor.violation(mean, variance) - self.guard_violation(c), false),
         }

@@ -492,7 +492,7 @@ impl<'a> Optimizer<'a> {
         }
         let data = &mut self.state.memory.data;
         for i in 0..data.len() + data.hidden() {
-            data.keep(i, self.state.settings.kept > 0 && data.kind(i) == Kind::Past);
+            data.keep(i, data.kind(i) == Kind::Past);
         }
         self.begin(self.state.task.number);
         Ok(())

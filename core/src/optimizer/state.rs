@@ -302,6 +302,12 @@ impl<'a> State<'a> {
         self.restandardise();
     }
 
+    /// Whether all answers are the same. Of such answers particles would learn that nothing is to be found anywhere.
+    pub fn is_flat(&self) -> bool {
+        let told = self.memory.data.told(self.task.remembered);
+        !self.task.settled && Scale::of(told.clone(), 0.0).deviation <= Scale::least(told, 0.0)
+    }
+
     /// Renews what the model sees of the observations.
     pub fn restandardise(&mut self) {
         let by_share = self.problem.floor.is_some_and(|floor| matches!(floor.level, Level::Share(_)));

@@ -1,7 +1,7 @@
 //! How good the answers are with one way to measure: noisy choices among a few, penalties, no noise at all.
 
 use crate::support::{Draws, start_with};
-use foretune_core::{Ask, Details, Dimension, Fidelity, Problem, Query, Scaling, Settings, Stop};
+use foretune_core::{Ask, Details, Dimension, Fidelity, Goal, Problem, Query, Scaling, Settings, Stop};
 
 const CHOICE: Problem<'static> = Problem {
     dimensions: &[Dimension::Grid { low: 0.0, high: 2.0, levels: 3 }],
@@ -87,4 +87,17 @@ fn without_noise_the_best_point_measured_is_recommended() {
         let most = asked.iter().map(|x| value(x)).fold(f32::NEG_INFINITY, f32::max);
         assert!(value(&best) == most && most > -5e-3, "{} where {most} was measured", value(&best));
     }
+}
+
+/// A hill on a plateau, on a twelfth of the ground: as long as all answers are the same, what is measured lies far apart.
+#[test]
+fn a_plateau_is_left() {
+    let height = |x: &[f32]| (1.0 - (x[0] - 0.3).hypot(x[1] + 0.3) / 0.33).max(0.0);
+    let left = |tolerance: f32| {
+        let problem = Problem { tolerance, goal: Goal::Maximise, budget: 30.0, ..PLANE };
+        let climbs = |seed: &u64| height(&tune(problem, *seed, |query| height(query.point())).2) > 0.9;
+        (0..16).filter(climbs).count()
+    };
+    // All do; nine did while particles learnt from answers that were all the same, and with a tolerance those tasks ended.
+    assert!(left(0.0) >= 14 && left(0.01) >= 14, "{} {}", left(0.0), left(0.01));
 }

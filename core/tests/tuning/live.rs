@@ -310,6 +310,29 @@ fn what_is_recommended_is_above_the_floor_as_surely_as_the_risk_asks() {
     assert!(elsewhere > seeds / 2, "{elsewhere}");
 }
 
+/// A floor of 2.5 and one of 9, where 1 is in use and 4 the best.
+#[test]
+fn a_floor_that_the_point_in_use_does_not_reach_is_looked_for_and_not_promised() {
+    let height = |x: &[f32]| 4.0 - 3.0 * (x[0] - 0.8).hypot(x[1] - 0.7) / 0.78;
+    for (floor, within_reach) in [(2.5, true), (9.0, false)] {
+        for seed in 0..8 {
+            let problem = Problem {
+                dimensions: &[Dimension::Interval { low: 0.0, high: 1.0 }; 2],
+                fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.0025 }],
+                budget: 24.0,
+                deployed: Some(&[0.2, 0.2]),
+                floor: Some(Floor { level: Level::Value(floor), risk: 0.05 }),
+                ..Problem::PLAIN
+            };
+            let mut tuner = start_with(64, problem, Settings::LIVE, seed);
+            tuner.run_task(|query| Some(height(query.point()))).unwrap();
+            let best = tuner.recommendation().unwrap();
+            assert_eq!(best.assured, within_reach, "seed {seed}: {best:?}");
+            assert_eq!(height(best.point()) > floor, within_reach, "seed {seed}: {best:?}");
+        }
+    }
+}
+
 /// How much is lost on a hill eight times as long as wide, its long side askew, from half-way up: with the map of the preset for
 /// systems in service, and with lengthscales alone.
 #[test]
@@ -417,6 +440,11 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
         other.load(&saved).unwrap();
         answer_next(&mut other, 1);
         assert_eq!(finish_task(&mut other), events, "{settings:?}");
+
+        other.load(&saved).unwrap();
+        other.restart().unwrap();
+        answer_next(&mut other, 1);
+        assert_eq!(finish_task(&mut other), events, "begun anew, {settings:?}");
     }
 }
 

@@ -222,6 +222,12 @@ fn saved_at_any_reading_it_goes_on_bit_for_bit() {
         assert_eq!(restored.unwrap().save(), watch.save());
         watch.tell((random.student(2) + f64::from(i / 300)) as f32).unwrap();
     }
+    // As far apart as readings may be.
+    watch.restart();
+    for i in 0..20_u8 {
+        watch.tell(1e30 * (f32::from(i % 3) - 1.0)).unwrap();
+        assert_eq!(Watch::load(&watch.save()), Ok(watch));
+    }
     assert_eq!((size_of::<Watch>(), Watch::BYTES), (232, 244));
 }
 
