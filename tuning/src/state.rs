@@ -20,7 +20,7 @@ use super::why::Because;
 use crate::target::{Ask, Identity, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
-use host_sim::results::{seal, sealed, unseal, unsealed};
+use host_sim::results::{followed, seal, sealed, unseal, unsealed};
 
 /// What is in the file, and the version of its format.
 const NAME: &str = "foretune-state 1";
@@ -278,6 +278,7 @@ pub enum Store {
 impl Store {
     /// Takes the place, or says who has it.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        let path = followed(path);
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
         let lock = path.with_file_name(name);
@@ -291,7 +292,7 @@ impl Store {
             locked = file.try_lock();
         }
         match locked {
-            Ok(()) => Ok(Self::File { path: path.to_owned(), _lock: file }),
+            Ok(()) => Ok(Self::File { path, _lock: file }),
             Err(TryLockError::WouldBlock) => Err(Error::usage(format!(
                 "{} is in use by another foretune: wait for it, or give this one another --state",
                 path.display()

@@ -1,7 +1,7 @@
 //! `foretune show`: what a state has, without starting anything; and what `tune` says at the end.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foretune_core::Goal;
@@ -12,7 +12,7 @@ use foretune_report::table::Table;
 use foretune_tuning::state::{State, TaskState, peek};
 use foretune_tuning::{self as tuning, Ended, Target, Told, Tuning, past, reasons};
 use host_sim::error::Error;
-use host_sim::results::check_writable;
+use host_sim::results::check_output;
 use host_sim::words::counted;
 
 /// Show what the state of `tune` or `serve` has: what is in use and recommended, what was spent, all measurements.
@@ -39,8 +39,10 @@ pub(crate) struct FileArguments {
 }
 
 impl FileArguments {
-    pub fn check(&self) -> Result<(), Error> {
-        [&self.report, &self.csv].into_iter().flatten().try_for_each(|path| check_writable(path))
+    /// Refuses what cannot be written, and what is read or kept.
+    pub fn check<'a>(&self, inputs: impl IntoIterator<Item = &'a Path> + Clone) -> Result<(), Error> {
+        let mut outputs = [&self.report, &self.csv].into_iter().flatten();
+        outputs.try_for_each(|path| check_output(path, inputs.clone()))
     }
 
     /// Has the page renewed while tuning.
@@ -60,7 +62,7 @@ impl FileArguments {
 pub(super) fn run(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
     let state = peek(&arguments.state)?;
     let target = state.target(&arguments.state);
-    arguments.files.check()?;
+    arguments.files.check([&*arguments.state])?;
     arguments.files.write(&target, &state)?;
     if let Some(task) = state.current() {
         writeln!(out, "{}, task {}", shown(&arguments.state), state.task())?;
