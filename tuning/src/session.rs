@@ -586,20 +586,24 @@ impl Tuning {
         let asks = std::slice::from_ref(ask);
         source.start(ask, &[])?;
         let mut answer = source.wait(asks)?.1;
+        let mut tell = |answer: (Option<f32>, &[f32], Option<f32>), conditions: &[f64]| {
+            self.tell(space, tuner, answer, conditions).map_err(|error| error.to_string())
+        };
         loop {
             let taken = match &answer {
                 Answer::Stop | Answer::AskAt(_) | Answer::AskMore => return Ok(answer),
-                Answer::Failed => self.tell(space, tuner, (None, &[], None), &[]),
+                Answer::Failed => tell((None, &[], None), &[]),
                 Answer::Value { value, kpis, cost, conditions } => {
-                    let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                    let told = (Some(*value as f32), &self.target.told(kpis)[..], cost);
-                    self.tell(space, tuner, told, conditions)
+                    let own_cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
+                    let told = (Some(*value as f32), &self.target.told(kpis)[..], own_cost);
+                    let fits = noise::check_answer(*value, *cost).map_err(String::from);
+                    fits.and_then(|()| tell(told, conditions))
                 }
             };
             match taken {
                 Ok(()) => return Ok(answer),
-                Err(error) => {
-                    answer = match source.refused(ask, &error.to_string())? {
+                Err(why) => {
+                    answer = match source.refused(ask, &why)? {
                         Some(instead) => instead,
                         None => source.wait(asks)?.1,
                     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Because;
-use foretune_core::{Floor, Goal, Side};
+use foretune_core::{Floor, Goal, LARGEST_VALUE, Side};
 use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, Notation, ProblemSpec, Service};
 use host_sim::words::number;
@@ -176,8 +176,8 @@ impl Target {
     /// The KPIs of an answer in the order of the guards, from their names; or which one is missing.
     pub fn kpis(&self, by_name: impl Fn(&str) -> Option<f64>) -> Result<Vec<f64>, String> {
         let kpi = |guard: &Guarded| match by_name(&guard.name) {
-            Some(kpi) if !(kpi as f32).is_finite() => {
-                Err(format!("{} for `{}`, which is not a finite number", number(kpi), guard.name))
+            Some(kpi) if !is_within(kpi) => {
+                Err(format!("{} for `{}`, which is no number within ±1e30", number(kpi), guard.name))
             }
             Some(kpi) if guard.log && kpi <= 0.0 => {
                 Err(format!("{} for `{}`, which has no logarithm", number(kpi), guard.name))
@@ -249,6 +249,11 @@ impl Target {
 pub enum Given {
     Number(f64),
     Text(String),
+}
+
+/// Whether the optimizer would take such a value, or KPI.
+pub(super) fn is_within(value: f64) -> bool {
+    value.abs() <= f64::from(LARGEST_VALUE)
 }
 
 /// What is given as `NAME=VALUE,…` behind an option.
