@@ -411,6 +411,7 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::fixture::target;
+    use host_sim::problems::DimensionSpec;
 
     fn state() -> State {
         let told = Told {
@@ -469,8 +470,19 @@ mod tests {
         let mut other = target();
         other.fidelities[0].cost = 0.5;
         other.budget = 1.0;
-        let error = store.load(&other).unwrap_err().to_string();
-        assert!(error.contains("fidelity `short` had cost 1"), "{error}");
+        let refusal = |other: &Target| store.load(other).unwrap_err().to_string();
+        assert!(refusal(&other).contains("fidelity `short` had cost 1"), "{}", refusal(&other));
+        for (level, words) in
+            [(-98.0 + 1e-13, ""), (-97.5, "`p0` was -98 at one level, and is -97.5 at one level")]
+        {
+            let mut other = target();
+            let DimensionSpec::Levels { values, .. } = &mut other.parameters[0] else { panic!() };
+            values[1] = level;
+            match store.load(&other) {
+                Ok(found) => assert!(words.is_empty() && found == Some(state()), "{level}"),
+                Err(error) => assert!(!words.is_empty() && error.to_string().contains(words), "{error}"),
+            }
+        }
         drop(store);
         assert!(Store::open(&path).is_ok());
     }

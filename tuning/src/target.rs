@@ -309,6 +309,17 @@ struct Axis {
     condition: bool,
 }
 
+impl Axis {
+    /// Whether it is the same, whatever rounding made of its levels.
+    fn is_like(&self, other: &Self) -> bool {
+        let apart = self.values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        let mut levels = self.values.iter().zip(&other.values);
+        self.values.len() == other.values.len()
+            && levels.all(|(own, other)| (own - other).abs() <= 1e-9 * apart)
+            && Self { values: other.values.clone(), ..self.clone() } == *other
+    }
+}
+
 impl Identity {
     pub fn of(target: &Target) -> Self {
         let axis = |d: &DimensionSpec| {
@@ -369,9 +380,13 @@ impl Identity {
         if names(self) != names(now) {
             return Some(format!("the parameters were {}, and are {}", names(self), names(now)));
         }
-        let moved = self.parameters.iter().zip(&now.parameters).find(|(was, is)| was != is);
+        let moved = self.parameters.iter().zip(&now.parameters).find(|(was, is)| !was.is_like(is));
         if let Some((was, is)) = moved {
-            return Some(format!("parameter `{}` was {}, and is {}", is.name, range(was), range(is)));
+            let (mut words, mut levels) = ([was, is].map(range), was.values.iter().zip(&is.values));
+            if let (true, Some((was, is))) = (words[0] == words[1], levels.find(|(was, is)| was != is)) {
+                words = [was, is].map(|level| format!("{} at one level", number(*level)));
+            }
+            return Some(format!("parameter `{}` was {}, and is {}", is.name, words[0], words[1]));
         }
         let names = |identity: &Self| named(identity.fidelities.iter().map(|f| f.name.as_str()).collect());
         if names(self) != names(now) {
@@ -388,7 +403,7 @@ fn range(axis: &Axis) -> String {
     }
     let (first, last) = (axis.values.first(), axis.values.last());
     let [first, last] = [first, last].map(|end| number(end.copied().unwrap_or(0.0)));
-    let ends = format!("from {first} to {last}");
+    let ends = format!("{}from {first} to {last}", if axis.condition { "a condition " } else { "" });
     let ends = if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends };
     if axis.log { format!("{ends} on a logarithmic scale") } else { ends }
 }
