@@ -156,6 +156,7 @@ fn a_first_task_starts_from_what_a_colleague_s_site_learnt() {
     assert!(ours.contains("carried") && !ours.contains("to learn the noise"), "{ours}");
     // The next task goes on from its own, and the same words may stand there.
     assert!(folder.succeed(&tune("ours", "--from theirs")).starts_with("Task 2"));
+    folder.fails(&tune("ours", "--from nowhere"), 2, "cannot read nowhere");
     let state = folder.read("theirs");
     let learnt = state.split("\"learnt\":\"").nth(1).unwrap().split('"').next().unwrap();
     let byte = |i: usize| u8::from_str_radix(&learnt[2 * i..2 * i + 2], 16).unwrap();
@@ -220,6 +221,7 @@ fn a_client_asks_for_more_while_it_measures_answers_in_any_order_and_gets_the_sa
     let lines = "{\"ask\":{}}\n{\"ask\":{}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n\
         {\"ask_at\":{}}\n{\"past\":[]}\n{\"ask\":{}}\n";
     let first = folder.fed("serve p.toml --state s", lines);
+    assert!(folder.fed("serve p.toml", "{\"status\":{}}\n").contains("\"spent\":0.0"));
     let expected = ["foretune", "ask", "ask", "ask", "pending", "error", "error", "error", "ask"];
     assert_eq!(kinds(&first), expected, "{first}");
     assert!(first.contains("{\"pending\":[1,3]}") && first.contains("queries 1, 3 are outstanding, not 2"));

@@ -14,7 +14,7 @@ pub use watch::Watched;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, Stop};
+use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, SnapshotError, Stop};
 
 use super::belief::Belief;
 use super::page::page;
@@ -196,17 +196,19 @@ impl Tuning {
     }
 
     /// Has the first task start from what another site learnt: its state, with the noise that it estimated, or knowledge. Nothing
-    /// changes once there are answers.
+    /// changes once there are answers, but the file must be there.
     ///
     /// # Errors
     /// [`Error::Usage`] if it cannot be read, or is of another problem. Nothing has changed then.
     pub fn start_from_file(&mut self, path: &Path) -> Result<(), Error> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
         let [TaskState { begun, answers, .. }] = &self.state.tasks[..] else { return Ok(()) };
         if !answers.is_empty() {
             return Ok(());
         }
         let (begun, before) = (begun.clone(), self.state.clone());
-        self.state.knowledge = match elsewhere(path, &self.target)? {
+        self.state.knowledge = match elsewhere(path, bytes, &self.target)? {
             Ok(State { noise, kpi_noise, learnt, knowledge, .. }) => {
                 (self.state.noise, self.state.kpi_noise) = (noise, kpi_noise);
                 if learnt.is_empty() { knowledge } else { learnt }
@@ -250,7 +252,13 @@ impl Tuning {
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
-        self.check(&begun, &self.state.learnt)?;
+        self.check(&begun, &self.state.learnt).map_err(|why| match why {
+            // Of the same problem, as the state is.
+            Error::Optimizer(foretune_core::Error::Snapshot(SnapshotError::Model)) => Error::usage(
+                "what was learnt is of another `map` or number of `particles`: change them back, or give another --state",
+            ),
+            other => other,
+        })?;
         self.check_budget()?;
         (self.given, self.past) = (None, Vec::new());
         self.state.knowledge = std::mem::take(&mut self.state.learnt);

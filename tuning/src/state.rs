@@ -197,7 +197,8 @@ impl TaskState {
 
     /// What was spent of the budget so far.
     pub fn spent(&self) -> f64 {
-        self.answers.iter().map(|told| told.cost).sum()
+        // From 0: a sum of nothing is −0 otherwise.
+        self.answers.iter().fold(0.0, |sum, told| sum + told.cost)
     }
 }
 
@@ -347,13 +348,12 @@ pub fn peek(path: &Path) -> Result<State, Error> {
     parsed(path, unseal(path))?.ok_or_else(missing)
 }
 
-/// The state of another site, if the file is one and its problem this target's; else the file's bytes, which may be knowledge.
+/// The state of another site, if the file with these bytes is one and its problem this target's; else the bytes, which may be
+/// knowledge.
 ///
 /// # Errors
-/// [`Error::Usage`] if it cannot be read, or is a state of another problem or one that has learnt nothing yet.
-pub fn elsewhere(path: &Path, target: &Target) -> Result<Result<State, Vec<u8>>, Error> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+/// [`Error::Usage`] if it is damaged, or a state of another problem or one that has learnt nothing yet.
+pub fn elsewhere(path: &Path, bytes: Vec<u8>, target: &Target) -> Result<Result<State, Vec<u8>>, Error> {
     if !bytes.starts_with(b"foretune-state") {
         return Ok(Err(bytes));
     }

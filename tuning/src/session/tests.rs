@@ -388,8 +388,14 @@ fn what_may_not_change_is_refused_by_name() {
     let mut settings = setup(&target());
     settings.set("beta", "0.5").unwrap();
     assert!(refusal(Tuning::open(target(), settings, (None, None), store())).contains("`beta`"));
-    // After the end all of that but the goal may change.
+    // After the end all of that but the goal may change, and not what the model is made of.
     open(&target(), &path).unwrap().play(&mut Bowl::new(&plain)).unwrap();
+    let mut other = setup(&target());
+    other.set("particles", "4").unwrap();
+    let mut tuning = Tuning::open(target(), other, (None, None), store()).unwrap();
+    let why = tuning.next_task(None).unwrap_err().to_string();
+    assert!(why.contains("`particles`: change them back, or give another --state"), "{why}");
+    drop(tuning);
     let mut tuning = Tuning::open(larger, settings, (None, None), store()).unwrap();
     tuning.next_task(Some(vec![-60.0, 0.5])).unwrap();
     tuning.play(&mut Bowl::new(&plain)).unwrap();
