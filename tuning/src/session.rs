@@ -19,7 +19,7 @@ use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, SnapshotError, Sto
 use super::belief::Belief;
 use super::page::page;
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, elsewhere, from_hex, to_hex};
-use super::why::Because;
+use super::why::{Because, VALUE, lacking};
 use crate::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
@@ -56,6 +56,8 @@ pub struct Standing {
     pub best: Option<f32>,
     /// What was measured of the setting in use, and how often what broke its bound, of how many trials.
     pub in_use: Option<f64>,
+    /// Which bounds the setting in use does not reach itself, in words.
+    pub lacking: Vec<String>,
     pub broken: BTreeMap<String, [usize; 2]>,
     /// What the model expected of the best point so far when it asked, if it had one by then.
     pub expected: Option<f32>,
@@ -475,7 +477,8 @@ impl Tuning {
             spent: task.spent(),
             budget: task.begun.budget,
             best,
-            in_use: task.value_in_use(&self.target),
+            in_use: task.measured_in_use(&self.target, VALUE),
+            lacking: lacking(&self.target, task),
             broken: task.broken(&self.target),
             expected: None,
             outliers: 0,

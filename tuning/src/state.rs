@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
-use foretune_core::{Goal, Side};
+use foretune_core::{Floor, Goal, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::belief::Belief;
-use super::why::Because;
+use super::why::{Because, VALUE};
 use crate::target::{Ask, Identity, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
@@ -166,14 +166,14 @@ impl TaskState {
         told.max_by(|a, b| value(a).total_cmp(&value(b)))
     }
 
-    /// What was measured of the setting in use, at the fidelity that counts; the mean.
-    pub fn value_in_use(&self, target: &Target) -> Option<f64> {
+    /// What was measured of the setting in use, at the fidelity that counts: the mean of the objective, or of a KPI.
+    pub fn measured_in_use(&self, target: &Target, name: &str) -> Option<f64> {
         let used = self.begun.deployed.as_ref()?;
         let told = self
             .answers
             .iter()
             .filter(|told| told.fidelity == target.truth() && told.point.starts_with(used));
-        let values: Vec<f64> = told.filter_map(|told| told.value.map(f64::from)).collect();
+        let values: Vec<f64> = told.filter_map(|told| told.measured(target, name)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
@@ -251,6 +251,10 @@ impl State {
         let service = self.current().map(|task| &task.begun.service);
         let guards = service.and_then(|service| service.get("guards")).map(|words| Guarded::read(words));
         target.guards = guards.unwrap_or_default();
+        // A floor is written as a guard's bound is, without a name.
+        let floor = service.and_then(|service| service.get("floor"));
+        let floor = floor.and_then(|words| Guarded::read(&format!("{VALUE}:{words}")).pop());
+        target.floor = floor.map(|Guarded { level, risk, .. }| Floor { level, risk });
         target
     }
 

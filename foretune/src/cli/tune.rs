@@ -316,6 +316,8 @@ struct Bench<'a> {
     failure: String,
     /// How often the world has changed in the task.
     changes: u32,
+    /// Whether it was said that the setting in use breaks a bound.
+    warned: bool,
     at_once: usize,
     /// What measures, and what came of it.
     threads: Vec<JoinHandle<()>>,
@@ -359,6 +361,7 @@ impl<'a> Bench<'a> {
             bar,
             failure: String::new(),
             changes: 0,
+            warned: false,
             at_once: parallel.into(),
             threads: Vec::new(),
             results: mpsc::channel(),
@@ -469,6 +472,9 @@ impl Source for Bench<'_> {
             best.unwrap_or_default(),
         );
         self.line(&line)?;
+        if !standing.lacking.is_empty() && !std::mem::replace(&mut self.warned, true) {
+            standing.lacking.iter().try_for_each(|line| self.line(line))?;
+        }
         let why = if self.verbose { tuning::reasons(self.target, told) } else { Vec::new() };
         why.iter().try_for_each(|line| self.line(&format!("        {line}")))
     }
