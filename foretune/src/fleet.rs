@@ -24,11 +24,17 @@ const OF_STUDIES: [&str; 9] =
 /// of a built-in problem needs the problem's file.
 ///
 /// # Errors
-/// [`Error::Usage`] naming what cannot be read, or differs in its problem.
+/// [`Error::Usage`] naming what cannot be read, is there twice, or differs in its problem.
 pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Error> {
     let target = problem.map(tuning::read).transpose()?;
     let mut all: Option<Gathered> = None;
-    for place in places {
+    for (i, place) in places.iter().enumerate() {
+        let real = place.canonicalize();
+        if real
+            .is_ok_and(|real| places[..i].iter().any(|before| before.canonicalize().is_ok_and(|b| b == real)))
+        {
+            return Err(Error::usage(format!("{} is given twice: each site counts once", place.display())));
+        }
         let some = match DeviceTasks::read(place) {
             _ if place.is_dir() => of_study(place, target.as_ref()),
             Some(tasks) => of_device(place, &tasks, target.as_ref()),

@@ -72,10 +72,10 @@ def axis(name: str, spec: Any) -> Axis:
     if isinstance(spec, Axis):
         return spec._replace(table={"name": name, **spec.table})
     if isinstance(spec, Mapping):
-        if _are_names(spec.get("values")):
+        if _are_names(name, spec.get("values")):
             return Axis({"name": name, **spec}, str, str)
         return Axis({"name": name, **spec}, int if spec.get("integer") else float)
-    if _are_names(spec):
+    if _are_names(name, spec):
         return Axis({"name": name, "values": list(spec)}, str, str)
     if isinstance(spec, Log):
         if not 0 < spec.low < spec.high:
@@ -83,19 +83,27 @@ def axis(name: str, spec: Any) -> Axis:
         return Axis({"name": name, "low": spec.low, "high": spec.high, "scale": "log"})
     try:
         values = [value.item() if hasattr(value, "item") else value for value in spec]
+        if any(isinstance(value, (str, bool)) for value in values):
+            raise TypeError
         known = sorted(values)
         if not isinstance(spec, tuple):
             nearest = lambda x: min(known, key=lambda value: abs(value - x))  # noqa: E731
             return Axis({"name": name, "values": known}, nearest)
         low, high = values
     except (TypeError, ValueError):
-        raise ProblemError(f"takes (low, high), a list of numbers or of names, or a table, not {spec!r}", name) from None
+        raise ProblemError(f"{name}: takes (low, high), a list of numbers or of names, or a table, not {spec!r}", name) from None
     return Axis({"name": name, "low": low, "high": high}, lambda x: min(max(float(x), low), high))
 
 
-def _are_names(values: Any) -> bool:
-    """Whether these are the values of a category."""
-    return isinstance(values, (list, tuple)) and len(values) > 0 and all(isinstance(value, str) for value in values)
+def _are_names(name: str, values: Any) -> bool:
+    """Whether these are the values of a category: in a list, an array, the keys of a dict."""
+    try:
+        names = not isinstance(values, str) and len(values) > 0 and all(isinstance(value, str) for value in values)
+    except TypeError:
+        return False
+    if names and isinstance(values, (set, frozenset)):
+        raise ProblemError(f"{name}: takes names in a list: a set has no order", name)
+    return names
 
 
 class Text(NamedTuple):
@@ -161,7 +169,7 @@ def _value(value: Any, field: str) -> str:
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, bool):
         return str(value).lower()
-    if hasattr(value, "__index__"):
+    if hasattr(value, "__index__") and not hasattr(value, "__len__"):
         return str(int(value))
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return repr(float(value))

@@ -177,6 +177,8 @@ class Tuner:
     def ask_several(self, count: int) -> list[Query]:
         """Up to `count` queries, 8 at most, to be measured at once and told in any order: those that wait for their answers, and
         more beside them. Fewer where an answer must come first; none when the task has ended."""
+        if count not in range(MOST_AT_ONCE + 1):
+            raise ValueError(f"count takes a whole number from 0 to {MOST_AT_ONCE}, not {count!r}")
         self._settle()
         known = 0
         while known < len(self._queries) < count:

@@ -161,11 +161,22 @@ class Tuning(unittest.TestCase):
             tuner.past(tuner.history + past)
         with self.assertRaisesRegex(foretune.ProblemError, "has `a` twice"):
             foretune.Tuner({**problem, "parameter": {"mode": ["a", "a"]}})
+        forms = [("slow", "fast"), {"slow": 1, "fast": 2}.keys(), *([numpy.array(["slow", "fast"])] if numpy else [])]
+        for names in [*forms, *({"values": names} for names in forms)]:
+            with foretune.Tuner({**problem, "parameter": {"mode": names}}) as tuner:
+                self.assertIn(tuner.ask().setting["mode"], ("slow", "fast"))
+        for odd, words in [({"slow", "fast"}, "a set has no order"), ({"values": {"slow", "fast"}}, "a set has no order"),
+                           ("slow", "not 'slow'"), ([True, False], "not .True, False."), ((n for n in "ab"), "of names")]:
+            with self.assertRaisesRegex(foretune.ProblemError, "mode: takes .*" + words):
+                foretune.Tuner({**problem, "parameter": {"mode": odd}})
 
     def test_several_are_measured_at_once_told_in_any_order_and_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder, "p.state")
             tuner = Tuner(PROBLEM, state=state)
+            for count in (20, -1, 2.5):
+                with self.assertRaisesRegex(ValueError, f"count takes a whole number from 0 to 8, not {count}"):
+                    tuner.ask_several(count)
             four = tuner.ask_several(4)
             self.assertEqual([query.id for query in four], [1, 2, 3, 4])
             tuner.tell(four[2], bowl(four[2]))

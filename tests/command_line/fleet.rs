@@ -78,6 +78,8 @@ fn what_is_no_fleet_or_another_problems_is_one_line() {
     let learn = format!("fleet learn 1.state 2.state 3.state --problem p.toml -o own.fleet {FIT}");
     folder.fails("fleet learn 1.state -o x.fleet", 2, "--problem");
     folder.fails("fleet learn 1.state 2.state --problem p.toml -o x.fleet", 2, "three sites");
+    let twice = "fleet learn 1.state 2.state ./1.state --problem p.toml -o x.fleet";
+    folder.fails(twice, 2, "./1.state is given twice");
     folder.succeed(&learn);
     folder.fails("run branin --fleet own.fleet", 2, "fleet file refused");
     folder.fails("run branin --fleet none.fleet", 2, "cannot read none.fleet");

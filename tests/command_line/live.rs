@@ -165,6 +165,41 @@ fn a_floor_may_change_between_tasks_and_not_within_one() {
     folder.fails(TUNE, 2, "floor was drop:1 at a risk of 0.05, and is drop:2");
 }
 
+/// Once after its first answer, and once in the end.
+#[test]
+#[cfg(unix)]
+fn a_setting_in_use_that_breaks_a_bound_itself_is_told_and_stays_in_use() {
+    let folder = Folder::new();
+    for (i, (goal, bound, sign, line)) in [
+        ("maximise", "[floor]\nvalue = 8", "-", "The setting in use gives 5, below the floor of 8.\n"),
+        ("minimise", "[floor]\nvalue = 3", "+", "The setting in use gives 5, above the floor of 3.\n"),
+        (
+            "maximise",
+            "[[guard]]\nname = \"heat\"\nat_most = 2\nnoise = 0",
+            "-",
+            "The setting in use gives 7 of `heat`, above the bound of 2.\n",
+        ),
+        ("maximise", "[[guard]]\nname = \"heat\"\nat_most = 8\nnoise = 0", "-", ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let problem = WATCHED.replace("maximise", goal).replace("high = 1\n", "high = 1\nlevels = 11\n");
+        folder.write("p.toml", &format!("{problem}{bound}\n"));
+        let print =
+            r#"BEGIN { printf "{\"value\": %g, \"heat\": 7}", 5 SIGN (x - 0.2) ^ 2 }"#.replace("SIGN", sign);
+        folder.write("measure.sh", &format!("awk -v x=$1 '{print}'"));
+        let said = folder.succeed(&format!("tune p.toml --state {i} --command 'sh measure.sh {{x}}'"));
+        assert!(said.contains("In use: x = 0.2, measured 5; it stays in use\n"), "{said}");
+        let (count, shown) = (
+            |said: &str| said.matches("The setting in use gives").count(),
+            folder.succeed(&format!("show {i}")),
+        );
+        assert!(said.contains(line) && shown.contains(line), "{said}");
+        assert_eq!((count(&said), count(&shown)), if line.is_empty() { (0, 0) } else { (2, 1) }, "{said}");
+    }
+}
+
 const WATCHED: &str = "goal = \"maximise\"\nbudget = 12\nfailures = 3\nrun_length = 1000\n\
     [[parameter]]\nname = \"x\"\nlow = 0\nhigh = 1\n[[fidelity]]\nname = \"only\"\ncost = 1\nnoise = 0.001\n\
     [deployed]\nx = 0.2\n";

@@ -156,6 +156,7 @@ fn a_first_task_starts_from_what_a_colleague_s_site_learnt() {
     assert!(ours.contains("carried") && !ours.contains("to learn the noise"), "{ours}");
     // The next task goes on from its own, and the same words may stand there.
     assert!(folder.succeed(&tune("ours", "--from theirs")).starts_with("Task 2"));
+    folder.fails(&tune("ours", "--from nowhere"), 2, "cannot read nowhere");
     let state = folder.read("theirs");
     let learnt = state.split("\"learnt\":\"").nth(1).unwrap().split('"').next().unwrap();
     let byte = |i: usize| u8::from_str_radix(&learnt[2 * i..2 * i + 2], 16).unwrap();
@@ -220,6 +221,7 @@ fn a_client_asks_for_more_while_it_measures_answers_in_any_order_and_gets_the_sa
     let lines = "{\"ask\":{}}\n{\"ask\":{}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n{\"tell\":{\"id\":2,\"value\":0.5}}\n\
         {\"ask_at\":{}}\n{\"past\":[]}\n{\"ask\":{}}\n";
     let first = folder.fed("serve p.toml --state s", lines);
+    assert!(folder.fed("serve p.toml", "{\"status\":{}}\n").contains("\"spent\":0.0"));
     let expected = ["foretune", "ask", "ask", "ask", "pending", "error", "error", "error", "ask"];
     assert_eq!(kinds(&first), expected, "{first}");
     assert!(first.contains("{\"pending\":[1,3]}") && first.contains("queries 1, 3 are outstanding, not 2"));
@@ -497,6 +499,51 @@ fn a_state_is_shown_without_starting_anything_and_its_table_is_past_elsewhere() 
     folder.fails("show nowhere", 2, "nowhere: no such file");
     folder.fails("show p.toml", 2, "p.toml");
     folder.fails("show s --csv no/s.csv", 1, "no/s.csv");
+}
+
+#[test]
+#[cfg(unix)]
+fn no_output_is_written_over_an_input_by_whatever_name() {
+    let folder = folder("", "");
+    folder.write("past.csv", "x,y,value\n1,1,0.07\n");
+    folder.write("k.toml", "initial = 6\n");
+    folder.fed("serve p.toml --state s", "{\"tell\":{\"id\":1,\"value\":1.5}}\n");
+    std::os::unix::fs::symlink("s", folder.path("link")).unwrap();
+    let before = folder.files(".");
+    let tune = "tune p.toml --command 'echo {x}'";
+    for (line, input) in [
+        (format!("{tune} --report p.toml"), "p.toml"),
+        (format!("{tune} --report p.state"), "p.state"),
+        (format!("{tune} --state s --csv ./link"), "s"),
+        (format!("{tune} --past past.csv --csv past.csv"), "past.csv"),
+        (format!("{tune} --from s --report s"), "s"),
+        (format!("{tune} --settings k.toml --csv k.toml"), "k.toml"),
+        ("serve p.toml --state link --report s".into(), "link"),
+        ("show s --csv s".into(), "s"),
+        ("show link --report s".into(), "link"),
+        ("fleet learn s --problem p.toml -o link".into(), "s"),
+        ("fleet learn s --problem p.toml -o p.toml".into(), "p.toml"),
+    ] {
+        folder.fails(&line, 2, &format!("would be written over {input}, which is an input"));
+        assert_eq!(folder.files("."), before, "{line}");
+    }
+    assert!(folder.succeed("show s --csv /dev/stdout --report /dev/null").contains("task,why,x,y"));
+}
+
+/// The file that it leads to is the state, and one program at a time has that, by whatever name.
+#[test]
+#[cfg(unix)]
+fn a_state_behind_a_link_stays_there_and_is_locked() {
+    let folder = folder("", "");
+    std::os::unix::fs::symlink("real", folder.path("link")).unwrap();
+    let mut first = folder.spawn("serve p.toml --state link");
+    let mut hello = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(first.stdout.as_mut().unwrap()), &mut hello)
+        .unwrap();
+    folder.fails("serve p.toml --state real", 2, "real is in use by another foretune");
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    assert!(folder.path("link").is_symlink() && folder.path("real").is_file());
 }
 
 /// A logarithmic scale, whole numbers, steps and a radio's channels in Hz: every value that the command gets is one that the

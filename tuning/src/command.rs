@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::target::{Ask, Target, Why};
+use super::target::{Ask, Target, Why, is_within};
 use foretune_core::Goal;
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
@@ -216,26 +216,46 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// What a line says, if it is a number or meant as an object with a value.
+fn of_line(line: &str) -> Option<Result<(f64, Value), String>> {
+    if let Ok(value) = line.parse() {
+        return Some(Ok((value, Value::Null)));
+    }
+    match serde_json::from_str::<Value>(line) {
+        Ok(object) => {
+            let value = object.get("value")?;
+            let wrong = || format!("it printed a value of {value}, which is not a number");
+            Some(value.as_f64().ok_or_else(wrong).map(|value| (value, object)))
+        }
+        Err(why)
+            if line.starts_with('{') && ["\"value\"", "'value'"].iter().any(|key| line.contains(key)) =>
+        {
+            Some(Err(format!("it printed an object that is not JSON (NaN is not): {why}")))
+        }
+        Err(_) => None,
+    }
+}
+
 /// The last line that is a number, or an object with a value.
 fn answer(text: &str, target: &Target) -> Measured {
-    let of_object = |line: &str| {
-        let object: Value = serde_json::from_str(line).ok()?;
-        Some((object.get("value")?.as_f64()?, object))
-    };
-    let of_line =
-        |line: &str| line.parse().ok().map(|value| (value, Value::Null)).or_else(|| of_object(line));
-    let Some((value, object)) = text.lines().rev().map(str::trim).find_map(of_line) else {
-        return Measured::Failed("it printed no line that is a number or an object with a value".into());
+    let nothing = || Err("it printed no line that is a number or an object with a value".into());
+    let (value, object) = match text.lines().rev().map(str::trim).find_map(of_line).unwrap_or_else(nothing) {
+        Ok(found) => found,
+        Err(why) => return Measured::Failed(why),
     };
     let numbers = |name: &str| object.get(name).and_then(Value::as_f64);
+    let known = target.conditions().iter().map(DimensionSpec::name).chain(["cost"]);
+    let mut given = known.filter_map(|name| Some((name, object.get(name)?)));
+    if let Some((name, odd)) = given.find(|(_, given)| !given.is_number() && !given.is_null()) {
+        return Measured::Failed(format!("it printed {odd} for `{name}`, which is not a number"));
+    }
     let named = |condition: &DimensionSpec| Some((condition.name().to_string(), numbers(condition.name())?));
     let conditions = target.conditions_of(&target.conditions().iter().filter_map(named).collect());
     let (kpis, cost) = (target.kpis(numbers), numbers("cost"));
     match (kpis.and_then(|kpis| Ok((kpis, conditions?))), cost) {
-        _ if !(value as f32).is_finite() => Measured::Failed(format!(
-            "it printed {}, which is not a finite number of single precision",
-            number(value)
-        )),
+        _ if !is_within(value) => {
+            Measured::Failed(format!("it printed {}, which is no number within ±1e30", number(value)))
+        }
         (_, Some(cost)) if !(cost >= 0.0 && cost.is_finite()) => {
             Measured::Failed(format!("it printed a cost of {}", number(cost)))
         }
@@ -245,22 +265,22 @@ fn answer(text: &str, target: &Target) -> Measured {
 }
 
 fn pieces(word: &str, target: &Target) -> Result<Vec<Piece>, Error> {
-    let (mut found, mut text, mut rest) = (Vec::new(), String::new(), word.chars().peekable());
-    while let Some(c) = rest.next() {
-        match c {
-            '{' | '}' if rest.peek() == Some(&c) => {
-                rest.next();
-                text.push(c);
-            }
-            '{' => {
-                let name: String = rest.by_ref().take_while(|&c| c != '}').collect();
-                found.push(Piece::Text(std::mem::take(&mut text)));
-                found.push(placeholder(&name, target)?);
-            }
-            _ => text.push(c),
+    let (mut found, mut text, mut rest) = (Vec::new(), String::new(), word);
+    while let Some((before, brace)) = rest.find(['{', '}']).map(|at| rest.split_at(at)) {
+        text += before;
+        if brace.starts_with("{{") || brace.starts_with("}}") {
+            text += &brace[..1];
+            rest = &brace[2..];
+        } else if let Some((name, after)) = brace.strip_prefix('{').and_then(|brace| brace.split_once('}')) {
+            found.push(Piece::Text(std::mem::take(&mut text)));
+            found.push(placeholder(name, target)?);
+            rest = after;
+        } else {
+            let why = "the command has a lone brace in";
+            return Err(Error::usage(format!("{why} `{word}`: a brace itself is written twice")));
         }
     }
-    found.push(Piece::Text(text));
+    found.push(Piece::Text(text + rest));
     Ok(found)
 }
 
@@ -374,13 +394,29 @@ mod tests {
             ("1\n2.5\nbye\n", Measured::value(2.5, None)),
             ("1\n{\"value\": -3, \"cost\": 2}\n\n", Measured::value(-3.0, Some(2.0))),
             ("7\n{\"cost\": 2}\n", Measured::value(7.0, None)),
+            ("{\"value\": 7, \"cost\": null}\n{value}", Measured::value(7.0, None)),
             ("  -1e-3  ", Measured::value(-1e-3, None)),
         ];
         for (text, expected) in cases {
             assert_eq!(answer(text, &target()), expected, "{text}");
         }
-        for text in ["", "no\n", "3\nnan\n", "1e300", "{\"value\": \"x\"}", "{\"value\": 1, \"cost\": -1}"] {
-            assert!(matches!(answer(text, &target()), Measured::Failed(why) if why.len() < 80), "{text}");
+        for (text, words) in [
+            ("", "no line that is a number"),
+            ("no\n", "no line that is a number"),
+            ("3\nnan\n", "within ±1e30"),
+            ("3\n1e33", "1e33, which is no number within ±1e30"),
+            ("{\"value\": 1, \"cost\": -1}", "a cost of -1"),
+            ("{\"value\": 1, \"cost\": \"7\"}", "\"7\" for `cost`, which is not a number"),
+            ("3\n{\"value\": \"2.5\"}\nbye", "a value of \"2.5\", which is not a number"),
+            ("3\n{\"value\": null}", "a value of null"),
+            ("3\n{\"value\": NaN}", "not JSON (NaN is not)"),
+            ("3\n{'value': 2.5}", "not JSON"),
+        ] {
+            let failed = answer(text, &target());
+            assert!(
+                matches!(&failed, Measured::Failed(why) if why.contains(words) && why.len() < 100),
+                "{failed:?}"
+            );
         }
     }
 
@@ -413,6 +449,9 @@ mod tests {
     fn mistakes_are_named() {
         let refusal = |text: &str| Command::new(text, &target(), None).unwrap_err().to_string();
         assert!(refusal("x {p1}").contains("{p0}, {alpha}, {fidelity}"));
+        for lone in ["{p0", "{p0}}", "}", "{{p0}"] {
+            assert!(refusal(&format!("x {lone}")).contains("lone brace in"), "{lone}");
+        }
         assert!(refusal("x 'a").contains("quote"));
         assert!(refusal(" ").contains("empty"));
         let mut bare = target();

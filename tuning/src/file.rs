@@ -135,9 +135,14 @@ pub fn read_text(path: &Path, text: &str) -> Result<Target, Error> {
 
 /// Reads a problem's text; names of files in it are relative to a folder.
 fn parse(name: &str, text: &str, folder: &Path) -> Result<Target, Fault> {
-    let contents: Contents = toml::from_str(text).map_err(|error| Fault {
-        at: error.span().unwrap_or(0..0),
-        what: error.message().replace('\n', " "),
+    let contents: Contents = toml::from_str(text).map_err(|error| {
+        let what = match error.message() {
+            "invalid type: map, expected a sequence" => {
+                "takes a list of tables, in a file with two brackets: [[parameter]]"
+            }
+            message => message,
+        };
+        Fault { at: error.span().unwrap_or(0..0), what: what.replace('\n', " ") }
     })?;
     let end = text.len()..text.len();
     let mut target = Target {
@@ -476,6 +481,7 @@ mod tests {
             ("values = [0.0,", "scale = \"log\"\nvalues = [0.0,", 12, "numbers above 0"),
             ("low = -100\nhigh = 24.0", "scale = \"log\"\nlow = 1\nhigh = 24.0", 22, "the nearest is 1"),
             ("low = -100", "low = \"-100\"", 6, "f64"),
+            ("[[limit]]", "[limit]", 26, "with two brackets"),
             ("high = 24.0", "high = -100", 7, "above low"),
             ("levels = 63", "levels = 1", 8, "from 2"),
             ("levels = 63", "values = [1.0, 2.0]", 3, "nothing else"),

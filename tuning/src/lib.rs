@@ -32,5 +32,5 @@ pub use serve::serve;
 pub use session::{Answer, MOST_AT_ONCE, Source, Standing, Tuning};
 pub use state::{Ended, Reason, Store, Told};
 pub use target::{Ask, Given, Limit, Rung, Target, Why, conditions, point};
-pub use why::{Because, reasons};
+pub use why::{Because, lacking, reasons};
 pub use wire::Wire;

@@ -62,7 +62,7 @@ pub fn page(target: &Target, state: &State) -> String {
 /// Where the task stands.
 fn glance(target: &Target, task: Option<&TaskState>) -> String {
     let Some(task) = task else { return String::new() };
-    let in_use = task.value_in_use(target);
+    let in_use = task.measured_in_use(target, VALUE);
     let found = match &task.ended {
         Some(ended) => {
             ended.point.as_ref().map(|_| ("Expected of the recommendation", f64::from(ended.mean)))

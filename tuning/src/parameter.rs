@@ -148,7 +148,7 @@ fn spread((low, high): (f64, f64), levels: &Spanned<i64>, log: bool) -> Result<V
     let (ratio, gap) = ((high / low).powf(1.0 / (count - 1) as f64), (high - low) / (count - 1) as f64);
     let level = |i: i64| match log {
         true => Some(low * ratio.powf(i as f64)).map(|value| rounded(value, value * 1e-9)).unwrap_or(low),
-        false => low + gap * i as f64,
+        false => rounded(low + gap * i as f64, gap * 1e-9),
     };
     let mut values: Vec<f64> = (0..count).map(level).collect();
     values[count as usize - 1] = high;
@@ -257,6 +257,8 @@ mod tests {
         };
         assert_eq!(levels("low = -1\nhigh = 3\ninteger = true"), [-1.0, 0.0, 1.0, 2.0, 3.0]);
         assert_eq!(levels("low = 0.1\nhigh = 0.7\nstep = 0.2"), [0.1, 0.3, 0.5, 0.7]);
+        assert_eq!(levels("low = 0\nhigh = 1\nlevels = 11"), levels("low = 0\nhigh = 1\nstep = 0.1"));
+        assert_eq!(levels("low = 0.1\nhigh = 0.9\nlevels = 3"), [0.1, 0.5, 0.9]);
         let decades = "low = 0.001\nhigh = 10\nlevels = 5\nscale = \"log\"";
         assert_eq!(levels(decades), [0.001, 0.01, 0.1, 1.0, 10.0]);
         assert_eq!(levels("values = [1.0, 8.0]\nscale = \"log\""), [1.0, 8.0]);

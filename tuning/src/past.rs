@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use foretune_core::LARGEST_VALUE;
 use serde::Deserialize;
 
 use super::state::{Past, State};
+use crate::target::is_within;
 use crate::{Given, Target};
 use host_sim::error::Error;
 use host_sim::words::{counted, number, say, shortest};
@@ -56,7 +56,7 @@ fn past<'a>(
         })
     };
     let fidelity = fidelity.map_or(Ok(target.truth()), named)?;
-    if value.abs() <= f64::from(LARGEST_VALUE) {
+    if is_within(value) {
         return Ok(Past { point, fidelity, value: value as f32, kpis });
     }
     let why = format!("a value is a finite number within ±1e30, not {}", number(value));

@@ -14,12 +14,12 @@ pub use watch::Watched;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, Stop};
+use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, SnapshotError, Stop};
 
 use super::belief::Belief;
 use super::page::page;
 use super::state::{Begun, Ended, Past, Reason, State, Store, TaskState, Told, elsewhere, from_hex, to_hex};
-use super::why::Because;
+use super::why::{Because, VALUE, lacking};
 use crate::{Ask, Target, Why};
 use host_sim::error::Error;
 use host_sim::method::Method;
@@ -56,6 +56,8 @@ pub struct Standing {
     pub best: Option<f32>,
     /// What was measured of the setting in use, and how often what broke its bound, of how many trials.
     pub in_use: Option<f64>,
+    /// Which bounds the setting in use does not reach itself, in words.
+    pub lacking: Vec<String>,
     pub broken: BTreeMap<String, [usize; 2]>,
     /// What the model expected of the best point so far when it asked, if it had one by then.
     pub expected: Option<f32>,
@@ -196,17 +198,19 @@ impl Tuning {
     }
 
     /// Has the first task start from what another site learnt: its state, with the noise that it estimated, or knowledge. Nothing
-    /// changes once there are answers.
+    /// changes once there are answers, but the file must be there.
     ///
     /// # Errors
     /// [`Error::Usage`] if it cannot be read, or is of another problem. Nothing has changed then.
     pub fn start_from_file(&mut self, path: &Path) -> Result<(), Error> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
         let [TaskState { begun, answers, .. }] = &self.state.tasks[..] else { return Ok(()) };
         if !answers.is_empty() {
             return Ok(());
         }
         let (begun, before) = (begun.clone(), self.state.clone());
-        self.state.knowledge = match elsewhere(path, &self.target)? {
+        self.state.knowledge = match elsewhere(path, bytes, &self.target)? {
             Ok(State { noise, kpi_noise, learnt, knowledge, .. }) => {
                 (self.state.noise, self.state.kpi_noise) = (noise, kpi_noise);
                 if learnt.is_empty() { knowledge } else { learnt }
@@ -250,7 +254,13 @@ impl Tuning {
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
         let begun = self.begun(deployed);
-        self.check(&begun, &self.state.learnt)?;
+        self.check(&begun, &self.state.learnt).map_err(|why| match why {
+            // Of the same problem, as the state is.
+            Error::Optimizer(foretune_core::Error::Snapshot(SnapshotError::Model)) => Error::usage(
+                "what was learnt is of another `map` or number of `particles`: change them back, or give another --state",
+            ),
+            other => other,
+        })?;
         self.check_budget()?;
         (self.given, self.past) = (None, Vec::new());
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
@@ -467,7 +477,8 @@ impl Tuning {
             spent: task.spent(),
             budget: task.begun.budget,
             best,
-            in_use: task.value_in_use(&self.target),
+            in_use: task.measured_in_use(&self.target, VALUE),
+            lacking: lacking(&self.target, task),
             broken: task.broken(&self.target),
             expected: None,
             outliers: 0,
@@ -586,20 +597,24 @@ impl Tuning {
         let asks = std::slice::from_ref(ask);
         source.start(ask, &[])?;
         let mut answer = source.wait(asks)?.1;
+        let mut tell = |answer: (Option<f32>, &[f32], Option<f32>), conditions: &[f64]| {
+            self.tell(space, tuner, answer, conditions).map_err(|error| error.to_string())
+        };
         loop {
             let taken = match &answer {
                 Answer::Stop | Answer::AskAt(_) | Answer::AskMore => return Ok(answer),
-                Answer::Failed => self.tell(space, tuner, (None, &[], None), &[]),
+                Answer::Failed => tell((None, &[], None), &[]),
                 Answer::Value { value, kpis, cost, conditions } => {
-                    let cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                    let told = (Some(*value as f32), &self.target.told(kpis)[..], cost);
-                    self.tell(space, tuner, told, conditions)
+                    let own_cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
+                    let told = (Some(*value as f32), &self.target.told(kpis)[..], own_cost);
+                    let fits = noise::check_answer(*value, *cost).map_err(String::from);
+                    fits.and_then(|()| tell(told, conditions))
                 }
             };
             match taken {
                 Ok(()) => return Ok(answer),
-                Err(error) => {
-                    answer = match source.refused(ask, &error.to_string())? {
+                Err(why) => {
+                    answer = match source.refused(ask, &why)? {
                         Some(instead) => instead,
                         None => source.wait(asks)?.1,
                     }

@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
-use foretune_core::{Goal, Side};
+use foretune_core::{Floor, Goal, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::belief::Belief;
-use super::why::Because;
+use super::why::{Because, VALUE};
 use crate::target::{Ask, Identity, Target, Why};
 use host_sim::error::Error;
 use host_sim::problems::Guarded;
-use host_sim::results::{seal, sealed, unseal, unsealed};
+use host_sim::results::{followed, seal, sealed, unseal, unsealed};
 
 /// What is in the file, and the version of its format.
 const NAME: &str = "foretune-state 1";
@@ -166,14 +166,14 @@ impl TaskState {
         told.max_by(|a, b| value(a).total_cmp(&value(b)))
     }
 
-    /// What was measured of the setting in use, at the fidelity that counts; the mean.
-    pub fn value_in_use(&self, target: &Target) -> Option<f64> {
+    /// What was measured of the setting in use, at the fidelity that counts: the mean of the objective, or of a KPI.
+    pub fn measured_in_use(&self, target: &Target, name: &str) -> Option<f64> {
         let used = self.begun.deployed.as_ref()?;
         let told = self
             .answers
             .iter()
             .filter(|told| told.fidelity == target.truth() && told.point.starts_with(used));
-        let values: Vec<f64> = told.filter_map(|told| told.value.map(f64::from)).collect();
+        let values: Vec<f64> = told.filter_map(|told| told.measured(target, name)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
@@ -197,7 +197,8 @@ impl TaskState {
 
     /// What was spent of the budget so far.
     pub fn spent(&self) -> f64 {
-        self.answers.iter().map(|told| told.cost).sum()
+        // From 0: a sum of nothing is −0 otherwise.
+        self.answers.iter().fold(0.0, |sum, told| sum + told.cost)
     }
 }
 
@@ -250,6 +251,10 @@ impl State {
         let service = self.current().map(|task| &task.begun.service);
         let guards = service.and_then(|service| service.get("guards")).map(|words| Guarded::read(words));
         target.guards = guards.unwrap_or_default();
+        // A floor is written as a guard's bound is, without a name.
+        let floor = service.and_then(|service| service.get("floor"));
+        let floor = floor.and_then(|words| Guarded::read(&format!("{VALUE}:{words}")).pop());
+        target.floor = floor.map(|Guarded { level, risk, .. }| Floor { level, risk });
         target
     }
 
@@ -278,6 +283,7 @@ pub enum Store {
 impl Store {
     /// Takes the place, or says who has it.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        let path = followed(path);
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
         let lock = path.with_file_name(name);
@@ -291,7 +297,7 @@ impl Store {
             locked = file.try_lock();
         }
         match locked {
-            Ok(()) => Ok(Self::File { path: path.to_owned(), _lock: file }),
+            Ok(()) => Ok(Self::File { path, _lock: file }),
             Err(TryLockError::WouldBlock) => Err(Error::usage(format!(
                 "{} is in use by another foretune: wait for it, or give this one another --state",
                 path.display()
@@ -346,13 +352,12 @@ pub fn peek(path: &Path) -> Result<State, Error> {
     parsed(path, unseal(path))?.ok_or_else(missing)
 }
 
-/// The state of another site, if the file is one and its problem this target's; else the file's bytes, which may be knowledge.
+/// The state of another site, if the file with these bytes is one and its problem this target's; else the bytes, which may be
+/// knowledge.
 ///
 /// # Errors
-/// [`Error::Usage`] if it cannot be read, or is a state of another problem or one that has learnt nothing yet.
-pub fn elsewhere(path: &Path, target: &Target) -> Result<Result<State, Vec<u8>>, Error> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+/// [`Error::Usage`] if it is damaged, or a state of another problem or one that has learnt nothing yet.
+pub fn elsewhere(path: &Path, bytes: Vec<u8>, target: &Target) -> Result<Result<State, Vec<u8>>, Error> {
     if !bytes.starts_with(b"foretune-state") {
         return Ok(Err(bytes));
     }
@@ -410,6 +415,7 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::fixture::target;
+    use host_sim::problems::DimensionSpec;
 
     fn state() -> State {
         let told = Told {
@@ -468,8 +474,19 @@ mod tests {
         let mut other = target();
         other.fidelities[0].cost = 0.5;
         other.budget = 1.0;
-        let error = store.load(&other).unwrap_err().to_string();
-        assert!(error.contains("fidelity `short` had cost 1"), "{error}");
+        let refusal = |other: &Target| store.load(other).unwrap_err().to_string();
+        assert!(refusal(&other).contains("fidelity `short` had cost 1"), "{}", refusal(&other));
+        for (level, words) in
+            [(-98.0 + 1e-13, ""), (-97.5, "`p0` was -98 at one level, and is -97.5 at one level")]
+        {
+            let mut other = target();
+            let DimensionSpec::Levels { values, .. } = &mut other.parameters[0] else { panic!() };
+            values[1] = level;
+            match store.load(&other) {
+                Ok(found) => assert!(words.is_empty() && found == Some(state()), "{level}"),
+                Err(error) => assert!(!words.is_empty() && error.to_string().contains(words), "{error}"),
+            }
+        }
         drop(store);
         assert!(Store::open(&path).is_ok());
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Because;
-use foretune_core::{Floor, Goal, Side};
+use foretune_core::{Floor, Goal, LARGEST_VALUE, Side};
 use host_sim::error::Error;
 use host_sim::problems::{DimensionSpec, FidelitySpec, Guarded, Notation, ProblemSpec, Service};
 use host_sim::words::number;
@@ -176,8 +176,8 @@ impl Target {
     /// The KPIs of an answer in the order of the guards, from their names; or which one is missing.
     pub fn kpis(&self, by_name: impl Fn(&str) -> Option<f64>) -> Result<Vec<f64>, String> {
         let kpi = |guard: &Guarded| match by_name(&guard.name) {
-            Some(kpi) if !(kpi as f32).is_finite() => {
-                Err(format!("{} for `{}`, which is not a finite number", number(kpi), guard.name))
+            Some(kpi) if !is_within(kpi) => {
+                Err(format!("{} for `{}`, which is no number within ±1e30", number(kpi), guard.name))
             }
             Some(kpi) if guard.log && kpi <= 0.0 => {
                 Err(format!("{} for `{}`, which has no logarithm", number(kpi), guard.name))
@@ -251,6 +251,11 @@ pub enum Given {
     Text(String),
 }
 
+/// Whether the optimizer would take such a value, or KPI.
+pub(super) fn is_within(value: f64) -> bool {
+    value.abs() <= f64::from(LARGEST_VALUE)
+}
+
 /// What is given as `NAME=VALUE,…` behind an option.
 fn pairs<'a, T>(
     option: &str,
@@ -302,6 +307,17 @@ struct Axis {
     log: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     condition: bool,
+}
+
+impl Axis {
+    /// Whether it is the same, whatever rounding made of its levels.
+    fn is_like(&self, other: &Self) -> bool {
+        let apart = self.values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        let mut levels = self.values.iter().zip(&other.values);
+        self.values.len() == other.values.len()
+            && levels.all(|(own, other)| (own - other).abs() <= 1e-9 * apart)
+            && Self { values: other.values.clone(), ..self.clone() } == *other
+    }
 }
 
 impl Identity {
@@ -364,9 +380,13 @@ impl Identity {
         if names(self) != names(now) {
             return Some(format!("the parameters were {}, and are {}", names(self), names(now)));
         }
-        let moved = self.parameters.iter().zip(&now.parameters).find(|(was, is)| was != is);
+        let moved = self.parameters.iter().zip(&now.parameters).find(|(was, is)| !was.is_like(is));
         if let Some((was, is)) = moved {
-            return Some(format!("parameter `{}` was {}, and is {}", is.name, range(was), range(is)));
+            let (mut words, mut levels) = ([was, is].map(range), was.values.iter().zip(&is.values));
+            if let (true, Some((was, is))) = (words[0] == words[1], levels.find(|(was, is)| was != is)) {
+                words = [was, is].map(|level| format!("{} at one level", number(*level)));
+            }
+            return Some(format!("parameter `{}` was {}, and is {}", is.name, words[0], words[1]));
         }
         let names = |identity: &Self| named(identity.fidelities.iter().map(|f| f.name.as_str()).collect());
         if names(self) != names(now) {
@@ -383,7 +403,7 @@ fn range(axis: &Axis) -> String {
     }
     let (first, last) = (axis.values.first(), axis.values.last());
     let [first, last] = [first, last].map(|end| number(end.copied().unwrap_or(0.0)));
-    let ends = format!("from {first} to {last}");
+    let ends = format!("{}from {first} to {last}", if axis.condition { "a condition " } else { "" });
     let ends = if axis.levels { format!("{ends} in {} levels", axis.values.len()) } else { ends };
     if axis.log { format!("{ends} on a logarithmic scale") } else { ends }
 }

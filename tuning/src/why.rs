@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use foretune_core::{Belief, Reasons, Side};
+use foretune_core::{Belief, Level, Reasons, Side};
 use serde::{Deserialize, Serialize};
 
-use super::state::Told;
+use super::state::{TaskState, Told};
 use crate::{Target, Why};
 use foretune_report::plot::short_number;
 use host_sim::problems::Guarded;
@@ -130,4 +130,24 @@ pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// Which bounds with a value of their own the setting in use does not reach, a line for each.
+pub fn lacking(target: &Target, task: &TaskState) -> Vec<String> {
+    let floor = target.floor.iter().map(|floor| (VALUE, "the floor", floor.level));
+    let guards = target.guards.iter().map(|guard| (&guard.name[..], "the bound", guard.level));
+    let line = |(name, what, level): (&str, &str, Level)| {
+        let (Level::Value(bound), Some(given)) = (level, task.measured_in_use(target, name)) else {
+            return None;
+        };
+        let beyond = match target.side(name) {
+            Side::AtLeast if given < bound.into() => "below",
+            Side::AtMost if given > bound.into() => "above",
+            _ => return None,
+        };
+        let [given, bound] = [given, bound.into()].map(short_number);
+        let of = if name == VALUE { String::new() } else { format!(" of `{name}`") };
+        Some(format!("The setting in use gives {given}{of}, {beyond} {what} of {bound}."))
+    };
+    floor.chain(guards).filter_map(line).collect()
 }

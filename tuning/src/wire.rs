@@ -215,7 +215,7 @@ impl Wire<'_> {
     }
 
     pub fn status(self, task: u32, answered: usize, standing: &Standing) -> String {
-        let Standing { spent, budget, best, in_use, ref broken, expected, outliers } = *standing;
+        let Standing { spent, budget, best, in_use, ref broken, expected, outliers, .. } = *standing;
         Line::Status { task, answered, spent, budget, best, expected, outliers, in_use, broken }.text()
     }
 
@@ -305,6 +305,7 @@ mod tests {
             budget: 100.0,
             best: Some(3.2),
             in_use: Some(2.9),
+            lacking: vec![],
             broken: [("value".to_string(), [1, 6])].into(),
             expected: None,
             outliers: 0,

@@ -10,7 +10,7 @@ use foretune_core::{Fleet, SnapshotError};
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
-use host_sim::results::write_atomically;
+use host_sim::results::{check_output, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
@@ -117,6 +117,7 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
     if !(0.0..=4.0).contains(&arguments.margin) {
         return Err(Error::usage("--margin takes a number from 0 to 4"));
     }
+    check_output(&arguments.out, arguments.places.iter().chain(&arguments.problem).map(PathBuf::as_path))?;
     let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
     let unordered = |d: &&DimensionSpec| matches!(d, DimensionSpec::Category { .. });
     if let Some(category) = gathered.spec.dimensions.iter().find(unordered) {
@@ -191,6 +192,7 @@ fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "typical point {} of the unit cube: {value:.2} expected", x.join(" "))?;
     }
     if let Some(file) = &arguments.page {
+        check_output(file, [&*arguments.file])?;
         write_atomically(file, page(&fleet, &middle).as_bytes())?;
         writeln!(out, "mean and modes are drawn in {}", shown(file))?;
     }

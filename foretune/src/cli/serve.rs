@@ -26,7 +26,7 @@ pub(crate) struct ServeArguments {
 
 pub(super) fn run(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = tuning::read(&arguments.problem)?;
-    arguments.files.check()?;
+    arguments.files.check(arguments.keep.inputs(&arguments.problem))?;
     let mut tuning = arguments.keep.open(target, arguments.keep.state.as_deref())?;
     arguments.files.show(&mut tuning);
     tuning::serve(&mut tuning, &mut io::stdin().lock(), out)?;

@@ -1,7 +1,7 @@
 //! `foretune show`: what a state has, without starting anything; and what `tune` says at the end.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foretune_core::Goal;
@@ -10,9 +10,9 @@ use super::shown;
 use foretune_report::plot::short_number;
 use foretune_report::table::Table;
 use foretune_tuning::state::{State, TaskState, peek};
-use foretune_tuning::{self as tuning, Ended, Target, Told, Tuning, past, reasons};
+use foretune_tuning::{self as tuning, Ended, Target, Told, Tuning, lacking, past, reasons};
 use host_sim::error::Error;
-use host_sim::results::check_writable;
+use host_sim::results::check_output;
 use host_sim::words::counted;
 
 /// Show what the state of `tune` or `serve` has: what is in use and recommended, what was spent, all measurements.
@@ -39,8 +39,10 @@ pub(crate) struct FileArguments {
 }
 
 impl FileArguments {
-    pub fn check(&self) -> Result<(), Error> {
-        [&self.report, &self.csv].into_iter().flatten().try_for_each(|path| check_writable(path))
+    /// Refuses what cannot be written, and what is read or kept.
+    pub fn check<'a>(&self, inputs: impl IntoIterator<Item = &'a Path> + Clone) -> Result<(), Error> {
+        let mut outputs = [&self.report, &self.csv].into_iter().flatten();
+        outputs.try_for_each(|path| check_output(path, inputs.clone()))
     }
 
     /// Has the page renewed while tuning.
@@ -60,7 +62,7 @@ impl FileArguments {
 pub(super) fn run(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Error> {
     let state = peek(&arguments.state)?;
     let target = state.target(&arguments.state);
-    arguments.files.check()?;
+    arguments.files.check([&*arguments.state])?;
     arguments.files.write(&target, &state)?;
     if let Some(task) = state.current() {
         writeln!(out, "{}, task {}", shown(&arguments.state), state.task())?;
@@ -123,6 +125,7 @@ fn standing(target: &Target, state: &State, task: &TaskState, out: &mut dyn Writ
     if let Some(point) = &task.begun.deployed {
         writeln!(out, "In use: {}", target.words(point))?;
     }
+    lacking(target, task).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let (spent, budget) = (short_number(task.spent()), short_number(task.begun.budget));
     writeln!(out, "Spent {spent} of {budget} in {} measurements; not ended.", task.answers.len())?;
     Ok(())
@@ -171,14 +174,12 @@ pub(super) fn summary(
                 Goal::Maximise => f64::from(ended.mean) - mean,
                 Goal::Minimise => mean - f64::from(ended.mean),
             };
-            let (word, size) = if gain >= 0.0 { ("better", gain) } else { ("worse", -gain) };
-            writeln!(
-                out,
-                "In use: {}, measured {}; the recommendation is {word} by {}",
-                target.words(used),
-                short_number(mean),
-                short_number(size)
-            )?;
+            let compared = match gain {
+                _ if point.starts_with(used) => "it stays in use".into(),
+                0.0.. => format!("the recommendation is better by {}", short_number(gain)),
+                _ => format!("the recommendation is worse by {}", short_number(-gain)),
+            };
+            writeln!(out, "In use: {}, measured {}; {compared}", target.words(used), short_number(mean))?;
         }
         (Some(used), true) => {
             let where_else =
@@ -187,6 +188,7 @@ pub(super) fn summary(
         }
         (None, _) => {}
     }
+    lacking(target, task).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(
         out,
         "Spent {} of {} in {} measurements; ended because {}.",

@@ -88,6 +88,12 @@ pub(crate) struct KeepArguments {
 }
 
 impl KeepArguments {
+    /// The files that are read or kept, the problem's with them.
+    pub fn inputs<'a>(&'a self, problem: &'a Path) -> impl Iterator<Item = &'a Path> + Clone {
+        let others = [&self.state, &self.past, &self.from, &self.settings.settings];
+        others.into_iter().filter_map(|file| file.as_deref()).chain([problem])
+    }
+
     /// Opens the tuning of a target, kept in `state`.
     pub fn open(&self, target: Target, state: Option<&Path>) -> Result<Tuning, Error> {
         let store = state.map(Store::open).transpose()?;
@@ -123,10 +129,10 @@ Examples:
 
 pub(super) fn run(arguments: &TuneArguments, out: &mut dyn Write) -> Result<(), Error> {
     let target = tuning::read(&arguments.problem)?;
-    arguments.files.check()?;
-    let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let beside = arguments.problem.with_extension("state");
     let state = arguments.keep.state.as_deref().unwrap_or(&beside);
+    arguments.files.check(arguments.keep.inputs(&arguments.problem).chain([state]))?;
+    let command = Command::new(&arguments.command, &target, arguments.timeout)?;
     let mut tuning = arguments.keep.open(target.clone(), Some(state))?;
     arguments.files.show(&mut tuning);
     if let Some(text) = &arguments.at {
@@ -310,6 +316,8 @@ struct Bench<'a> {
     failure: String,
     /// How often the world has changed in the task.
     changes: u32,
+    /// Whether it was said that the setting in use breaks a bound.
+    warned: bool,
     at_once: usize,
     /// What measures, and what came of it.
     threads: Vec<JoinHandle<()>>,
@@ -353,6 +361,7 @@ impl<'a> Bench<'a> {
             bar,
             failure: String::new(),
             changes: 0,
+            warned: false,
             at_once: parallel.into(),
             threads: Vec::new(),
             results: mpsc::channel(),
@@ -463,6 +472,9 @@ impl Source for Bench<'_> {
             best.unwrap_or_default(),
         );
         self.line(&line)?;
+        if !standing.lacking.is_empty() && !std::mem::replace(&mut self.warned, true) {
+            standing.lacking.iter().try_for_each(|line| self.line(line))?;
+        }
         let why = if self.verbose { tuning::reasons(self.target, told) } else { Vec::new() };
         why.iter().try_for_each(|line| self.line(&format!("        {line}")))
     }

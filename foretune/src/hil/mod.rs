@@ -27,7 +27,7 @@ use foretune_link::{Begin, Knowledge, Phase, Query, Recommendation, Request};
 use dialogue::{Device, Dialogue};
 use foretune_tuning::{self as tuning, Command};
 use host_sim::error::Error;
-use host_sim::results::check_writable;
+use host_sim::results::check_output;
 use host_sim::words::counted;
 use line::{Address, Line};
 use notes::Notes;
@@ -124,7 +124,10 @@ pub fn hil(arguments: &HilArguments, out: &mut dyn Write) -> Result<(), Error> {
         (None, None) => return Err(Error::usage("say where the device is: --port or --connect")),
     };
     for file in [&arguments.download, &arguments.notes, &arguments.answers].into_iter().flatten() {
-        check_writable(file)?;
+        check_output(
+            file,
+            [&arguments.problem, &arguments.key, &arguments.fleet].into_iter().filter_map(Option::as_deref),
+        )?;
     }
     let mut world = world(arguments)?;
     let others = arguments.at.as_deref().map_or(Ok(Vec::new()), |text| world.conditions(text))?;

@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::results::Crc;
 
-/// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file.
+/// Replaces `path` by `bytes` in one step: whoever reads it, even after a power cut, finds the old or the new file. Links to it
+/// stay; a terminal or a pipe is only written to.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if path.metadata().is_ok_and(|of| !of.is_file()) {
+        return fs::write(path, bytes).map_err(Error::io("write", path));
+    }
+    let path = &followed(path);
     let beside = temporary(path);
     let written = File::create(&beside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
@@ -21,11 +26,37 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
+/// Where links lead, whether or not there is a file yet; another path as it is.
+pub fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // No system follows more of them.
+    for _ in 0..40 {
+        let Ok(to) = fs::read_link(&path) else { break };
+        path = path.with_file_name("").join(to);
+    }
+    path
+}
+
 /// Whether a file can be written, before the work that is to fill it; one that is there stays as it is.
 pub fn check_writable(path: &Path) -> Result<(), Error> {
+    check_output(path, [])
+}
+
+/// The same, and refuses one of the files that are read or kept, whatever it is called there.
+pub fn check_output<'a>(path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Error> {
     let new = path.symlink_metadata().is_err();
     File::options().append(true).create(true).open(path).map_err(Error::io("write", path))?;
-    if new { remove_if_there(path) } else { Ok(()) }
+    let real = path.canonicalize().ok().filter(|real| real.is_file());
+    let input = inputs.into_iter().find(|input| real.is_some() && input.canonicalize().ok() == real);
+    if new {
+        remove_if_there(path)?;
+    }
+    input.map_or(Ok(()), |input| {
+        let (path, input) = (path.display(), input.display());
+        Err(Error::usage(format!(
+            "{path} would be written over {input}, which is an input: give another name"
+        )))
+    })
 }
 
 /// Makes a new name in a folder last through a power cut.
@@ -162,5 +193,35 @@ mod tests {
         assert!(check_writable(folder.path()).is_err() && check_writable(&old.join("below")).is_err());
         let error = write_atomically(&folder.path().join("no/such/file"), b"x").unwrap_err();
         assert!(error.to_string().contains("no/such/file"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_stays_one_whether_or_not_its_file_is_there_and_a_loop_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, second, circle] =
+            ["file", "link", "second", "circle"].map(|name| folder.path().join(name));
+        for (to, name) in [("file", &link), ("link", &second), ("circle", &circle)] {
+            std::os::unix::fs::symlink(to, name).unwrap();
+        }
+        for text in ["new", "old"] {
+            write_atomically(&second, text.as_bytes()).unwrap();
+            assert!(link.is_symlink() && second.is_symlink() && fs::read_to_string(&file).unwrap() == text);
+        }
+        assert_eq!((followed(&second), followed(&file)), (file.clone(), file));
+        assert!(followed(&circle).is_symlink());
+        assert!(check_writable(&circle).is_err() && check_writable(Path::new("/dev/null")).is_ok());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_is_written_to_and_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (there, reader) = (pipe.clone(), std::thread::spawn(move || fs::read(pipe)));
+        write_atomically(&there, b"x").unwrap();
+        assert!(there.exists() && !there.is_file());
+        assert_eq!(reader.join().unwrap().unwrap(), b"x");
     }
 }

@@ -21,7 +21,7 @@ mod summary;
 mod unit;
 mod writer;
 
-pub use disk::{check_writable, seal, sealed, unseal, unsealed, write_atomically};
+pub use disk::{check_output, check_writable, followed, seal, sealed, unseal, unsealed, write_atomically};
 pub use manifest::{FORMAT, Manifest, Shard, Timing, UnitId, Variant};
 pub use row::{Bound, Kind, Row, Terms};
 pub use study::{Loaded, Resumed, Study};

@@ -7,6 +7,7 @@ use host_sim::words::number;
 use super::several::Next;
 use super::{Reason, Told, Tuning};
 use crate::Why;
+use crate::target::is_within;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
 const REPEATS: usize = 5;
@@ -97,12 +98,10 @@ impl Tuning {
     }
 }
 
-/// Whether the optimizer would take such an answer to its first query.
+/// Whether the optimizer would take such an answer, whatever the others are.
 pub(super) fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static str> {
-    if !(value as f32).is_finite() {
-        Err("the value is not a finite number")
-    } else if (value as f32).abs() > LARGEST_VALUE {
-        Err("the value is beyond ±1e30")
+    if !is_within(value) {
+        Err("a value is a finite number within ±1e30")
     } else if cost.is_some_and(|cost| !(0.0..=f64::from(LARGEST_VALUE)).contains(&cost)) {
         Err("what a measurement cost must be 0 or more, and finite")
     } else {

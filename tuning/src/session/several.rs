@@ -134,17 +134,17 @@ impl Tuning {
         let told = match answer {
             Answer::AskAt(_) => return Err("ask_at is for one query at a time: answer this one first".into()),
             Answer::Value { value, kpis, cost, conditions } => {
+                super::noise::check_answer(*value, *cost)?;
                 let own_cost = cost.and_then(|cost| self.own_cost(ask.fidelity, cost));
-                Some((*value, *cost, self.target.told(kpis), own_cost, conditions))
+                Some((*value, self.target.told(kpis), own_cost, conditions))
             }
             _ => None,
         };
         let mut record = record(&ask.unit, ask.fidelity, ask.why);
         match (tuner, told) {
-            (None, None) => Ok(()),
-            (None, Some((value, cost, ..))) => Ok(super::noise::check_answer(value, cost)?),
+            (None, _) => Ok(()),
             (Some((_, tuner)), None) => tuner.observe(record, &[]).map_err(|error| error.to_string()),
-            (Some((space, tuner)), Some((value, _, kpis, cost, conditions))) => {
+            (Some((space, tuner)), Some((value, kpis, cost, conditions))) => {
                 (record.y, record.cost) = (Some(value as f32), cost);
                 record.kpis = kpis.into_iter().collect();
                 let conditions = self.core_conditions(space, conditions);

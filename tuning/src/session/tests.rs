@@ -240,11 +240,15 @@ fn expensive_measurements_end_a_task_early() {
 
 #[test]
 fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
-    let strange = |ask: &Ask| (ask.id == 3).then_some(Answer::value(f64::NAN, None));
-    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
-    let mut source = Bowl::new(&strange);
-    tuning.play(&mut source).unwrap();
-    assert_eq!(source.refusals.len(), 1);
+    for (id, value) in [(3, f64::NAN), (1, 1e33), (5, 1e33)] {
+        for at_once in [1, 2] {
+            let strange = |ask: &Ask| (ask.id == id).then_some(Answer::value(value, None));
+            let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
+            let mut source = Bowl { at_once, ..Bowl::new(&strange) };
+            tuning.play(&mut source).unwrap();
+            assert_eq!(source.refusals, ["a value is a finite number within ±1e30"], "{id}");
+        }
+    }
     let failing = |_: &Ask| Some(Answer::Failed);
     for (budget, reason, answers) in [(60.0, Reason::Failures, 10), (12.0, Reason::Budget, 2)] {
         let target = Target { budget, floor: Some(FLOOR), ..target() };
@@ -384,8 +388,14 @@ fn what_may_not_change_is_refused_by_name() {
     let mut settings = setup(&target());
     settings.set("beta", "0.5").unwrap();
     assert!(refusal(Tuning::open(target(), settings, (None, None), store())).contains("`beta`"));
-    // After the end all of that but the goal may change.
+    // After the end all of that but the goal may change, and not what the model is made of.
     open(&target(), &path).unwrap().play(&mut Bowl::new(&plain)).unwrap();
+    let mut other = setup(&target());
+    other.set("particles", "4").unwrap();
+    let mut tuning = Tuning::open(target(), other, (None, None), store()).unwrap();
+    let why = tuning.next_task(None).unwrap_err().to_string();
+    assert!(why.contains("`particles`: change them back, or give another --state"), "{why}");
+    drop(tuning);
     let mut tuning = Tuning::open(larger, settings, (None, None), store()).unwrap();
     tuning.next_task(Some(vec![-60.0, 0.5])).unwrap();
     tuning.play(&mut Bowl::new(&plain)).unwrap();
