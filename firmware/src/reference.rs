@@ -60,7 +60,8 @@ pub fn run(
     others: &[f32],
 ) -> Result<Outline, Error> {
     let (knowledge, fleet) = knowledge_and_fleet(knowledge);
-    let mut core = memory.start_checked(problem, profile.settings_for(&problem), begin.seed)?;
+    let mut core =
+        memory.start_checked(problem, *profile.settings_for(begin.problem, &problem), begin.seed)?;
     take_over(&mut core, begin, knowledge, fleet)?;
     let mut trace = Trace::default();
     let stop = loop {

@@ -230,7 +230,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         if bytes.is_empty() {
             return Ok(());
         }
-        match check_knowledge(bytes, self.profile.settings_for(&problem).get(), &problem) {
+        match check_knowledge(bytes, self.profile.settings_for(begin.problem, &problem).get(), &problem) {
             // What fits is looked at first: the rest of it does.
             Err(SnapshotError::Problem(_)) if begin.adopt => Ok(()),
             checked => checked.map(|_| ()).map_err(bad_knowledge),
