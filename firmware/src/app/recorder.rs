@@ -251,12 +251,12 @@ impl<F: NorFlash + Mapped> Recorder<F> {
             }
         }
         let header = Header::verify(bytes).map_err(bad_knowledge)?;
-        let (settings, Room { dimensions, fidelities, .. }) =
-            (self.profile.settings.get(), self.profile.room);
-        let fits = header.dimensions <= dimensions
-            && header.fidelities <= fidelities
-            && (header.particles == 0 || header.particles == settings.particles)
-            && header.parameters == settings.model(header.dimensions).parameters();
+        let Profile { settings, live, room: Room { dimensions, fidelities, .. }, .. } = &self.profile;
+        let parameters = [settings, live].map(|map| map.get().model(header.dimensions).parameters());
+        let fits = header.dimensions <= *dimensions
+            && header.fidelities <= *fidelities
+            && (header.particles == 0 || header.particles == settings.get().particles)
+            && parameters.contains(&header.parameters);
         match header.mid_task {
             true => Err(bad_knowledge(SnapshotError::Settings)),
             false if fits => Ok(()),

@@ -158,7 +158,7 @@ const SENT: Problem<'static> = Problem {
 profile!(
     Sent,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     SENT
@@ -170,7 +170,7 @@ pub struct Known;
 profile!(
     Known,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     Problem {
@@ -191,7 +191,7 @@ pub struct Given;
 profile!(
     Given,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     Known::SENT.unwrap(),
@@ -204,7 +204,7 @@ pub struct Guarded;
 profile!(
     Guarded,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     profile::Profile { problem: SENT, number: foretune_link::problem::number(&SENT), ..Small::PROFILE }
 );
