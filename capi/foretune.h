@@ -21,7 +21,7 @@
 /* Bytes that are enough for d dimensions, m fidelities, n observations, v particles, q candidates and up to
  * FORETUNE_MAX_LIMITS limits; foretune_check says how many a problem takes exactly. */
 #define FORETUNE_SIZE(d, m, n, v, q) \
-    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 20 * (size_t)(d) + 12 * (size_t)(m) + 16 \
+    (FORETUNE_HEAD + 3 * sizeof(void *) * ((size_t)(d) + FORETUNE_MAX_LIMITS) + 36 * (size_t)(d) + 12 * (size_t)(m) + 16 \
      + 4 * (size_t)(n) * (n) + (size_t)(n) * (20 * (size_t)(d) + 122) + 10 * ((size_t)(d) * ((d) + 1) + 4) * (v) \
      + ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n)) * (4 * (size_t)(d) + 28 * (size_t)(m) + 8) \
      + 224 * (size_t)(d) + 128 * (size_t)(v))
@@ -377,7 +377,8 @@ struct foretune_dimension {
   uint32_t kind;
   // Lower end, but of a list or a category.
   double low;
-  // Upper end, but of a list or a category. A range that is narrow beside its ends, such as 2.40e9 to 2.48e9, loses nothing.
+  // Upper end, but of a list or a category. A range below 1/256 of its larger end, such as 2.400e9 to 2.405e9, loses nothing, nor does
+  // a grid with steps below 1/4096 of that; in others parameters and limits are rounded as floats are, to 256 near 2.4e9.
   double high;
   // Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
   uint32_t levels;
@@ -479,7 +480,7 @@ struct foretune_settings {
   uint32_t kept;
   // Share of the budget that is spent before carried points and values play a part, 0 to 1.
   float memory_after;
-  // Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.
+  // Initial points, charged like all others, cheap fidelities drawn more often; at least 1.
   uint32_t initial;
   // Candidates of the search, at least 16.
   uint32_t candidates;

@@ -197,11 +197,11 @@ pub unsafe extern "C" fn foretune_advance(
     progress: *mut foretune_progress,
     query: *mut foretune_query,
 ) -> foretune_error {
-    let slice = |tuner: &mut Optimizer<'static>| match tuner.advance() {
-        Progress::Working => (FORETUNE_WORKING, None),
-        Progress::Query(query) => (FORETUNE_QUERY, Some(query)),
-        Progress::Done(_) => (FORETUNE_DONE, None),
-        _ => (FORETUNE_WAITING, tuner.outstanding()),
+    let slice = |tuner: &mut Optimizer<'static>, _: Edges<'static>| match tuner.advance() {
+        Progress::Working => Ok((FORETUNE_WORKING, None)),
+        Progress::Query(query) => Ok((FORETUNE_QUERY, Some(query))),
+        Progress::Done(_) => Ok((FORETUNE_DONE, None)),
+        _ => Ok((FORETUNE_WAITING, tuner.outstanding())),
     };
     // SAFETY: the caller's promise.
     unsafe { step(tuner, progress, query, slice) }
@@ -214,27 +214,35 @@ pub unsafe extern "C" fn foretune_ask(
     progress: *mut foretune_progress,
     query: *mut foretune_query,
 ) -> foretune_error {
-    let ask = |tuner: &mut Optimizer<'static>| match tuner.ask() {
+    // SAFETY: the caller's promise.
+    unsafe { step(tuner, progress, query, |tuner, _| Ok(ask(tuner))) }
+}
+
+pub(crate) fn ask(tuner: &mut Optimizer<'static>) -> (foretune_progress, Option<Query>) {
+    match tuner.ask() {
         Ask::Query(query) => (FORETUNE_QUERY, Some(query)),
         Ask::Done(_) => (FORETUNE_DONE, None),
         _ => (FORETUNE_WAITING, tuner.outstanding()),
-    };
-    // SAFETY: the caller's promise.
-    unsafe { step(tuner, progress, query, ask) }
+    }
 }
 
+/// Work that may come to a query.
+///
 /// # Safety
 /// The caller's promise.
-unsafe fn step(
+pub(crate) unsafe fn step(
     tuner: *mut foretune,
     progress: *mut foretune_progress,
     query: *mut foretune_query,
-    work: impl FnOnce(&mut Optimizer<'static>) -> (foretune_progress, Option<Query>),
+    work: impl FnOnce(
+        &mut Optimizer<'static>,
+        Edges<'static>,
+    ) -> Result<(foretune_progress, Option<Query>), foretune_error>,
 ) -> foretune_error {
     let step = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
         let (progress, out) = unsafe { (output(progress)?, output(query)?) };
-        let (reached, query) = work(tuner);
+        let (reached, query) = work(tuner, edges)?;
         progress.write(reached);
         if let Some(query) = query {
             out.write(convert::query(&query, edges));

@@ -6,7 +6,7 @@ use core::ptr::null;
 
 use foretune_core::{Activity, Optimizer};
 
-use crate::calls::{answer, foretune_ask, with_edges};
+use crate::calls::{self, answer, with_edges};
 use crate::convert;
 use crate::edge::Edges;
 use crate::error::foretune_error::{self, *};
@@ -22,13 +22,16 @@ pub unsafe extern "C" fn foretune_set_conditions(
     conditions: *const f64,
     condition_count: usize,
 ) -> foretune_error {
-    let set = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
-        // SAFETY: the caller's promise.
-        let conditions = unsafe { array(conditions, condition_count) }?;
-        Ok(tuner.set_conditions(&edges.conditions(tuner.problem().dimensions, conditions))?)
-    };
     // SAFETY: the caller's promise.
-    unsafe { with_edges(tuner, set) }
+    unsafe { with_edges(tuner, |tuner, edges| set(tuner, edges, array(conditions, condition_count)?)) }
+}
+
+fn set(
+    tuner: &mut Optimizer<'static>,
+    edges: Edges<'static>,
+    conditions: &[f64],
+) -> Result<(), foretune_error> {
+    Ok(tuner.set_conditions(&edges.conditions(tuner.problem().dimensions, conditions))?)
 }
 
 /// foretune_set_conditions, then foretune_ask.
@@ -40,12 +43,13 @@ pub unsafe extern "C" fn foretune_ask_at(
     progress: *mut foretune_progress,
     query: *mut foretune_query,
 ) -> foretune_error {
-    // SAFETY: the caller's promise.
-    match unsafe { foretune_set_conditions(tuner, conditions, condition_count) } {
+    let ask = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
         // SAFETY: the caller's promise.
-        FORETUNE_OK => unsafe { foretune_ask(tuner, progress, query) },
-        error => error,
-    }
+        set(tuner, edges, unsafe { array(conditions, condition_count) }?)?;
+        Ok(calls::ask(tuner))
+    };
+    // SAFETY: the caller's promise.
+    unsafe { calls::step(tuner, progress, query, ask) }
 }
 
 /// Answers the query with what was measured under these conditions, which may differ from those it was asked under.

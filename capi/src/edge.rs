@@ -1,12 +1,12 @@
 //! Parameters and conditions are doubles in C and floats in the core. Where a range or its steps are small beside its ends,
-//! as from 2.40e9 to 2.48e9, the core has the distance from the low end, so that nothing is lost.
+//! as from 2.400e9 to 2.405e9, the core's numbers are smaller, so that nothing is lost.
 
 use foretune_core::Dimension;
 use heapless::Vec;
 
 use crate::types::*;
 
-/// A range that is smaller than this share of its larger end is counted from its low end; as in problem files.
+/// A range that is smaller than this share of its larger end is moved; as in problem files.
 const NARROW: f64 = 1.0 / 256.0;
 /// Likewise a grid whose steps are smaller than this share.
 const FINE: f64 = 1.0 / 4096.0;
@@ -14,25 +14,33 @@ const FINE: f64 = 1.0 / 4096.0;
 /// What the core's numbers of a dimension mean.
 #[derive(Clone, Copy)]
 pub struct Edge {
-    /// What they are counted from.
+    /// What they are counted from: near the low end, or 0.
     origin: f64,
+    /// The ends, which a float may lie beyond.
+    low: f64,
+    high: f64,
     /// How far apart its levels are; 0: there are none, or floats are enough for them.
     step: f64,
 }
 
 impl Edge {
-    pub const PLAIN: Edge = Edge { origin: 0.0, step: 0.0 };
+    pub const PLAIN: Edge = Edge { origin: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY, step: 0.0 };
 
     pub fn of(dimension: &foretune_dimension) -> Edge {
         use foretune_dimension_kind::*;
         let &foretune_dimension { kind, low, high, levels, .. } = dimension;
         let (range, largest) = (high - low, low.abs().max(high.abs()));
-        if kind == FORETUNE_GRID as u32 {
-            let step = divided(range, levels.max(2) - 1);
-            return if step < largest * FINE { Edge { origin: low, step } } else { Edge::PLAIN };
+        let plain = Edge { low, high, ..Edge::PLAIN };
+        let step = divided(range, levels.max(2) - 1);
+        match kind {
+            kind if kind == FORETUNE_GRID as u32 && step < largest * FINE => {
+                Edge { origin: origin(low, range), step, ..plain }
+            }
+            kind if kind == FORETUNE_GRID as u32 => plain,
+            kind if kind != FORETUNE_INTERVAL as u32 && kind != FORETUNE_CONDITION as u32 => Edge::PLAIN,
+            _ if range < largest * NARROW => Edge { origin: origin(low, range), ..plain },
+            _ => plain,
         }
-        let has_ends = kind == FORETUNE_INTERVAL as u32 || kind == FORETUNE_CONDITION as u32;
-        if has_ends && range < largest * NARROW { Edge { origin: low, step: 0.0 } } else { Edge::PLAIN }
     }
 
     pub fn inward(self, value: f64) -> f32 {
@@ -40,11 +48,24 @@ impl Edge {
     }
 
     fn outward(self, value: f32) -> f64 {
-        if self.step == 0.0 {
-            return self.origin + f64::from(value);
-        }
-        self.origin + self.step * f64::from((value / self.step as f32 + 0.5) as u32)
+        let outward = if self.step == 0.0 {
+            self.origin + f64::from(value)
+        } else {
+            let above = value - self.inward(self.low);
+            self.low + self.step * f64::from((above / self.step as f32 + 0.5) as u32)
+        };
+        outward.max(self.low).min(self.high)
     }
+}
+
+/// From where a range's numbers are counted: below its low end by less than the range, by how much depends on that end. So
+/// checksums tell apart what is known of different ranges.
+fn origin(low: f64, range: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    let bits = low.to_bits();
+    let mixed = ((bits ^ bits >> 32) as u32).wrapping_mul(0x9e37_79b9) >> 16;
+    // A multiple of a power of two: what is round stays so.
+    low - f64::from_bits(range.to_bits() & EXPONENT) * f64::from(mixed) * (1.0 / 65_536.0)
 }
 
 /// A range divided in parts, to 48 bits: two divisions of floats, where that of doubles is 1 KB of code.

@@ -34,7 +34,7 @@ pub const fn bound(d: usize, m: usize, n: usize, v: usize, q: usize) -> usize {
     let q = if q > n { q } else { n };
     FORETUNE_HEAD
         + ENTRY * (d + crate::FORETUNE_MAX_LIMITS)
-        + 20 * d
+        + 36 * d
         + 12 * m
         + 16
         + 4 * n * n

@@ -44,7 +44,8 @@ pub struct foretune_dimension {
     pub kind: u32,
     /// Lower end, but of a list or a category.
     pub low: f64,
-    /// Upper end, but of a list or a category. A range that is narrow beside its ends, such as 2.40e9 to 2.48e9, loses nothing.
+    /// Upper end, but of a list or a category. A range below 1/256 of its larger end, such as 2.400e9 to 2.405e9, loses nothing, nor does
+    /// a grid with steps below 1/4096 of that; in others parameters and limits are rounded as floats are, to 256 near 2.4e9.
     pub high: f64,
     /// Number of levels of a grid or a list, 2 to 65535; of values of a category, 2 to 8.
     pub levels: u32,
@@ -223,7 +224,7 @@ pub struct foretune_settings {
     pub kept: u32,
     /// Share of the budget that is spent before carried points and values play a part, 0 to 1.
     pub memory_after: f32,
-    /// Initial points, uniform at uniform fidelities, not charged to the budget; at least 1.
+    /// Initial points, charged like all others, cheap fidelities drawn more often; at least 1.
     pub initial: u32,
     /// Candidates of the search, at least 16.
     pub candidates: u32,

@@ -101,6 +101,10 @@ fn conditions_do_what_they_do_from_rust() {
     let in_rust = Problem { dimensions: &in_rust, ..support::GUARDED };
     let mut rust = memory.start(in_rust, profile::COMPACT, 7).unwrap();
     let mut c = Tuner::start(&problem, &settings(), 7).unwrap();
+    let before = c.snapshot();
+    // SAFETY: pointers are null or good.
+    let nowhere = unsafe { foretune_ask_at(c.pointer, &9.0, 1, null_mut(), null_mut()) };
+    assert_eq!((nowhere, c.snapshot()), (FORETUNE_NULL, before));
     for round in 0.. {
         let load = -5.0 + (4 * round % 15) as f32;
         let other = [f64::from(load) + 0.5, 0.0];
@@ -463,6 +467,32 @@ fn a_narrow_range_far_from_zero_loses_nothing() {
         assert_eq!(foretune_deploy(tuner.pointer, best.as_ptr()), FORETUNE_OK);
     }
     assert_eq!(tuner.ask().1.point[..2], best);
+}
+
+#[test]
+fn points_lie_within_their_ranges_and_knowledge_of_other_ranges_is_refused() {
+    let of = |kind, low, high, levels| foretune_dimension { kind, low, high, levels, values: null() };
+    for (ours, other) in [
+        (of(0, 0.0, 0.3, 0), of(0, 0.0, 0.7, 0)),
+        (of(0, 2.4e9, 2.405e9, 0), of(0, 5e9, 5.005e9, 0)),
+        (of(1, 2.4e9, 2.48e9, 8001), of(1, 5.1e9, 5.18e9, 8001)),
+        (of(3, 1000.0, 1001.0, 0), of(3, 7000.0, 7001.0, 0)),
+    ] {
+        let [(mut tuner, first), (mut stranger, _)] = [ours, other].map(|dimension| {
+            let (dimensions, deployed) = ([support::INTERVAL, dimension], [0.0, dimension.high]);
+            let pointers = (dimensions.as_ptr(), deployed.as_ptr());
+            let problem = foretune_problem { dimensions: pointers.0, deployed: pointers.1, ..problem() };
+            let mut tuner = Tuner::start(&problem, &settings(), 7).unwrap();
+            let first = tuner.ask().1;
+            (tuner, first)
+        });
+        assert!(ours.kind == 3 || first.point[1] == ours.high, "the point in use: {first:?}");
+        while let (FORETUNE_QUERY | FORETUNE_WAITING, query) = tuner.ask() {
+            assert!((ours.low..=ours.high).contains(&query.point[1]), "{query:?}");
+            assert_eq!(tuner.tell(&query, query.unit[1]), FORETUNE_OK);
+        }
+        assert_eq!(stranger.load(&tuner.knowledge().unwrap()), FORETUNE_OTHER_PROBLEM);
+    }
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub struct Profile {
     pub room: Room,
     /// How.
     pub settings: Checked,
+    /// How, if the station sent it: every query is charged.
+    pub sent: Checked,
     /// How, if the problem has a floor or guards; knowledge is good for both.
     pub live: Checked,
     /// What it stores, one area behind the other; each grows to whole sectors of the board's flash.
@@ -43,9 +45,13 @@ impl Profile {
             && self.room.guards < crate::app::WATCHES
     }
 
-    /// How a problem is tuned.
-    pub fn settings_for(&self, problem: &Problem<'_>) -> Checked {
-        if problem.floor.is_some() || !problem.guards.is_empty() { self.live } else { self.settings }
+    /// How the problem of this number is tuned.
+    pub fn settings_for(&self, number: u32, problem: &Problem<'_>) -> &Checked {
+        match () {
+            () if problem.floor.is_some() || !problem.guards.is_empty() => &self.live,
+            () if number == self.number => &self.settings,
+            () => &self.sent,
+        }
     }
 }
 
@@ -84,6 +90,7 @@ pub const COMPACT: Profile = Profile {
         details: Details { free_start: true, ..foretune_core::profile::COMPACT.details },
         ..foretune_core::profile::COMPACT
     }),
+    sent: Checked::of(foretune_core::profile::COMPACT),
     live: Checked::of(Settings { candidates: foretune_core::profile::COMPACT.candidates, ..Settings::LIVE }),
     layout: Layout::consecutive(0, 4 * KB, 16 * KB),
     key: KEY,
@@ -102,6 +109,10 @@ pub const DEEP: Profile = Profile {
     number: number(&POWER_CONTROL),
     room: Room::of(&Deep::CAPACITIES),
     settings: Checked::of(DEEP_SETTINGS),
+    sent: Checked::of(Settings {
+        details: Details { free_start: false, ..DEEP_SETTINGS.details },
+        ..DEEP_SETTINGS
+    }),
     live: Checked::of(Settings {
         beta: Settings::LIVE.beta,
         details: Details { information: Settings::LIVE.details.information, ..DEEP_SETTINGS.details },
@@ -164,10 +175,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_queries_are_charged_but_the_first_ones_of_the_papers_problem() {
+        for profile in [COMPACT, DEEP] {
+            let other = profile.number + 1;
+            let free = |number| profile.settings_for(number, &POWER_CONTROL).get().details.free_start;
+            assert_eq!([profile.number, other].map(free), [true, false], "{}", profile.name);
+        }
+    }
+
+    #[test]
     fn knowledge_fits_its_slot() {
         for profile in [COMPACT, DEEP] {
-            let (d, v) = (profile.problem.dimensions.len(), profile.settings.get().particles);
-            let parameters = profile.settings.get().model(d).parameters();
+            let (d, v) = (profile.problem.dimensions.len(), profile.live.get().particles);
+            let parameters = profile.live.get().model(d).parameters();
             // With a fleet's file behind it, and answers that are kept in half of the slots.
             let (numbers, kept) = (d + profile.room.guards, 32);
             let longest = foretune_core::snapshot::HEADER

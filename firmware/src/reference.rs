@@ -37,8 +37,8 @@ pub struct Outline {
 pub enum Answer {
     /// A value with its KPIs, and what it cost where that is not what the query said.
     Value(f32, Kpis, Option<f32>),
-    /// None, after all tries.
-    GivenUp,
+    /// None, after all tries; what the last one cost, likewise.
+    GivenUp(Option<f32>),
     /// The task is stopped instead.
     Stop,
     /// It is to be asked under these conditions instead.
@@ -60,7 +60,8 @@ pub fn run(
     others: &[f32],
 ) -> Result<Outline, Error> {
     let (knowledge, fleet) = knowledge_and_fleet(knowledge);
-    let mut core = memory.start_checked(problem, profile.settings_for(&problem), begin.seed)?;
+    let mut core =
+        memory.start_checked(problem, *profile.settings_for(begin.problem, &problem), begin.seed)?;
     take_over(&mut core, begin, knowledge, fleet)?;
     let mut trace = Trace::default();
     let stop = loop {
@@ -72,16 +73,16 @@ pub fn run(
                 let asked = proposal(&problem, &query).asked(ticket, 0);
                 trace.queries.push(asked.clone());
                 match answer(&asked) {
-                    // As the device does with a value that no measurement can give.
-                    Answer::Value(value, kpis, _) if !is_plausible(&core, value, &kpis) => {
-                        core.fail(query)?
+                    // As the device does with a value that no measurement can give, try after try.
+                    Answer::Value(value, kpis, cost) if !is_plausible(&core, value, &kpis) => {
+                        core.answer_at(query, None, &[], cost, &[])?
                     }
                     Answer::Value(value, kpis, cost) => {
                         let (_, conditions) = measured(&problem, &query, &kpis);
                         let kpis = kpis.get(..problem.guards.len()).unwrap_or_default();
                         core.answer_at(query, Some(value), kpis, cost, &conditions)?
                     }
-                    Answer::GivenUp => core.fail(query)?,
+                    Answer::GivenUp(cost) => core.answer_at(query, None, &[], cost, &[])?,
                     Answer::Stop => core.stop(),
                     Answer::Under(conditions) => {
                         trace.queries.pop();

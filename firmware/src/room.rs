@@ -32,10 +32,10 @@ impl Room {
 pub fn check(problem: &Problem<'_>, room: Room) -> Result<(), Misfit> {
     let misfit = |part, at: usize| Err(Misfit { part, at: at as u16 });
     let most = problem.dimensions.len().max(room.features).min(room.dimensions);
-    if problem.features() > most {
+    if problem.dimensions.is_empty() || problem.features() > most {
         return misfit(Part::Dimensions, room.dimensions);
     }
-    if problem.fidelities.len() > room.fidelities {
+    if problem.fidelities.is_empty() || problem.fidelities.len() > room.fidelities {
         return misfit(Part::Fidelities, room.fidelities);
     }
     // A report has room for so many numbers beside the value.
@@ -129,6 +129,8 @@ mod tests {
         let floor = |share, risk| Some(Floor { level: Level::Share(share), risk });
         let beyond = Limit { coefficients: &[1.0, 0.0, 0.0], at_most: -100.0 };
         for (problem, part, at) in [
+            (Problem { dimensions: &[], ..LIVE }, Part::Dimensions, 4),
+            (Problem { fidelities: &[], ..LIVE }, Part::Fidelities, 4),
             (Problem { dimensions: &[grid; 5], ..LIVE }, Part::Dimensions, 4),
             (Problem { dimensions: &[grid, Dimension::Category { count: 4 }], ..LIVE }, Part::Dimensions, 4),
             (Problem { fidelities: &[fidelity; 5], ..LIVE }, Part::Fidelities, 4),

@@ -253,7 +253,8 @@ impl Device {
                     assert!(running && tried == attempt && ticket == Ticket { task, step });
                     attempt += 1;
                 }
-                Event::GivenUp { ticket } => {
+                Event::GivenUp { ticket, cost } => {
+                    assert!(cost.is_none_or(|cost| (0.0..=1e30).contains(&cost)));
                     assert!(running && attempt + 1 == TRIES && ticket == Ticket { task, step });
                     (step, attempt) = (step + 1, 0);
                 }

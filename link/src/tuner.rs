@@ -334,9 +334,10 @@ impl Tuner {
         if self.phase != Phase::Waiting {
             return self.poll(ticket.task, app);
         }
-        let Report { cost, outcome, .. } = *report;
-        match outcome.finite().filter(|_| cost.is_none_or(|cost| (0.0..=LARGEST_COST).contains(&cost))) {
+        let outcome = report.outcome;
+        match outcome.finite().filter(|(value, kpis)| app.is_plausible(*value, kpis)) {
             Some((value, kpis)) => {
+                let cost = possible(report.cost);
                 self.make(Event::Observed { ticket, value, kpis, cost }, app)?;
                 bump(&mut self.reports.counted);
                 Ok(Response::Settled { ticket })
@@ -352,13 +353,13 @@ impl Tuner {
         reason: Retry,
         app: &mut impl Application,
     ) -> Result<Response<'b>, Refusal> {
-        let Report { ticket, attempt, .. } = *report;
+        let Report { ticket, attempt, cost, .. } = *report;
         if attempt != self.attempt {
             bump(&mut self.reports.repeated);
             return Ok(Response::Again { ticket, attempt: self.attempt, reason });
         }
         if attempt.saturating_add(1) >= self.identity.tries {
-            self.make(Event::GivenUp { ticket }, app)?;
+            self.make(Event::GivenUp { ticket, cost: possible(cost) }, app)?;
             bump(&mut self.reports.failed);
             bump(&mut self.reports.given_up);
             return Ok(Response::Settled { ticket });
@@ -464,7 +465,7 @@ impl Tuner {
                 self.stopping = false;
                 self.think(0);
             }
-            Event::Observed { ticket, .. } | Event::GivenUp { ticket } => {
+            Event::Observed { ticket, .. } | Event::GivenUp { ticket, .. } => {
                 self.think(ticket.step.saturating_add(1))
             }
             Event::Failed { attempt, .. } => self.attempt = attempt.saturating_add(1),
@@ -495,6 +496,11 @@ impl Tuner {
 fn cut(text: &'static str) -> &'static str {
     let end = (0..=MAX_TEXT).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text.get(..end).unwrap_or(text)
+}
+
+/// A cost that a measurement can have; any other is ignored, and the query's counts.
+fn possible(cost: Option<f32>) -> Option<f32> {
+    cost.filter(|cost| (0.0..=LARGEST_COST).contains(cost))
 }
 
 fn bump(counter: &mut u32) {

@@ -2,7 +2,7 @@
 //!
 //! A parameter is given as it is, wherever single precision tells its values apart. On a logarithmic scale, or in a range
 //! that is small beside its numbers, such as some channels of a radio in Hz, it is given as its place between 0 and 1 instead,
-//! worked out in double precision.
+//! worked out in double precision. Small ranges begin at other places, so that a device tells one from another.
 
 use super::DimensionSpec;
 
@@ -22,6 +22,8 @@ pub struct Mapping {
     low: f64,
     high: f64,
     log: bool,
+    /// The place of the low end, below 1.
+    first: f64,
 }
 
 impl Mapping {
@@ -30,21 +32,25 @@ impl Mapping {
         let (low, high) = dimension.range();
         let log = dimension.notation().log;
         let is_narrow = high - low < low.abs().max(high.abs()) / 256.0;
-        (log || is_narrow).then_some(Self { low, high, log })
+        // A multiple of 2⁻¹⁶: what is round stays so.
+        let bits = low.to_bits() ^ high.to_bits().rotate_left(9);
+        let mixed = ((bits ^ bits >> 32) as u32).wrapping_mul(0x9e37_79b9) >> 16;
+        let first = if log { 0.0 } else { f64::from(mixed) / 65_536.0 };
+        (log || is_narrow).then_some(Self { low, high, log, first })
     }
 
-    /// Where between 0 and 1 a value is.
+    /// Where a value is: the ends are 1 apart.
     pub fn place(self, value: f64) -> f64 {
-        let Self { low, high, log } = self;
+        let Self { low, high, log, first } = self;
         let place =
             if log { libm::log(value / low) / libm::log(high / low) } else { (value - low) / (high - low) };
-        place.clamp(0.0, 1.0)
+        first + place.clamp(0.0, 1.0)
     }
 
     /// The value at a place, with the digits that tell it from its neighbours in single precision.
     pub fn value(self, place: f32) -> f64 {
-        let Self { low, high, log } = self;
-        let (place, range) = (f64::from(place), if log { libm::log(high / low) } else { high - low });
+        let Self { low, high, log, first } = self;
+        let (place, range) = (f64::from(place) - first, if log { libm::log(high / low) } else { high - low });
         let (value, slope) = match log {
             true => (low * libm::exp(range * place), low * libm::exp(range * place) * range),
             false => (low + range * place, range),
@@ -54,7 +60,8 @@ impl Mapping {
 
     /// What a limit's coefficient is in places, and what is to be taken off its other side.
     pub fn limit(self, coefficient: f64) -> (f64, f64) {
-        (coefficient * (self.high - self.low), coefficient * self.low)
+        let range = self.high - self.low;
+        (coefficient * range, coefficient * (self.low - self.first * range))
     }
 }
 

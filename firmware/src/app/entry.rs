@@ -14,10 +14,8 @@ pub const NUMBERS: usize = 8;
 /// An event of a task, with all that is needed to replay it. The order of variants and fields is the format.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
-    /// A query was answered; what that cost, where it is not what the query said.
-    Observed(Asked, f32, Option<f32>),
-    /// A query was given up.
-    GivenUp(Asked),
+    /// A query was answered, or, without a value, given up; what that cost, where it is not what the query said.
+    Answered(Asked, Option<f32>, Option<f32>),
     /// A try of the open query failed.
     Failed {
         /// Its number.
@@ -105,11 +103,11 @@ impl Entry {
     pub fn event(&self, ticket: Ticket, problem: &Problem<'_>) -> Option<Event> {
         let task = ticket.task;
         match *self {
-            Entry::Observed(asked, value, cost) => {
+            Entry::Answered(_, None, cost) => Some(Event::GivenUp { ticket, cost }),
+            Entry::Answered(asked, Some(value), cost) => {
                 let kpis = asked.split(problem).map_or(Kpis::NONE, |(_, kpis)| Kpis::new(kpis));
                 Some(Event::Observed { ticket, value, kpis, cost })
             }
-            Entry::GivenUp(_) => Some(Event::GivenUp { ticket }),
             Entry::Failed { attempt } => Some(Event::Failed { ticket, attempt }),
             Entry::Stopped => Some(Event::Stopped { task }),
             Entry::Aborted => Some(Event::Aborted { task }),
@@ -120,11 +118,7 @@ impl Entry {
 
     /// The answer that the optimizer recalls, of a task of this problem.
     pub fn record(&self, problem: &Problem<'_>) -> Option<Record> {
-        let (asked, y, cost) = match *self {
-            Entry::Observed(asked, y, cost) => (asked, Some(y), cost),
-            Entry::GivenUp(asked) => (asked, None, None),
-            _ => return None,
-        };
+        let Entry::Answered(asked, y, cost) = *self else { return None };
         let (unit, kpis) = asked.split(problem)?;
         let (unit, kind) = (Point::from_slice(unit).ok()?, *KINDS.get(usize::from(asked.kind))?);
         let kpis = kpis.iter().copied().filter(|_| y.is_some()).collect();
@@ -133,11 +127,7 @@ impl Entry {
 
     /// The answer that is given back to who asks for it.
     pub fn answer(&self) -> Option<Answer> {
-        let (Asked { numbers, fidelity, .. }, value) = match *self {
-            Entry::Observed(asked, y, _) => (asked, Some(y)),
-            Entry::GivenUp(asked) => (asked, None),
-            _ => return None,
-        };
+        let Entry::Answered(Asked { numbers, fidelity, .. }, value, _) = *self else { return None };
         Some(Answer { fidelity, value, numbers: numbers.into_iter().collect() })
     }
 
@@ -171,14 +161,14 @@ mod tests {
     #[test]
     fn an_answer_has_its_kpis_behind_its_point_and_one_that_was_given_up_has_none() {
         let asked = Asked { numbers: padded(&[0.25, 0.5, 7.0, -8.0]), fidelity: 0, kind: 0 };
-        let observed = Entry::Observed(asked, 1.0, None);
+        let observed = Entry::Answered(asked, Some(1.0), None);
         let record = observed.record(&PROBLEM).unwrap();
         assert_eq!((&record.unit[..], &record.kpis[..]), (&[0.25, 0.5][..], &[7.0, -8.0][..]));
         let ticket = Ticket { task: 1, step: 0 };
         let kpis = Kpis::new(&record.kpis);
         let event = Event::Observed { ticket, value: 1.0, kpis, cost: None };
         assert_eq!(observed.event(ticket, &PROBLEM), Some(event));
-        assert!(Entry::GivenUp(asked).record(&PROBLEM).unwrap().kpis.is_empty());
+        assert!(Entry::Answered(asked, None, None).record(&PROBLEM).unwrap().kpis.is_empty());
         let wide = Problem { dimensions: &[PROBLEM.dimensions[0]; NUMBERS - 1], ..PROBLEM };
         assert_eq!(observed.record(&wide), None, "more than there is room for");
     }
@@ -188,9 +178,9 @@ mod tests {
         let asked = Asked { numbers: [0.25; NUMBERS], fidelity: u8::MAX, kind: 1 };
         let (x, mean, spent, queries) = ([0.5; NUMBERS], 4.5, 990.0, u32::MAX);
         for entry in [
-            Entry::Observed(asked, -1.5, None),
-            Entry::Observed(asked, -1.5, Some(12.5)),
-            Entry::GivenUp(asked),
+            Entry::Answered(asked, Some(-1.5), None),
+            Entry::Answered(asked, Some(-1.5), Some(12.5)),
+            Entry::Answered(asked, None, Some(0.25)),
             Entry::Failed { attempt: 2 },
             Entry::Stopped,
             Entry::Aborted,
@@ -204,7 +194,10 @@ mod tests {
         for (place, kind) in KINDS.into_iter().enumerate() {
             assert_eq!(place, kind as usize);
             let asked = Asked { kind: kind as u8, ..asked };
-            assert_eq!(Entry::GivenUp(asked).record(&PROBLEM).map(|record| record.kind), Some(kind));
+            assert_eq!(
+                Entry::Answered(asked, None, None).record(&PROBLEM).map(|record| record.kind),
+                Some(kind)
+            );
         }
     }
 
@@ -212,6 +205,6 @@ mod tests {
     fn unknown_bytes_are_no_entry_and_no_answer() {
         assert_eq!(Entry::decode(&[0xff; LENGTH]), None);
         let asked = Asked { numbers: [0.0; NUMBERS], fidelity: 0, kind: 9 };
-        assert_eq!(Entry::GivenUp(asked).record(&PROBLEM), None);
+        assert_eq!(Entry::Answered(asked, None, None).record(&PROBLEM), None);
     }
 }

@@ -195,7 +195,8 @@ impl<B: Board> App<B> {
         // A copy: the flash is written to while the task runs.
         let fleet = Vec::<u8, MAX_FLEET>::from_slice(self.recorder.stored().1).unwrap_or_default();
         // Not moved: it would lie on the stack twice.
-        let mut started = memory.start_checked(problem, self.profile.settings_for(&problem), begin.seed);
+        let settings = *self.profile.settings_for(begin.problem, &problem);
+        let mut started = memory.start_checked(problem, settings, begin.seed);
         let taken_up = match &mut started {
             Ok(optimizer) => self.take_up(optimizer, &begin, &fleet),
             Err(why) => Err(*why),

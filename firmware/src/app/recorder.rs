@@ -128,14 +128,14 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         knowledge_and_fleet(mapped(self.store.flash_ref(), self.store.knowledge_range()))
     }
 
-    /// Stores the end of a task: its entry, unless a restart came between, then its knowledge.
+    /// Stores the end of a task: its entry, unless it was stored before a restart, then its knowledge.
     pub fn finish(
         &mut self,
         end: &Entry,
         task: u32,
         write: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
     ) -> Result<(), storage::Error> {
-        if self.entries().filter(|entry| *entry != Entry::Restarted).last() != Some(*end) {
+        if !self.entries().any(|entry| matches!(entry, Entry::Finished { .. })) {
             self.append(end)?;
         }
         self.store.open_knowledge()?;
@@ -230,7 +230,7 @@ impl<F: NorFlash + Mapped> Recorder<F> {
         if bytes.is_empty() {
             return Ok(());
         }
-        match check_knowledge(bytes, self.profile.settings_for(&problem).get(), &problem) {
+        match check_knowledge(bytes, self.profile.settings_for(begin.problem, &problem).get(), &problem) {
             // What fits is looked at first: the rest of it does.
             Err(SnapshotError::Problem(_)) if begin.adopt => Ok(()),
             checked => checked.map(|_| ()).map_err(bad_knowledge),
@@ -251,12 +251,12 @@ impl<F: NorFlash + Mapped> Recorder<F> {
             }
         }
         let header = Header::verify(bytes).map_err(bad_knowledge)?;
-        let (settings, Room { dimensions, fidelities, .. }) =
-            (self.profile.settings.get(), self.profile.room);
-        let fits = header.dimensions <= dimensions
-            && header.fidelities <= fidelities
-            && (header.particles == 0 || header.particles == settings.particles)
-            && header.parameters == settings.model(header.dimensions).parameters();
+        let Profile { settings, live, room: Room { dimensions, fidelities, .. }, .. } = &self.profile;
+        let parameters = [settings, live].map(|map| map.get().model(header.dimensions).parameters());
+        let fits = header.dimensions <= *dimensions
+            && header.fidelities <= *fidelities
+            && (header.particles == 0 || header.particles == settings.get().particles)
+            && parameters.contains(&header.parameters);
         match header.mid_task {
             true => Err(bad_knowledge(SnapshotError::Settings)),
             false if fits => Ok(()),
@@ -281,26 +281,19 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
         self.recorder.append(entry).map_err(flash_failed)
     }
 
-    /// Journals the answer to the open query, then gives it to the optimizer. A value that no measurement can give counts as
-    /// none.
-    fn answer(&mut self, measured: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Refusal> {
+    /// Journals the answer to the open query, then gives it to the optimizer.
+    fn answer(&mut self, value: Option<f32>, kpis: &[f32], cost: Option<f32>) -> Result<(), Refusal> {
         let Some(Task { optimizer, open }) = &mut self.task else { return Err(Refusal::Storage) };
         let problem = *optimizer.problem();
         let wanted = problem.guards.len();
-        if measured.is_some() && kpis.len() != wanted && kpis.len() != wanted + problem.conditions() {
+        if value.is_some() && kpis.len() != wanted && kpis.len() != wanted + problem.conditions() {
             return Err(Refusal::WrongKpis { wanted: wanted as u8 });
         }
         let query = open.as_ref().ok_or(Refusal::Storage)?;
         let (unit, conditions) = drive::measured(&problem, query, kpis);
         let kpis = kpis.get(..wanted).unwrap_or_default();
         let asked = Asked::new(query, &unit, kpis);
-        let value = measured.filter(|value| is_plausible(optimizer, *value, kpis));
-        if let (Some(measured), None) = (measured, value) {
-            warn!("implausible value {}", measured);
-        }
-        let cost = cost.filter(|_| value.is_some());
-        let entry = value.map_or(Entry::GivenUp(asked), |value| Entry::Observed(asked, value, cost));
-        self.recorder.append(&entry).map_err(flash_failed)?;
+        self.recorder.append(&Entry::Answered(asked, value, cost)).map_err(flash_failed)?;
         if open.take().is_none_or(|query| optimizer.answer_at(query, value, kpis, cost, &conditions).is_err())
         {
             error!("an answer was refused that the journal holds");
@@ -309,7 +302,7 @@ impl<F: NorFlash + Mapped> Recording<'_, '_, '_, F> {
     }
 
     fn stop(&mut self) -> Result<(), Refusal> {
-        if !self.recorder.entries().any(|entry| matches!(entry, Entry::Observed(..))) {
+        if !self.recorder.entries().any(|entry| matches!(entry, Entry::Answered(_, Some(_), _))) {
             return Err(Refusal::NothingObserved);
         }
         self.append(&Entry::Stopped)?;
@@ -329,7 +322,7 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
                 self.recorder.begin(&begin).map_err(flash_failed)
             }
             Event::Observed { value, kpis, cost, .. } => self.answer(Some(value), &kpis, cost),
-            Event::GivenUp { .. } => self.answer(None, &[], None),
+            Event::GivenUp { cost, .. } => self.answer(None, &[], cost),
             Event::Failed { attempt, .. } => self.append(&Entry::Failed { attempt }),
             Event::Stopped { .. } => self.stop(),
             Event::Aborted { .. } => self.append(&Entry::Aborted),
@@ -340,6 +333,14 @@ impl<F: NorFlash + Mapped> Application for Recording<'_, '_, '_, F> {
     fn proposal(&self) -> Option<Proposal> {
         let Task { optimizer, open } = self.task.as_deref()?;
         open.as_ref().map(|query| proposal(optimizer.problem(), query))
+    }
+
+    fn is_plausible(&self, value: f32, kpis: &[f32]) -> bool {
+        let is_plausible = self.task.as_deref().is_none_or(|task| is_plausible(task.optimizer, value, kpis));
+        if !is_plausible {
+            warn!("implausible value {}", value);
+        }
+        is_plausible
     }
 
     fn health(&self) -> Health {

@@ -59,7 +59,7 @@ struct Active {
 }
 
 impl<const RECORD: usize> Journal<RECORD> {
-    const FORMAT: Format = Format { magic: *b"FTJN", version: 3 | (RECORD as u32) << 16 };
+    const FORMAT: Format = Format { magic: *b"FTJN", version: 4 | (RECORD as u32) << 16 };
 
     /// Finds the newest task and counts its records.
     pub fn open<F: NorFlash>(flash: &mut F, regions: [Region; 2]) -> Self {

@@ -347,7 +347,7 @@ fn compare(
 fn settle(world: &mut Radio, place: usize, query: &Query, tries: u8) -> Answer {
     let mut tried = |attempt| world.measure(place, &Query { attempt, ..query.clone() }).finite();
     let numbers = (0..tries).find_map(&mut tried);
-    numbers.map_or(Answer::GivenUp, |(value, kpis)| Answer::Value(value, kpis, None))
+    numbers.map_or(Answer::GivenUp(None), |(value, kpis)| Answer::Value(value, kpis, None))
 }
 
 /// Compares what the device knows, keeps it if wished, and goes on with it here for one task.

@@ -24,7 +24,7 @@ pub struct Notes {
     /// What the device knew before it.
     pub start: Vec<u8>,
     pub traces: Vec<Trace>,
-    /// The last answer to every query of every task, with its KPIs, and what it cost; none where the measurement failed.
+    /// The last answer to every query of every task, with its KPIs, none where the measurement failed, and what it cost.
     pub answers: Vec<Vec<Noted>>,
 }
 
@@ -79,13 +79,14 @@ impl Notes {
         let answers = &mut self.answers[place];
         answers.truncate(query.ticket.step as usize);
         let numbers = outcome.finite();
-        answers.push((numbers, cost.filter(|_| numbers.is_some())));
+        answers.push((numbers, cost));
     }
 
     pub fn answer(&self, place: usize, query: &Query) -> Answer {
         match self.answers[place].get(query.ticket.step as usize) {
             Some((Some((value, kpis)), cost)) => Answer::Value(*value, *kpis, *cost),
-            _ => Answer::GivenUp,
+            Some((None, cost)) => Answer::GivenUp(*cost),
+            None => Answer::GivenUp(None),
         }
     }
 

@@ -30,9 +30,10 @@ impl Profile {
 
     /// The same with another number of learning steps at the end of a task, as a firmware may be built for tests.
     pub fn with_steps(mut self, steps: Option<u32>) -> Result<Self, Error> {
-        let settings = *self.device.settings.get();
-        let steps_per_task = steps.unwrap_or(settings.steps_per_task);
-        self.device.settings = Checked::new(Settings { steps_per_task, ..settings })?;
+        for settings in [&mut self.device.settings, &mut self.device.sent, &mut self.device.live] {
+            let steps_per_task = steps.unwrap_or(settings.get().steps_per_task);
+            *settings = Checked::new(Settings { steps_per_task, ..*settings.get() })?;
+        }
         Ok(self)
     }
 

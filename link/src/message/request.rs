@@ -119,7 +119,7 @@ pub struct Report {
     pub attempt: u8,
     /// What came out.
     pub outcome: Outcome,
-    /// What it cost, where that is not what the query said; finite, 0 or more.
+    /// What it cost, whatever came out, where that is not what the query said; ignored unless finite, 0 or more.
     pub cost: Option<f32>,
 }
 

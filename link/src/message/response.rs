@@ -133,7 +133,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Retry {
-    /// The value was infinite or not a number.
+    /// The value was infinite or not a number, or no measurement gives such a one.
     NotFinite,
     /// The station reported that the measurement failed.
     Failed,

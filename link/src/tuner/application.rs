@@ -32,6 +32,8 @@ pub enum Event {
     GivenUp {
         /// The query.
         ticket: Ticket,
+        /// What the last try cost, where that is not what the query said; finite, 0 or more.
+        cost: Option<f32>,
     },
     /// The station wants the recommendation now.
     Stopped {
@@ -61,6 +63,11 @@ pub trait Application {
 
     /// The query that is open, if one is.
     fn proposal(&self) -> Option<Proposal>;
+
+    /// Whether a measurement can give these numbers, all finite. Where none can, it is asked for again.
+    fn is_plausible(&self, _value: f32, _kpis: &[f32]) -> bool {
+        true
+    }
 
     /// How the application is.
     fn health(&self) -> Health;

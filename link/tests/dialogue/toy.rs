@@ -41,7 +41,7 @@ fn digest(begin: &Begin, knowledge: &[u8], events: &[Event]) -> u32 {
             let digest = hash(&[digest, ticket.step, value.to_bits(), cost.unwrap_or(0.0).to_bits()]);
             kpis.iter().fold(digest, |digest, kpi| hash(&[digest, kpi.to_bits()]))
         }
-        Event::GivenUp { ticket } => hash(&[digest, ticket.step]),
+        Event::GivenUp { ticket, .. } => hash(&[digest, ticket.step]),
         _ => digest,
     })
 }
@@ -129,7 +129,7 @@ fn settle(ticket: Ticket, proposal: &Proposal) -> Event {
             let (value, kpis) = measure(ticket, attempt, &proposal.point, proposal.fidelity).finite()?;
             Some(Event::Observed { ticket, value, kpis, cost: None })
         })
-        .unwrap_or(Event::GivenUp { ticket })
+        .unwrap_or(Event::GivenUp { ticket, cost: None })
 }
 
 /// All that settles in a task that nobody disturbs.

@@ -7,7 +7,7 @@ use foretune_link::{
     Recommendation, Refusal, Report, ReportCounters, Request, Response, Retry, Status, Ticket, VERSION,
 };
 
-use crate::toy::{IDENTITY, LIMIT, Memory, PROBLEM, propose, recommend, restored, think};
+use crate::toy::{IDENTITY, LIMIT, Memory, PROBLEM, TRIES, propose, recommend, restored, think};
 
 const BEGIN: Begin = Begin { task: 1, problem: PROBLEM, seed: 9, budget: 10.0, ..Begin::PLAIN };
 const FIRST: Ticket = Ticket { task: 1, step: 0 };
@@ -111,7 +111,7 @@ fn what_is_not_finite_is_asked_again_and_given_up_after_the_stated_tries() {
         (report(1, 0, 1, Outcome::Failed), again(2, Retry::Failed)),
         (report(1, 0, 2, Outcome::Value(f32::INFINITY)), SETTLED),
     ]);
-    assert_eq!(bench.app.events.last(), Some(&Event::GivenUp { ticket: FIRST }));
+    assert_eq!(bench.app.events.last(), Some(&Event::GivenUp { ticket: FIRST, cost: None }));
     assert_eq!(bench.tuner.ticket(), Ticket { task: 1, step: 1 });
     assert_eq!(bench.counters(), ReportCounters { failed: 3, repeated: 1, given_up: 1, counted: 0 });
 }
@@ -162,15 +162,21 @@ fn kpis_are_passed_on_and_one_that_is_no_number_is_asked_again() {
 }
 
 #[test]
-fn an_actual_cost_is_passed_on_and_an_impossible_one_is_asked_again() {
-    let mut bench = Bench::waiting();
-    let report = |attempt, cost| {
-        Request::Report(Report { ticket: FIRST, attempt, outcome: Outcome::Value(0.5), cost: Some(cost) })
-    };
-    let again = |attempt| Response::Again { ticket: FIRST, attempt, reason: Retry::NotFinite };
-    bench.talk(&[(report(0, f32::NAN), again(1)), (report(1, -1.0), again(2)), (report(2, 12.5), SETTLED)]);
-    let observed = Event::Observed { ticket: FIRST, value: 0.5, kpis: Kpis::NONE, cost: Some(12.5) };
-    assert_eq!(bench.app.events.last(), Some(&observed));
+fn an_actual_cost_is_passed_on_with_any_outcome_and_an_impossible_one_is_none() {
+    for (given, passed) in [(12.5, Some(12.5)), (f32::NAN, None), (-1.0, None), (f32::INFINITY, None)] {
+        for (outcome, last) in [(Outcome::Value(0.5), 0), (Outcome::Failed, TRIES - 1)] {
+            let mut bench = Bench::waiting();
+            for attempt in 0..=last {
+                let report = Report { ticket: FIRST, attempt, outcome, cost: Some(given) };
+                bench.say(Request::Report(report));
+            }
+            let settled = match outcome {
+                Outcome::Failed => Event::GivenUp { ticket: FIRST, cost: passed },
+                _ => Event::Observed { ticket: FIRST, value: 0.5, kpis: Kpis::NONE, cost: passed },
+            };
+            assert_eq!(bench.app.events.last(), Some(&settled));
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::vec::Vec;
 
+use foretune_core::LARGEST_VALUE;
 use foretune_link::{
     Begin, Coordinate, Decoder, Greeting, Kpis, MAX_FRAME, Outcome, Pace, Phase, Query, Reading,
     Recommendation, Refusal, Response, Station, StationEvent, Status, encode,
@@ -222,7 +223,7 @@ impl Notes {
         match Some((ticket.task, ticket.step)) {
             here if here == self.stop_at => station.stop(),
             here if here == self.silent_at => {}
-            _ => station.report(self.measured(query), None),
+            _ => station.report(self.measured(query), cost(&self.measured(query))),
         }
     }
 
@@ -260,13 +261,18 @@ impl Notes {
         if Some((query.ticket.task, query.ticket.step)) == self.stop_at {
             return Answer::Stop;
         }
-        let tried = |attempt| self.measured(&Query { attempt, ..query.clone() }).finite();
-        let (value, kpis) = match (0..TRIES).find_map(tried) {
-            Some(numbers) => numbers,
-            None => return Answer::GivenUp,
-        };
-        Answer::Value(value, kpis, None)
+        let tried = |attempt| self.measured(&Query { attempt, ..query.clone() });
+        let counts = |(value, _): &(f32, Kpis)| value.abs() <= LARGEST_VALUE;
+        match (0..TRIES).find_map(|attempt| tried(attempt).finite().filter(counts)) {
+            Some((value, kpis)) => Answer::Value(value, kpis, None),
+            None => Answer::GivenUp(cost(&tried(TRIES - 1))),
+        }
     }
+}
+
+/// What a try cost, if that is not what the query said.
+fn cost(outcome: &Outcome) -> Option<f32> {
+    (*outcome == Outcome::Failed).then_some(0.25)
 }
 
 /// Numbers that guards look at: how near to the middle the point is, and its height; then a condition, out of its range now and then.

@@ -94,11 +94,12 @@ fn a_task_that_goes_on_failing_ends_in_its_slots_with_what_was_observed() {
 }
 
 fn sometimes_huge(query: &Query) -> Outcome {
-    if query.ticket.step % 4 == 2 { Outcome::Value(-1e35) } else { radio(query) }
+    let tries = [0, 0, crate::app::TRIES, 1][query.ticket.step as usize % 4];
+    if query.attempt < tries { Outcome::Value(-1e35) } else { radio(query) }
 }
 
 #[test]
-fn a_value_beyond_belief_is_given_up_and_survives_a_restart_as_such() {
+fn a_value_beyond_belief_is_asked_again_and_given_up_in_the_end_and_survives_a_restart_as_such() {
     let mut bench = Bench::<Small>::new(&[150.0, 60.0], sometimes_huge);
     for asked in [3, 6, 9] {
         bench.run_until(|base| base.asked() == asked);

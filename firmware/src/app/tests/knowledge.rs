@@ -106,15 +106,20 @@ fn a_new_device_knows_nothing_and_has_no_task() {
 
 #[test]
 fn knowledge_read_from_a_device_is_what_the_core_learnt_and_another_device_goes_on_with_it() {
-    let bytes = learnt::<Small>();
+    goes_on::<Small>();
+    goes_on::<Guarded>();
+}
+
+fn goes_on<P: Profile>() {
+    let bytes = learnt::<P>();
     let header = foretune_core::snapshot::Header::verify(&bytes).unwrap();
     assert_eq!((header.task, header.mid_task), (3, false));
-    let mut other = Talk::<Small>::to(Sim::new(FLASH));
+    let mut other = Talk::<P>::to(Sim::new(FLASH));
     let stored = other.upload(&bytes).unwrap();
     assert_eq!(stored, Knowledge { sequence: 1, total: bytes.len() as u32, crc: crc32(&bytes) });
     assert_eq!(other.download(), bytes);
 
-    let mut bench = Bench::<Small>::new(&[200.0, 150.0], radio);
+    let mut bench = Bench::<P>::new(&[200.0, 150.0], radio);
     bench.flash = other.flash.take();
     bench.run();
     bench.check_from(bytes);

@@ -82,13 +82,15 @@ const SMALL: Settings = Settings {
 profile!(
     Small,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, fleet: true, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, fleet: true, guards: 2
     ),
     profile::Profile {
         name: "small",
         settings: Checked::of(SMALL),
+        sent: Checked::of(SMALL),
         // Those that keep answers are in service.
         live: Checked::of(Settings {
+            map: Map::Linear,
             kept: 6,
             details: Details { information: Information::Paper, ..SMALL.details },
             ..SMALL
@@ -118,6 +120,7 @@ profile!(
     profile::Profile {
         name: "network",
         settings: Checked::of(NETWORK),
+        sent: Checked::of(NETWORK),
         live: Checked::of(NETWORK),
         ..Small::PROFILE
     }
@@ -155,7 +158,7 @@ const SENT: Problem<'static> = Problem {
 profile!(
     Sent,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     SENT
@@ -167,7 +170,7 @@ pub struct Known;
 profile!(
     Known,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     Problem {
@@ -188,7 +191,7 @@ pub struct Given;
 profile!(
     Given,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     Small::PROFILE,
     Known::SENT.unwrap(),
@@ -201,7 +204,7 @@ pub struct Guarded;
 profile!(
     Guarded,
     foretune_core::memory!(
-        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Ard, candidates: 32, guards: 2
+        dimensions: 4, fidelities: 4, observations: 24, particles: 3, map: Linear, candidates: 32, guards: 2
     ),
     profile::Profile { problem: SENT, number: foretune_link::problem::number(&SENT), ..Small::PROFILE }
 );
