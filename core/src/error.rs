@@ -58,7 +58,7 @@ pub enum Error {
         /// KPIs of the answer.
         given: usize,
     },
-    /// An observation is NaN or infinite.
+    /// An observation is NaN or infinite; one from before the task, or beyond ±10³⁰.
     NotFinite,
     /// An observation lies more than a million standard deviations from the others, or beyond ±10³⁰: no measurement
     /// does.

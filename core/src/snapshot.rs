@@ -311,7 +311,8 @@ impl<S: FnMut(&[u8])> Writer<S> {
     }
 }
 
-/// Whether knowledge could be [loaded](crate::Optimizer::load) with these settings for this problem.
+/// Whether knowledge could be [loaded](crate::Optimizer::load) with these settings for this problem, into a memory that has room for
+/// all of its particles.
 ///
 /// # Errors
 /// Why not.

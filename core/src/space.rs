@@ -13,7 +13,8 @@ pub const MAX_VALUES: usize = 8;
 /// How often a point is moved half-way to one that keeps to the limits, before that one is taken itself.
 const HALVINGS: usize = 8;
 
-/// One parameter to tune, or a condition, with its range in natural units.
+/// One parameter to tune, or a condition, with its range in natural units. Its functions are for those that a problem may have:
+/// they may panic for one without values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Dimension<'a> {

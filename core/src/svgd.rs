@@ -282,10 +282,9 @@ pub(crate) fn sample(theta: &mut [f32], drift: &[f32], rate: f32, v: usize, rand
     let noise = math::sqrt(2.0 * rate / v as f32);
     let most = LARGEST_PULL * noise;
     for (theta, drift) in theta.chunks_mut(u32::BITS as usize).zip(drift.chunks(u32::BITS as usize)) {
-        let mut bits = random.bits();
-        for (theta, drift) in theta.iter_mut().zip(drift) {
-            shift(theta, math::clamp(rate * drift, -most, most) + toss(noise, bits));
-            bits >>= 1;
+        let bits = random.bits();
+        for (i, (theta, drift)) in theta.iter_mut().zip(drift).enumerate() {
+            shift(theta, math::clamp(rate * drift, -most, most) + toss(noise, bits >> i));
         }
     }
 }
@@ -296,14 +295,12 @@ fn toss(noise: f32, bits: u32) -> f32 {
     f32::from_bits(noise.to_bits() | (bits << 31))
 }
 
+/// Without branches, so that loops are vectorised.
 #[inline(always)]
 fn shift(theta: &mut f32, by: f32) {
     let moved = *theta + by;
-    *theta = match moved {
-        _ if moved.abs() <= prior::LARGEST_PARAMETER => moved,
-        _ if moved.is_finite() => prior::LARGEST_PARAMETER.copysign(moved),
-        _ => *theta,
-    };
+    let kept = math::clamp(moved, -prior::LARGEST_PARAMETER, prior::LARGEST_PARAMETER);
+    *theta = if moved.is_finite() { kept } else { *theta };
 }
 
 /// `xⁿ` by repeated squaring: `powi` may differ between platforms.
