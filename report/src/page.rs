@@ -102,7 +102,7 @@ pub const READING: &str = "<section class=\"reading\" id=\"reading\"><h2>How to 
     are paired: methods share the tasks of an experiment.</li>\n\
     <li>The <em>best point tried</em> is known only where the truth is. The <em>recommended point</em> is what a \
     user gets: the one that the model believes to be best.</li>\n\
-    <li>Cost is what the measurements of a task took of its budget; initial points are not charged.</li>\n</ul></section>\n";
+    <li>Cost is what was charged to a task's budget; in the paper's problems, unless a point is in use, not the initial points.</li>\n</ul></section>\n";
 
 /// All that is told about one study, with more pictures if there are.
 pub fn section(study: &StudyData, more: &str) -> String {
