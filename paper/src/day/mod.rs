@@ -36,7 +36,7 @@ pub(crate) struct DayArguments {
     days: u32,
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Ways to run it.
+    /// Ways to run it; the oracle's in any case, of which all are shares.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Way::value_variants().iter().copied())]
     way: Vec<Way>,
     /// What other sites have in common, for the ways that start from it.
@@ -55,8 +55,14 @@ type Unit = (u32, Way);
 
 pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), Error> {
     fs::create_dir_all(&arguments.out).map_err(Error::io("create", &arguments.out))?;
+    let mut ways = Vec::new();
+    for way in arguments.way.iter().chain([&Way::Oracle]) {
+        if !ways.contains(way) {
+            ways.push(*way);
+        }
+    }
     let units: Vec<Unit> =
-        (1..=arguments.towns).flat_map(|town| arguments.way.iter().map(move |way| (town, *way))).collect();
+        (1..=arguments.towns).flat_map(|town| ways.iter().map(move |way| (town, *way))).collect();
     work(arguments, &units)?;
     let mut summary = String::from(HEADER);
     for unit in &units {
@@ -116,11 +122,16 @@ fn one(arguments: &DayArguments, unit: Unit, fleet: &[u8], go_on: &dyn Fn() -> b
     write_atomically(&path, format!("value,trial,below,trials,tasks,events,found,delay\n{rows}").as_bytes())
 }
 
-/// The steps of a town, each with what is there from the oracle; its own if that was not run.
+/// The steps of a town, each with what is there from the oracle.
 fn read(arguments: &DayArguments, unit: Unit) -> Result<Vec<(Step, f64)>, Error> {
-    let oracle = file(arguments, (unit.0, Way::Oracle));
-    let steps = parse(&file(arguments, unit))?;
-    let best = if oracle.exists() { parse(&oracle)? } else { steps.clone() };
+    let [steps, best] = [unit, (unit.0, Way::Oracle)].map(|unit| parse(&file(arguments, unit)));
+    let (steps, best) = (steps?, best?);
+    if [&steps, &best].iter().any(|of| of.len() != arguments.days as usize * 24 * STEPS_PER_HOUR) {
+        return Err(Error::refused(
+            &file(arguments, unit),
+            "not every step is there, or not of the oracle: delete both files",
+        ));
+    }
     Ok(steps.into_iter().zip(best.into_iter().map(|step| step.value)).collect())
 }
 
@@ -128,20 +139,12 @@ fn parse(path: &Path) -> Result<Vec<Step>, Error> {
     let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
     let steps = text.lines().enumerate().skip(1).map(|(line, text)| {
         let numbers: Vec<f64> = text.split(',').filter_map(|number| number.parse().ok()).collect();
-        let [value, trial, below, counts @ ..] = numbers.as_slice() else {
+        let &[value, trial, below, trials, tasks, events, found, delay] = numbers.as_slice() else {
             return Err(Error::damaged(path, line + 1, "is no step of a town: delete the file"));
         };
-        let count = |i: usize| counts.get(i).copied().unwrap_or_default() as u32;
-        Ok(Step {
-            value: *value,
-            trial: *trial,
-            below: *below,
-            trials: count(0),
-            tasks: count(1),
-            events: count(2),
-            found: count(3),
-            delay: count(4),
-        })
+        let [trials, tasks, events, found, delay] =
+            [trials, tasks, events, found, delay].map(|count| count as u32);
+        Ok(Step { value, trial, below, trials, tasks, events, found, delay })
     });
     steps.collect()
 }
