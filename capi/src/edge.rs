@@ -30,17 +30,14 @@ impl Edge {
         use foretune_dimension_kind::*;
         let &foretune_dimension { kind, low, high, levels, .. } = dimension;
         let (range, largest) = (high - low, low.abs().max(high.abs()));
-        let plain = Edge { low, high, ..Edge::PLAIN };
-        let step = divided(range, levels.max(2) - 1);
-        match kind {
-            kind if kind == FORETUNE_GRID as u32 && step < largest * FINE => {
-                Edge { origin: origin(low, range), step, ..plain }
-            }
-            kind if kind == FORETUNE_GRID as u32 => plain,
-            kind if kind != FORETUNE_INTERVAL as u32 && kind != FORETUNE_CONDITION as u32 => Edge::PLAIN,
-            _ if range < largest * NARROW => Edge { origin: origin(low, range), ..plain },
-            _ => plain,
+        let is_grid = kind == FORETUNE_GRID as u32;
+        if !is_grid && kind != FORETUNE_INTERVAL as u32 && kind != FORETUNE_CONDITION as u32 {
+            return Edge::PLAIN;
         }
+        let step = if is_grid { divided(range, levels.max(2) - 1) } else { 0.0 };
+        let moved = if is_grid { step < largest * FINE } else { range < largest * NARROW };
+        let (origin, step) = if moved { (origin(low, range), step) } else { (0.0, 0.0) };
+        Edge { origin, low, high, step }
     }
 
     pub fn inward(self, value: f64) -> f32 {

@@ -478,7 +478,7 @@ fn points_lie_within_their_ranges_and_knowledge_of_other_ranges_is_refused() {
         (of(1, 2.4e9, 2.48e9, 8001), of(1, 5.1e9, 5.18e9, 8001)),
         (of(3, 1000.0, 1001.0, 0), of(3, 7000.0, 7001.0, 0)),
     ] {
-        let [(mut tuner, first), (mut stranger, _)] = [ours, other].map(|dimension| {
+        let [(mut tuner, first), (mut second, _)] = [ours, other].map(|dimension| {
             let (dimensions, deployed) = ([support::INTERVAL, dimension], [0.0, dimension.high]);
             let pointers = (dimensions.as_ptr(), deployed.as_ptr());
             let problem = foretune_problem { dimensions: pointers.0, deployed: pointers.1, ..problem() };
@@ -491,7 +491,7 @@ fn points_lie_within_their_ranges_and_knowledge_of_other_ranges_is_refused() {
             assert!((ours.low..=ours.high).contains(&query.point[1]), "{query:?}");
             assert_eq!(tuner.tell(&query, query.unit[1]), FORETUNE_OK);
         }
-        assert_eq!(stranger.load(&tuner.knowledge().unwrap()), FORETUNE_OTHER_PROBLEM);
+        assert_eq!(second.load(&tuner.knowledge().unwrap()), FORETUNE_OTHER_PROBLEM);
     }
 }
 

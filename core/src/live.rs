@@ -17,6 +17,7 @@
 //! Where nothing is allowed, that is asked which is expected to break them least, as long as it is likely to keep all that the
 //! point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
 //! optimum that nothing there tells of it: without conditions such points rank by mean plus one standard deviation.
+//! A floor that the point in use does not reach is looked for as a guard's bound is.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
@@ -26,7 +27,7 @@
 //! is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
-//! the point in use does, or it is the point in use.
+//! the point in use does, if that keeps it; or it is the point in use.
 
 use crate::math::{self, LARGEST_VALUE};
 

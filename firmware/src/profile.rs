@@ -47,10 +47,12 @@ impl Profile {
 
     /// How the problem of this number is tuned.
     pub fn settings_for(&self, number: u32, problem: &Problem<'_>) -> &Checked {
-        match () {
-            () if problem.floor.is_some() || !problem.guards.is_empty() => &self.live,
-            () if number == self.number => &self.settings,
-            () => &self.sent,
+        if problem.floor.is_some() || !problem.guards.is_empty() {
+            &self.live
+        } else if number == self.number {
+            &self.settings
+        } else {
+            &self.sent
         }
     }
 }

@@ -2,6 +2,7 @@
 //! read back from devices), and a page that shows what [`foretune_fleet`] made of it: mean and modes over every two parameters,
 //! through the first typical point.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use foretune_core::{Fleet, Goal};
@@ -28,11 +29,9 @@ const OF_STUDIES: [&str; 9] =
 pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Error> {
     let target = problem.map(tuning::read).transpose()?;
     let mut all: Option<Gathered> = None;
-    for (i, place) in places.iter().enumerate() {
-        let real = place.canonicalize();
-        if real
-            .is_ok_and(|real| places[..i].iter().any(|before| before.canonicalize().is_ok_and(|b| b == real)))
-        {
+    let mut seen = BTreeSet::new();
+    for place in places {
+        if place.canonicalize().is_ok_and(|real| !seen.insert(real)) {
             return Err(Error::usage(format!("{} is given twice: each site counts once", place.display())));
         }
         let some = match DeviceTasks::read(place) {

@@ -343,7 +343,7 @@ impl Tuner {
                 Ok(Response::Settled { ticket })
             }
             None if outcome == Outcome::Failed => self.failed(report, Retry::Failed, app),
-            None => self.failed(report, Retry::NotFinite, app),
+            None => self.failed(report, Retry::Impossible, app),
         }
     }
 

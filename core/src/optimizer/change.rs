@@ -8,7 +8,7 @@
 //! **Judgement.** If it gives what it gave, the model was wrong, and it takes more to suspect again. If not, the world has changed
 //! since the sum began to grow. What is older counts less from then on: it is moved by as much as the point in use has moved (by
 //! the same share, where floor or bound are shares), and gets as much more noise as the new answers were off all the same. Floor
-//! and bounds are those of the point in use now, and margins are at least those of a beginner.
+//! and bounds are those of the point in use now, and margins are at least the first ones.
 //!
 //! **Between tasks.** Where a task begins with answers of the one before ([`kept`](crate::Settings::kept)), the first answer is that
 //! of the point in use, and the model says what it foresaw. If that is not what came, the world has changed since: what was kept is

@@ -203,7 +203,8 @@ impl State<'_> {
     }
 
     /// Whether floor and guards are kept at candidate `c` with the probability that their risks ask for; for the floor it is enough
-    /// to be as sure as the point in use, which is so many standard deviations above it, unless that is below. `belief`: mean and variance.
+    /// to be as sure as the point in use, which is so many standard deviations above it, unless that is below. `belief`: mean and
+    /// variance.
     pub fn is_assured(&self, c: usize, belief: (f32, f32), in_use: f32) -> bool {
         let bound = &self.task.trials.floor;
         let floor = self.problem.floor.is_none_or(|floor| {

@@ -225,8 +225,8 @@ impl State<'_> {
             None => (mean, mean),
         };
         let allowed = bound >= at && self.guards_allow(c) || self.is_in_use_here(c);
-        let in_service = self.problem.guards.is_empty() && floor.in_use >= at;
-        match allowed || in_service {
+        let is_reached = floor.in_use >= at;
+        match allowed || self.problem.guards.is_empty() && is_reached {
             true => (bound, allowed),
             false => (-floor.violation(mean, variance) - self.guard_violation(c), false),
         }

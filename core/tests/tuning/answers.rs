@@ -96,11 +96,11 @@ fn a_plateau_is_left() {
     let left = |tolerance: f32| {
         let problem = Problem { tolerance, goal: Goal::Maximise, budget: 30.0, ..PLANE };
         let climbs = |seed: &u64| height(&tune(problem, *seed, |query| height(query.point())).2) > 0.9;
-        (0..16).filter(climbs).count()
+        (0..48).filter(climbs).count()
     };
-    // Fourteen do, and with a tolerance, which looks for half of the budget, twelve; fewer did while particles learnt from answers that
-    // were all the same.
+    // 44 do, and with a tolerance, which looks for half of the budget, 35; 27 did while particles learnt from answers that were all
+    // the same.
     let left = [0.0, 0.01].map(left);
-    println!("{left:?} of 16");
-    assert!(left[0] >= 13 && left[1] >= 11, "{left:?}");
+    println!("{left:?} of 48");
+    assert!(left[0] >= 40 && left[1] >= 32, "{left:?}");
 }

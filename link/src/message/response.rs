@@ -133,8 +133,8 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Retry {
-    /// The value was infinite or not a number, or no measurement gives such a one.
-    NotFinite,
+    /// The value was not a finite number, or one that no measurement gives.
+    Impossible,
     /// The station reported that the measurement failed.
     Failed,
 }

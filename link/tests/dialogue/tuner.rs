@@ -105,9 +105,9 @@ fn what_is_not_finite_is_asked_again_and_given_up_after_the_stated_tries() {
     let mut bench = Bench::waiting();
     let again = |attempt, reason| Response::Again { ticket: FIRST, attempt, reason };
     bench.talk(&[
-        (report(1, 0, 0, Outcome::Value(f32::NAN)), again(1, Retry::NotFinite)),
+        (report(1, 0, 0, Outcome::Value(f32::NAN)), again(1, Retry::Impossible)),
         // A repeat is no try.
-        (report(1, 0, 0, Outcome::Value(f32::NAN)), again(1, Retry::NotFinite)),
+        (report(1, 0, 0, Outcome::Value(f32::NAN)), again(1, Retry::Impossible)),
         (report(1, 0, 1, Outcome::Failed), again(2, Retry::Failed)),
         (report(1, 0, 2, Outcome::Value(f32::INFINITY)), SETTLED),
     ]);
@@ -151,7 +151,7 @@ fn a_value_of_an_earlier_try_is_as_good_as_one_of_the_last() {
 fn kpis_are_passed_on_and_one_that_is_no_number_is_asked_again() {
     let mut bench = Bench::waiting();
     let values = |kpis: &[f32]| Outcome::Values(0.5, Kpis::new(kpis));
-    let again = |attempt| Response::Again { ticket: FIRST, attempt, reason: Retry::NotFinite };
+    let again = |attempt| Response::Again { ticket: FIRST, attempt, reason: Retry::Impossible };
     bench.talk(&[
         (report(1, 0, 0, values(&[1.0, f32::NAN])), again(1)),
         (report(1, 0, 1, values(&[f32::INFINITY])), again(2)),

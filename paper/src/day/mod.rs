@@ -129,7 +129,7 @@ fn read(arguments: &DayArguments, unit: Unit) -> Result<Vec<(Step, f64)>, Error>
     if [&steps, &best].iter().any(|of| of.len() != arguments.days as usize * 24 * STEPS_PER_HOUR) {
         return Err(Error::refused(
             &file(arguments, unit),
-            "not every step is there, or not of the oracle: delete both files",
+            "a step is missing, here or in the oracle's file: delete both",
         ));
     }
     Ok(steps.into_iter().zip(best.into_iter().map(|step| step.value)).collect())

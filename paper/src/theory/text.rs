@@ -188,7 +188,7 @@ fn optimizer_finding(report: &Report) -> String {
         rows.map(|row| row.regret.mean).sum::<f64>()
     };
     format!(
-        "The optimizer's regret over all {} queries is {} times that of rule (63), about which the bound is.",
+        "The optimizer's regret over all {} queries is {} times that of rule (63), the one that the bound is about.",
         report.options.rounds,
         number(regret(Rule::Optimizer) / regret(Rule::Expected)),
     )
