@@ -30,7 +30,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "host-sim",
         ],
     ),
-    ("foretune-paper", &["foretune", "foretune-core", "foretune-report", "host-sim"]),
+    ("foretune-paper", &["foretune", "foretune-core", "foretune-fleet", "foretune-report", "host-sim"]),
     ("foretune-python", &["foretune"]),
     (
         "foretune-fuzz",

@@ -25,7 +25,7 @@
 //! | | 4 | CRC-32 (IEEE) of all before |
 
 use crate::checksum::{Crc, ProblemSums};
-use crate::error::SnapshotError;
+use crate::error::{ProblemPart, SnapshotError};
 use crate::features::Map;
 use crate::kernel::{MAX_FIDELITIES, Model};
 use crate::linalg::{LANES, Lane, Matrix, column};
@@ -223,8 +223,11 @@ impl<'a> Fleet<'a> {
     /// In what they differ.
     pub fn fits(&self, problem: &Problem<'_>) -> Result<(), SnapshotError> {
         let (dimensions, fidelities) = (problem.dimensions.len(), problem.fidelities.len());
-        if (self.header.dimensions, self.header.fidelities) != (dimensions, fidelities) {
-            return Err(SnapshotError::Model);
+        if self.header.dimensions != dimensions {
+            return Err(SnapshotError::Problem(ProblemPart::Parameters));
+        }
+        if self.header.fidelities != fidelities {
+            return Err(SnapshotError::Problem(ProblemPart::Fidelities));
         }
         let own = ProblemSums { fidelities: self.header.problem.fidelities, ..ProblemSums::of(problem) };
         self.header.problem.agrees(&own)

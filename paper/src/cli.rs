@@ -19,8 +19,8 @@ Examples:
   foretune-paper theory                            the regret bound, as far as it can be checked
   foretune-paper bench                             how fast the optimizer is here
 
-Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
-130 interrupted, with everything finished so far kept (go on with --resume).";
+Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense, or names a file that
+is not there; 130 interrupted, with everything finished so far kept (go on with --resume).";
 
 /// Makes the paper's figures anew, judges its claims, and checks the optimizer bit by bit.
 #[derive(Debug, Parser)]

@@ -79,7 +79,13 @@ impl FromStr for Problem {
         let known = NAMES.iter().find(|named| named.name == kind);
         let mut problem =
             known.ok_or_else(|| format!("unknown problem `{kind}`: known are {}", list()))?.problem;
+        let mut seen = Vec::new();
         for option in options.split(',').filter(|option| !option.is_empty()) {
+            let key = option.split('=').next();
+            if seen.contains(&key) {
+                return Err(format!("option `{}` is there twice", key.unwrap_or_default()));
+            }
+            seen.push(key);
             problem = problem.with_option(option)?;
         }
         Ok(problem)

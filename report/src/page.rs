@@ -8,7 +8,7 @@ use crate::load::Trail;
 use crate::plot::{Axis, Curve, LineChart, Panel, Sample, Theme, fixed_number};
 use crate::samples::{Sweep, View};
 use crate::stats::Estimate;
-use crate::tables::{achieved, estimate, facts, settings};
+use crate::tables::{achieved, estimate, facts, service, settings};
 use crate::{Point, StudyData};
 use host_sim::error::Error;
 use host_sim::results::Variant;
@@ -110,13 +110,14 @@ pub fn section(study: &StudyData, more: &str) -> String {
     let over_tasks = chart(|width| lines.svg(width, Theme::Page), WIDE, NARROW);
     format!(
         "<section class=\"figure\" id=\"study-{}\">\n<h2><span class=\"tag\">{}</span> {}</h2>\n\
-         <p class=\"facts\">{}</p>\n{}<h3>Over the tasks</h3>\n{over_tasks}{more}{}{}{}{}</section>\n",
+         <p class=\"facts\">{}</p>\n{}<h3>Over the tasks</h3>\n{over_tasks}{more}{}{}{}{}{}</section>\n",
         text(&study.name),
         text(&study.manifest.problem),
         text(&study.manifest.study),
         facts(study),
         within(study),
         achieved(study),
+        service(study),
         differences(study),
         shares(study),
         settings(study),

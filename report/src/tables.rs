@@ -10,7 +10,7 @@ use super::{StudyData, samples};
 use crate::plot::{decimals_for, fixed_number, short_number};
 use crate::stats::Estimate;
 use crate::{Metric, Point, Samples};
-use host_sim::results::Variant;
+use host_sim::results::{TaskSummary, Variant};
 use host_sim::words::{counted, spell};
 
 /// What each variant achieved, in one row each.
@@ -43,6 +43,62 @@ pub fn achieved(study: &StudyData) -> String {
         cells
     };
     table("numbers", &headings, &study.manifest.variants.iter().enumerate().map(row).collect::<Vec<_>>())
+}
+
+/// What users got while tuning went on, and how floor and guards were kept; nothing where no point is in use.
+pub fn service(study: &StudyData) -> String {
+    if study.rows.iter().all(|row| row.deployed.is_none()) {
+        return String::new();
+    }
+    let metric = study.metric();
+    let value = |of: Option<f64>, row: &TaskSummary| of.map(|value| metric.measure(value, row.optimum));
+    let columns: [(&str, &Told<'_>); 5] = [
+        ("Point in use", &|row| value(row.deployed, row)),
+        ("In service", &|row| value(row.meanwhile, row)),
+        ("Worst trial", &|row| value(row.worst, row)),
+        ("Below the floor, of the time", &|row| row.below_time),
+        ("Below the floor, of the trials", &|row| row.below),
+    ];
+    let all = columns_of(study, "", &columns);
+    let guard = |(i, name): (usize, String)| {
+        let of = |row: &TaskSummary| row.guards.get(i).copied();
+        columns_of(
+            study,
+            &name,
+            &[
+                ("Broken, of the time", &|row| Some(of(row)?.broken_time)),
+                ("Broken, of the trials", &|row| Some(of(row)?.broken)),
+                ("Kept by what is recommended", &|row| Some(of(row)?.recommended)),
+                ("In service", &|row| Some(of(row)?.meanwhile)),
+            ],
+        )
+    };
+    let guards: String = study.manifest.guards().into_iter().enumerate().map(guard).collect();
+    format!("<h3>In service, over all tasks</h3>\n{all}{guards}")
+}
+
+/// A number of a task, where it has one.
+type Told<'a> = dyn Fn(&TaskSummary) -> Option<f64> + 'a;
+
+/// A table of what the methods came to, without the columns that no task has a number for.
+fn columns_of(study: &StudyData, title: &str, columns: &[(&str, &Told<'_>)]) -> String {
+    let there = |told: &Told<'_>| study.rows.iter().any(|row| told(row).is_some());
+    let columns: Vec<_> = columns.iter().filter(|(_, told)| there(told)).collect();
+    let cell = |i: usize, told: &Told<'_>| {
+        let mean = |experiment: u32| {
+            let own = study.rows.iter().filter(|row| (row.variant, row.experiment) == (i, experiment));
+            Estimate::of(&own.filter_map(told).collect::<Vec<_>>()).map(|e| e.mean)
+        };
+        estimate(Estimate::of(&(1..=study.manifest.experiments).filter_map(mean).collect::<Vec<_>>()))
+    };
+    let row = |(i, variant): (usize, &Variant)| {
+        [text(&variant.label)].into_iter().chain(columns.iter().map(|(_, told)| cell(i, told))).collect()
+    };
+    let rows: Vec<Vec<String>> = study.manifest.variants.iter().enumerate().map(row).collect();
+    let first = if title.is_empty() { "Method".into() } else { format!("Guard {title}") };
+    let headings: Vec<String> =
+        [first].into_iter().chain(columns.iter().map(|(name, _)| (*name).to_string())).collect();
+    table("numbers", &headings, &rows)
 }
 
 /// The mean over tasks of each experiment, then over experiments.
@@ -143,6 +199,8 @@ fn setting(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use host_sim::results::GuardSummary;
+
     use super::super::fixture::study;
     use super::*;
 
@@ -151,6 +209,34 @@ mod tests {
         let html = achieved(&study("fig7", 3));
         assert_eq!(html.matches("<tr>").count(), 1 + 6);
         assert!(html.contains("Separation, myopic") && html.contains("±"));
+    }
+
+    #[test]
+    fn what_users_got_is_told_where_a_point_is_in_use() {
+        let mut data = study("fig5", 3);
+        assert_eq!(service(&data), "");
+        let guards = ["edge:share:0.9", "power:at-most:drop:3", "edge:value:1"];
+        data.manifest.options.insert("guards".into(), guards.as_slice().into());
+        for row in &mut data.rows {
+            let guard = |broken_time| GuardSummary { broken_time, ..GuardSummary::default() };
+            row.guards = [0.125, 0.25, 0.375].map(guard).to_vec();
+            (row.deployed, row.meanwhile, row.below_time) = (Some(23.0), Some(34.5), Some(0.875));
+        }
+        let html = service(&data);
+        for there in [
+            "0.500",
+            "0.750",
+            "0.875",
+            "Guard edge<",
+            "0.125",
+            "Guard power<",
+            "0.250",
+            "Guard edge_2<",
+            "0.375",
+        ] {
+            assert!(html.contains(there), "{there} is missing in {html}");
+        }
+        assert!(!html.contains("Worst"), "no task has one: {html}");
     }
 
     #[test]

@@ -81,7 +81,11 @@ fn what_is_no_fleet_or_another_problems_is_one_line() {
     let twice = "fleet learn 1.state 2.state ./1.state --problem p.toml -o x.fleet";
     folder.fails(twice, 2, "./1.state is given twice");
     folder.succeed(&learn);
-    folder.fails("run branin --fleet own.fleet", 2, "fleet file refused");
+    folder.fails(
+        "run branin --fleet own.fleet",
+        2,
+        "fleet file refused: learnt on another problem: its parameters differ",
+    );
     folder.fails("run branin --fleet none.fleet", 2, "cannot read none.fleet");
     let mut bytes = std::fs::read(folder.path("own.fleet")).unwrap();
     bytes[70] ^= 1;

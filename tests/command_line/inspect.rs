@@ -1,4 +1,4 @@
-//! Files to inspect, the theory and traces, through the built program.
+//! Files to inspect, the theory, days and traces, through the built program.
 
 use serde_json::{Value, json};
 
@@ -45,6 +45,22 @@ fn the_theory_leaves_text_and_charts_and_repeats_itself() {
     let left = folder.files("a");
     assert_eq!(left.len(), 6, "{:?}", left.keys());
     assert_eq!(left, folder.files("b"));
+}
+
+#[test]
+fn a_town_is_run_once_with_a_fleet_and_anew_with_another() {
+    let folder = Folder::new();
+    let fleet = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/radio.fleet");
+    let day = "foretune-paper day --towns 1 --days 1 --way never,fleet --out d --fleet";
+    let first = folder.succeed(&format!("{day} {fleet}"));
+    assert!(first.contains("| oracle | 1.000 |") && first.contains("first day; nothing happens"), "{first}");
+    assert_eq!(folder.succeed(&format!("{day} {fleet}")), first);
+    folder.write("other.fleet", "");
+    folder.fails(&format!("{day} other.fleet"), 2, "other.fleet: fleet file refused");
+    let file = folder.files("d").into_keys().find(|name| name.starts_with("never")).unwrap();
+    folder.write(&format!("d/{file}"), "value\n1\n");
+    let said = folder.fail(&format!("{day} {fleet}"), 1);
+    assert!(said.contains("is no step of a town"), "{said}");
 }
 
 const TRACE: &str = "foretune-paper trace gas --budget 60 --set candidates=32 --set particles=4";

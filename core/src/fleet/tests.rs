@@ -69,8 +69,10 @@ fn what_is_written_is_read_and_says_what_it_is_of() {
         assert_eq!(fleet.fits(&Problem { fidelities, ..PROBLEM }), Ok(()));
         assert_eq!(
             fleet.fits(&Problem { fidelities: &fidelities[..1], ..PROBLEM }),
-            Err(SnapshotError::Model)
+            Err(SnapshotError::Problem(ProblemPart::Fidelities))
         );
+        let narrower = Problem { dimensions: &PROBLEM.dimensions[1..], ..PROBLEM };
+        assert_eq!(fleet.fits(&narrower), Err(SnapshotError::Problem(ProblemPart::Parameters)));
     }
 }
 

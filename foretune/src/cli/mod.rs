@@ -1,7 +1,7 @@
 //! The command line: what can be asked, and how failures are told.
 //!
-//! Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense; 130
-//! interrupted (what was finished is kept). Every failure is one line on the error output.
+//! Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense, or names a file that is
+//! not there; 130 interrupted (what was finished is kept). Every failure is one line on the error output.
 
 pub mod arguments;
 mod demo;
@@ -37,8 +37,8 @@ Examples:
   foretune hil --port /dev/ttyACM0           base station and radio environment to a board
   foretune report runs                       one page with everything in runs/
 
-Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense;
-130 interrupted, with everything finished so far kept (go on with --resume).
+Exit codes: 0 done; 1 something could not be read, written or computed; 2 the request makes no sense, or names a file that
+is not there; 130 interrupted, with everything finished so far kept (go on with --resume).
 
 The paper's figures and bounds, and what checks the optimizer bit by bit, have a program of their own: foretune-paper.";
 

@@ -69,10 +69,15 @@ pub struct UnitId {
 }
 
 impl Manifest {
-    /// Names of the guarded KPIs.
-    pub fn guards(&self) -> Vec<&str> {
+    /// Names of the guards in tables: those of their KPIs, and a number where a KPI has had a guard before.
+    pub fn guards(&self) -> Vec<String> {
         let guards = self.options.get("guards").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        guards.iter().filter_map(|words| words.as_str()?.split(':').next()).collect()
+        let kpis: Vec<&str> = guards.iter().filter_map(|words| words.as_str()?.split(':').next()).collect();
+        let name = |(i, kpi): (usize, &&str)| match kpis[..=i].iter().filter(|other| *other == kpi).count() {
+            1 => (*kpi).to_string(),
+            nth => format!("{kpi}_{nth}"),
+        };
+        kpis.iter().enumerate().map(name).collect()
     }
 
     /// The manifest itself when every field makes sense, else what is wrong.

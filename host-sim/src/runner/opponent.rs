@@ -135,6 +135,8 @@ impl<'a> Opponent<'a> {
         if spent > problem.budget {
             return None;
         }
+        // Those that begin at the point in use ask for it first.
+        let in_use = if round == 0 { Kind::Carried } else { Kind::Search };
         let (unit, kind) = match &mut self.way {
             Way::Search { random, .. } => {
                 let mut uniform = |_: &Dimension<'_>| random.uniform(0.0, 1.0);
@@ -147,9 +149,9 @@ impl<'a> Opponent<'a> {
                 (point.iter().zip(problem.dimensions).map(|(x, d)| snapped(*x, d)).collect(), Kind::Search)
             }
             Way::Stay { .. } if round > 0 => return None,
-            Way::Stay { .. } => (self.deployed.clone(), Kind::Carried),
-            Way::Climb(climb) => (climb.next(problem.dimensions)?, Kind::Carried),
-            Way::Modelled(task) => (task.next(&problem), Kind::Carried),
+            Way::Stay { .. } => (self.deployed.clone(), in_use),
+            Way::Climb(climb) => (climb.next(problem.dimensions)?, in_use),
+            Way::Modelled(task) => (task.next(&problem), in_use),
         };
         Some(Proposal { unit, fidelity, kind, round })
     }

@@ -402,7 +402,8 @@ fn check(benchmark: &Benchmark, variant: &Variant) -> Result<(), Error> {
         return Err(Error::usage(format!("{} needs a floor or a guard: add --floor", variant.method)));
     }
     if variant.method.relay_rule().is_some() && (!spec.name.starts_with("pid") || benchmark.moved > 0.0) {
-        return Err(Error::usage(format!("{} is for problem pid, not moved", variant.method)));
+        let moved = if benchmark.moved > 0.0 { ", without --moved" } else { "" };
+        return Err(Error::usage(format!("{} is for problem pid{moved}", variant.method)));
     }
     if settings.initial + remembered >= setup.capacity {
         return Err(Error::usage(format!(

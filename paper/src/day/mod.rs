@@ -5,6 +5,7 @@ mod ways;
 
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use foretune_report::stats::Estimate;
 use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::{STEPS_PER_HOUR, Town};
-use host_sim::results::write_atomically;
+use host_sim::results::{crc32, write_atomically};
 use host_sim::runner::Seeds;
 use host_sim::words::say;
 
@@ -44,7 +45,7 @@ pub(crate) struct DayArguments {
     fleet: PathBuf,
     /// Threads to work with [default: all].
     #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    threads: Option<NonZeroUsize>,
     /// Folder for steps, summary and picture.
     #[arg(long, value_name = "DIR", default_value = "runs/day")]
     out: PathBuf,
@@ -52,6 +53,12 @@ pub(crate) struct DayArguments {
 
 /// One town in one way.
 type Unit = (u32, Way);
+
+/// What is run, and the bytes of the fleet's file, if a way starts from it.
+struct Days<'a> {
+    arguments: &'a DayArguments,
+    fleet: Vec<u8>,
+}
 
 pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), Error> {
     fs::create_dir_all(&arguments.out).map_err(Error::io("create", &arguments.out))?;
@@ -63,33 +70,36 @@ pub(crate) fn run(arguments: &DayArguments, out: &mut dyn Write) -> Result<(), E
     }
     let units: Vec<Unit> =
         (1..=arguments.towns).flat_map(|town| ways.iter().map(move |way| (town, *way))).collect();
-    work(arguments, &units)?;
+    let needs = ways.iter().any(|way| way.has_fleet());
+    let fleet = if needs { foretune_fleet::read(&arguments.fleet)? } else { vec![] };
+    let days = Days { arguments, fleet };
+    work(&days, &units)?;
     let mut summary = String::from(HEADER);
     for unit in &units {
-        summary += &row(*unit, &read(arguments, *unit)?);
+        summary += &row(*unit, &read(&days, *unit)?);
     }
     let file = arguments.out.join("summary.csv");
     write_atomically(&file, summary.as_bytes())?;
     writeln!(out, "{}", table(&file)?)?;
     let picture = arguments.out.join("day.svg");
-    write_atomically(&picture, picture_of(arguments)?.as_bytes())?;
-    writeln!(out, "The first day with an event: {}", shown(&picture))?;
+    let (title, svg) = picture_of(&days)?;
+    write_atomically(&picture, svg.as_bytes())?;
+    writeln!(out, "{title}: {}", shown(&picture))?;
     Ok(())
 }
 
-fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
-    let stop = stop_flag("finished towns");
-    let needs = units.iter().any(|(_, way)| way.has_fleet());
-    let fleet =
-        if needs { fs::read(&arguments.fleet).map_err(Error::io("read", &arguments.fleet))? } else { vec![] };
+/// Runs what is not done yet.
+fn work(days: &Days<'_>, units: &[Unit]) -> Result<(), Error> {
+    let (arguments, stop) = (days.arguments, stop_flag("finished towns"));
+    let units: Vec<Unit> = units.iter().copied().filter(|unit| !file(days, *unit).exists()).collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let go_on = || !stop.load(Ordering::Relaxed);
-    let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok());
     thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
+        for _ in 0..threads.map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = one(arguments, *unit, &fleet, &go_on) {
+                    if let Err(error) = one(days, *unit, &go_on) {
                         *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
                         return;
                     }
@@ -101,34 +111,35 @@ fn work(arguments: &DayArguments, units: &[Unit]) -> Result<(), Error> {
     failed.into_inner().unwrap_or_default().map_or(Ok(()), Err)
 }
 
-fn file(arguments: &DayArguments, (town, way): Unit) -> PathBuf {
-    let DayArguments { days, seed, out, .. } = arguments;
-    out.join(format!("{}-{town}-of-seed-{seed}-{days}-days.csv", way.name()))
+/// Named after all that decides what is in it.
+fn file(days: &Days<'_>, (town, way): Unit) -> PathBuf {
+    let DayArguments { days: number, seed, out, .. } = days.arguments;
+    let with = if way.has_fleet() { format!("-with-{:08x}", crc32(&days.fleet)) } else { String::new() };
+    out.join(format!("{}-{town}-of-seed-{seed}-{number}-days{with}.csv", way.name()))
 }
 
-/// Runs a town in a way, unless that is done.
-fn one(arguments: &DayArguments, unit: Unit, fleet: &[u8], go_on: &dyn Fn() -> bool) -> Result<(), Error> {
-    let path = file(arguments, unit);
-    if path.exists() {
-        return Ok(());
-    }
+fn one(days: &Days<'_>, unit: Unit, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    let arguments = days.arguments;
     let seeds = Seeds::new(arguments.seed, unit.0);
-    let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, fleet, go_on)?;
+    let steps = unit.1.run(&Town::new(seeds.tasks, arguments.days as usize), &seeds, &days.fleet, go_on)?;
     let line = |step: &Step| {
         let Step { value, trial, below, trials, tasks, events, found, delay } = step;
         format!("{value},{trial},{below},{trials},{tasks},{events},{found},{delay}\n")
     };
     let rows: String = steps.iter().map(line).collect();
-    write_atomically(&path, format!("value,trial,below,trials,tasks,events,found,delay\n{rows}").as_bytes())
+    write_atomically(
+        &file(days, unit),
+        format!("value,trial,below,trials,tasks,events,found,delay\n{rows}").as_bytes(),
+    )
 }
 
 /// The steps of a town, each with what is there from the oracle.
-fn read(arguments: &DayArguments, unit: Unit) -> Result<Vec<(Step, f64)>, Error> {
-    let [steps, best] = [unit, (unit.0, Way::Oracle)].map(|unit| parse(&file(arguments, unit)));
+fn read(days: &Days<'_>, unit: Unit) -> Result<Vec<(Step, f64)>, Error> {
+    let [steps, best] = [unit, (unit.0, Way::Oracle)].map(|unit| parse(&file(days, unit)));
     let (steps, best) = (steps?, best?);
-    if [&steps, &best].iter().any(|of| of.len() != arguments.days as usize * 24 * STEPS_PER_HOUR) {
+    if [&steps, &best].iter().any(|of| of.len() != days.arguments.days as usize * 24 * STEPS_PER_HOUR) {
         return Err(Error::refused(
-            &file(arguments, unit),
+            &file(days, unit),
             "a step is missing, here or in the oracle's file: delete both",
         ));
     }
@@ -210,11 +221,16 @@ pub(crate) fn table(path: &Path) -> Result<Table, Error> {
 /// The ways that a picture shows.
 const SHOWN: [Way; 4] = [Way::Fleet, Way::Hourly, Way::Never, Way::Oracle];
 
-/// The first town on the first day on which something happens, as an SVG file.
-fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
+/// The first town on the first day on which something happens, or on the first one: what it shows, and the SVG file.
+fn picture_of(days: &Days<'_>) -> Result<(&'static str, String), Error> {
+    let arguments = days.arguments;
     let town = Town::new(Seeds::new(arguments.seed, 1).tasks, arguments.days as usize);
     let day = 24 * STEPS_PER_HOUR;
     let first = town.events().first().map_or(0, |event| event.from / day * day);
+    let title = match town.events() {
+        [] => "Town 1 on its first day; nothing happens",
+        _ => "Town 1 on the first day with an event",
+    };
     let hour = |step: usize| (step - first) as f64 / STEPS_PER_HOUR as f64;
     let curve = |label: &str, style: Style, points: Vec<(f64, f64)>| Curve {
         label: label.into(),
@@ -224,7 +240,7 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
     let dashes = [Dash::Solid, Dash::Long, Dash::Short, Dash::Dotted];
     let mut curves = Vec::new();
     for (ink, way) in SHOWN.into_iter().enumerate().filter(|(_, way)| arguments.way.contains(way)) {
-        let steps = read(arguments, (1, way))?;
+        let steps = read(days, (1, way))?;
         let points =
             steps.iter().enumerate().skip(first).take(day).map(|(i, (step, _))| (hour(i), step.value / STEP));
         curves.push(curve(
@@ -243,7 +259,7 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
     }
     let axis = |title: &str| Some(Axis { title: title.into(), ..Axis::default() });
     let chart = LineChart {
-        name: "What users of the first town get on a day on which something happens".into(),
+        name: title.into(),
         x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
         panels: vec![
             Panel { title: "What users of town 1 get".into(), curves, y: axis("bit/s/Hz") },
@@ -251,5 +267,5 @@ fn picture_of(arguments: &DayArguments) -> Result<String, Error> {
         ],
         ..LineChart::default()
     };
-    Ok(chart.svg(960.0, Theme::Standalone))
+    Ok((title, chart.svg(960.0, Theme::Standalone)))
 }

@@ -65,7 +65,7 @@ fn measured(row: &TaskSummary, manifest: &Manifest, measure: &str) -> Option<f64
     let metric = metric(manifest);
     let value = |value| metric.measure(value, row.optimum);
     for (name, guard) in manifest.guards().iter().zip(&row.guards) {
-        let of = |i: usize| measure.strip_prefix(OF_GUARDS[i]) == Some(*name);
+        let of = |i: usize| measure.strip_prefix(OF_GUARDS[i]) == Some(name);
         let found = [guard.broken_time, guard.recommended, guard.meanwhile];
         if let Some(i) = (0..found.len()).find(|i| of(*i)) {
             return Some(found[i]);

@@ -337,16 +337,21 @@ fn share_finding(rows: &[PhaseRow], c: f64, tasks: usize) -> Option<String> {
         -1 => "below zero",
         _ => "not to be told from zero",
     };
+    let last_error = last.error.mean;
     let beyond = |row: &PhaseRow| number(row.delta.mean - row.delta_told.mean);
+    let [first, last] = [first, last].map(beyond);
+    if tasks == 2 {
+        return Some(format!(
+            "c = {c}: Δ, beyond that of the optimizer told θ, is {first} in task 1 and {last} in task 2; the excess there is {verdict}."
+        ));
+    }
     Some(format!(
-        "c = {c}: Δ, beyond that of the optimizer told θ, is {} in task 1, {} in task 2 and {} in task {tasks}; the excess there is \
-         {verdict}. From task 2 to {tasks} the error of ln ℓ goes from {} to {}, by a factor of {}, where the theory assumes {}.",
-        beyond(first),
+        "c = {c}: Δ, beyond that of the optimizer told θ, is {first} in task 1, {} in task 2 and {last} in task {tasks}; the excess \
+         there is {verdict}. From task 2 to {tasks} the error of ln ℓ goes from {} to {}, by a factor of {}, where the theory assumes {}.",
         beyond(second),
-        beyond(last),
         number(second.error.mean),
-        number(last.error.mean),
-        number(second.error.mean / last.error.mean),
+        number(last_error),
+        number(second.error.mean / last_error),
         number(((tasks - 1) as f64).sqrt()),
     ))
 }
