@@ -280,7 +280,8 @@ impl<'a> Data<'a> {
 
     #[inline(never)]
     fn copy(&mut self, from: usize, to: usize) {
-        self.answers[to] = Answer { kind: Kind::Past as u8, kept: 0, cost: -1.0, ..self.answers[from] };
+        self.answers[to] =
+            Answer { kind: Kind::Past as u8, kept: 0, outlier: 0, cost: -1.0, ..self.answers[from] };
         self.fidelity[to] = self.fidelity[from];
         for matrix in [&mut self.points, &mut self.kpis] {
             for row in 0..matrix.nrows() {

@@ -14,12 +14,13 @@ use super::query::{Ask, Query, Reasons, Stop};
 use super::search::{Objective, Search};
 use super::state::State;
 use super::{Optimizer, Phase};
-use crate::data::{Kpis, Record};
-use crate::error::Error;
+use crate::data::{Kind, Kpis, Record};
+use crate::error::{Error, SnapshotError};
 use crate::math;
 
 impl Optimizer<'_> {
-    /// The next query while others, whatever their records say of answers, are being measured, and why it is asked.
+    /// The next query while others, whatever their records say of answers, are being measured, and why it is asked. What cannot be a
+    /// query of this problem is not looked at.
     /// [`Ask::Waiting`] where one of theirs must come first; an end is meant for good only if there are none. A query that
     /// [`ask`](Self::ask) handed out is taken back.
     pub fn ask_beside(&mut self, pending: &[Record]) -> (Ask, Option<Reasons>) {
@@ -59,6 +60,9 @@ impl Optimizer<'_> {
             self.state.problem.put_conditions(&units, &mut record.unit);
         }
         self.check_record(&record)?;
+        if record.kind == Kind::Past {
+            return Err(SnapshotError::Contents.into());
+        }
         if !self.reach_decision() {
             return Err(Error::OutOfTurn);
         }
@@ -91,7 +95,7 @@ impl State<'_> {
         if !pending.is_empty() && self.problem.is_guarded() && self.first_told().is_none() {
             return (Ask::Waiting, None);
         }
-        if !pending.iter().all(|record| self.suppose(record)) {
+        if !pending.iter().all(|record| !self.has_query(record) || self.suppose(record)) {
             return (Ask::Done(Stop::Capacity), None);
         }
         let next = match self.decide() {

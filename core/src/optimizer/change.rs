@@ -97,16 +97,22 @@ impl State<'_> {
     /// The slot of what the point in use gave first in the world as it is now.
     pub fn base(&self) -> Option<usize> {
         let (data, own) = (&self.memory.data, self.task.remembered + self.task.past);
-        data.base().or_else(|| (own..data.len()).find(|&i| data.is_believed(i)))
+        let is_first = |&i: &usize| data.is_believed(i) && (!self.problem.is_guarded() || self.is_of_use(i));
+        data.base().or_else(|| (own..data.len()).find(is_first))
+    }
+
+    /// Whether slot `i` is the point in use at the target fidelity.
+    fn is_of_use(&self, i: usize) -> bool {
+        let (data, deployed) = (&self.memory.data, self.start.deployed.as_deref());
+        usize::from(data.fidelity()[i]) == self.problem.truth()
+            && deployed.is_some_and(|deployed| self.problem.is_same_choice(deployed, data.point(i)))
     }
 
     /// After an answer: if it is that of the point in use on suspicion, whether the world has changed.
     pub fn settle_suspicion(&mut self) {
         let (Some(since), Some(base)) = (self.task.changes.suspected, self.base()) else { return };
-        let (data, last) = (&self.memory.data, self.memory.data.len() - 1);
-        let is_asked = usize::from(data.fidelity()[last]) == self.problem.truth()
-            && self.start.deployed.as_deref() == Some(data.point(last));
-        if !is_asked {
+        let last = self.memory.data.len() - 1;
+        if !self.is_of_use(last) {
             return;
         }
         self.task.changes.suspected = None;
@@ -134,9 +140,9 @@ impl State<'_> {
 
     /// The world has changed; the slots are those of what the point in use gave before, if that was in this task, and gives now.
     fn change(&mut self, before: Option<usize>, now: usize) {
-        let (data, sign, scale) = (&self.memory.data, self.problem.goal.sign(), self.task.scale);
+        let (data, deviation) = (&self.memory.data, self.problem.goal.sign() * self.task.scale.deviation);
         let drift = &mut self.task.changes.drift;
-        drift.changed(before.map_or(drift.moved, |i| data.y(now) - data.y(i)), sign * scale.deviation);
+        drift.changed(before.map_or(drift.moved, |i| data.y(now) - data.y(i)), deviation);
         self.task.changes.count += 1;
         let margin = &mut self.task.trials.floor.margin;
         *margin = margin.max(FIRST_MARGIN);
@@ -149,7 +155,6 @@ impl State<'_> {
         }
         self.task.settled = false;
         self.rescale();
-        self.task.trials.rescale(|z| sign * self.task.scale.apply(scale.undo(sign * z)));
     }
 }
 

@@ -96,8 +96,8 @@ impl State<'_> {
                 None => return Next::Finish(Stop::Exhausted),
             },
         };
-        self.task.trials.expected = Some(best.mean);
-        self.task.trials.best = search.best_mean();
+        self.task.trials.expected = Some(self.in_units(best.mean));
+        self.task.trials.best = search.best_mean().map(|z| self.in_units(z));
         self.task.trials.beta = search.beta();
         Next::Hand(self.query(best.x, best.fidelity, Kind::Search))
     }

@@ -5,9 +5,9 @@
 //! is dropped for good, and the task goes on as one without. Until they speak for it by 2 nats, a trial in a system with a floor
 //! must be allowed with it and without. The more answers there are, the less it takes; after 16 it is one or the other.
 
-use super::Optimizer;
 use super::state::State;
 use super::trust::{FleetStatus, Trust};
+use super::{Optimizer, Phase};
 use crate::error::{Error, SnapshotError};
 use crate::features::shears_at;
 use crate::fleet::{Fleet, Theta};
@@ -40,7 +40,8 @@ impl<'a> Optimizer<'a> {
     /// the deep map, or a method that asks in batches.
     pub fn set_fleet(&mut self, fleet: Option<Fleet<'a>>) -> Result<(), Error> {
         let state = &mut self.state;
-        if state.task.begun || state.memory.data.hidden() > 0 {
+        let works = !matches!(self.phase, Phase::Preparing { v: 0 } | Phase::Deciding);
+        if state.task.begun || works || state.memory.data.hidden() > 0 {
             return Err(Error::OutOfTurn);
         }
         let (needed, available) = (state.memory.data.rows(), state.memory.data.describable());

@@ -203,17 +203,20 @@ impl State<'_> {
     }
 
     /// Whether floor and guards are kept at candidate `c` with the probability that their risks ask for; for the floor it is enough
-    /// to be as sure as the point in use, which is so many standard deviations above it, unless that is below. `belief`: mean and
-    /// variance.
+    /// to be as sure as the point in use, which is so many standard deviations above it, unless that is below. Of a bound that is not
+    /// known yet nothing is sure. `belief`: mean and variance.
     pub fn is_assured(&self, c: usize, belief: (f32, f32), in_use: f32) -> bool {
         let bound = &self.task.trials.floor;
         let floor = self.problem.floor.is_none_or(|floor| {
+            if !bound.at.is_finite() {
+                return false;
+            }
             let above = bound.above(belief.0, belief.1);
             assures(above, floor.risk) || above >= in_use.max(0.0)
         });
         let kept = |(g, guard): (usize, &Guard<'_>)| {
             let bound = &self.memory.guards[g].bound;
-            let belief = self.guard_belief(g, c);
+            let belief = self.guard_belief(g, c).filter(|_| bound.at.is_finite());
             belief.is_some_and(|(mean, variance)| assures(bound.above(mean, variance), guard.floor.risk))
         };
         floor && self.problem.guards.iter().enumerate().all(kept)

@@ -200,10 +200,11 @@ impl State<'_> {
         let cost = self.memory.data.cost(last).unwrap_or(nominal);
         let first = self.round() == 1;
         let floor_at = self.problem.floor.map(|floor| self.floor_at(&floor, v));
+        let (value, sign, guards) = (self.in_units(mean), self.problem.goal.sign(), self.problem.guards);
         let trials = &mut self.task.trials;
-        (trials.bounds_here, trials.floor.in_use) = (here, v);
-        (trials.sum, trials.time) = (trials.sum + cost * mean, trials.time + cost);
-        trials.worst = trials.worst.min(mean);
+        // Guards have a deviation more to keep where conditions move their bounds.
+        (trials.bounds_here, trials.floor.in_use) = (here && guards.is_empty(), v);
+        trials.note(cost, value, sign);
         // The point in use is no trial of the tuner's.
         let weight = weight(cost, self.problem.budget);
         if let Some((floor, at)) = self.problem.floor.as_ref().zip(floor_at) {
@@ -242,26 +243,25 @@ impl State<'_> {
 
     /// What the model expects of the best point that the last search looked at; nothing before anything was told.
     pub fn expected_best(&self) -> Option<f32> {
-        self.task.trials.best.filter(|_| self.has_told()).map(|z| self.in_units(z))
+        self.task.trials.best.filter(|_| self.has_told())
     }
 
     pub fn live_status(&self) -> Option<LiveStatus> {
         let Trials {
             floor: Bound { margin, broken: below, time: time_below, .. },
             worst,
-            sum,
+            meanwhile,
             time,
             expected,
             ..
         } = self.task.trials;
-        let natural = |z: f32| self.in_units(z);
         self.judges().then(|| LiveStatus {
             margin,
             below,
             below_time: if time > 0.0 { time_below / time } else { 0.0 },
-            worst: worst.is_finite().then(|| natural(worst)),
-            meanwhile: (time > 0.0).then(|| natural(sum / time)),
-            expected: expected.filter(|_| self.has_told()).map(natural),
+            worst: worst.is_finite().then_some(worst),
+            meanwhile: (time > 0.0).then_some(meanwhile),
+            expected: expected.filter(|_| self.has_told()),
             changes: self.task.changes.count,
         })
     }

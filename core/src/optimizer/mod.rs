@@ -467,10 +467,11 @@ impl<'a> Optimizer<'a> {
     /// # Errors
     /// [`Error::OutOfTurn`] if this one has not ended.
     pub fn next_task(&mut self) -> Result<(), Error> {
-        if !self.is_done() {
+        if !self.has_ended() {
             return Err(Error::OutOfTurn);
         }
         self.state.start = self.state.next_start();
+        self.state.task.newest_is_unlike = self.state.task.best_is_unlike;
         self.state.trust.before |= self.state.trust.now;
         self.begin(self.state.task.number.saturating_add(1));
         Ok(())
@@ -482,12 +483,11 @@ impl<'a> Optimizer<'a> {
     /// [`Error::OutOfTurn`] if the task has ended, or if the particles that it started from lie elsewhere: load them
     /// again instead.
     pub fn restart(&mut self) -> Result<(), Error> {
-        if self.is_done() || self.needs_knowledge() {
+        if self.has_ended() {
             return Err(Error::OutOfTurn);
         }
-        if self.state.learns_from_centres()
-            && let Some(centres) = &self.state.memory.centres
-        {
+        if self.state.carries_centres() {
+            let Some(centres) = &self.state.memory.centres else { return Err(Error::OutOfTurn) };
             self.state.memory.particles.copy_from(centres);
         }
         let data = &mut self.state.memory.data;
@@ -565,6 +565,11 @@ impl<'a> Optimizer<'a> {
     fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done)
     }
+
+    /// Also while a recommendation under other conditions is searched for.
+    fn has_ended(&self) -> bool {
+        self.is_done() || self.state.task.recommendation.is_some()
+    }
 }
 
 /// A search, where need be after one for the bounds.
@@ -597,6 +602,7 @@ fn best_known(state: &State<'_>) -> Option<Choice> {
         let data = &state.memory.data;
         let x = state.here(data.point(i).iter().copied().collect());
         let (mean, fidelity) = (data.z()[i], usize::from(data.fidelity()[i]));
-        Choice { allowed: true, score: mean, x, fidelity, mean, variance: state.noise()[fidelity] }
+        let (allowed, variance) = (!state.problem.is_guarded(), state.noise()[fidelity]);
+        Choice { allowed, score: mean, x, fidelity, mean, variance }
     })
 }

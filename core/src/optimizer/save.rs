@@ -12,7 +12,6 @@ use crate::math::LARGEST_VALUE;
 use crate::snapshot::{
     Header, ProblemSums, Writer, fits, model_checksum, particles_of, read_floats, read_record,
 };
-use crate::space::Problem;
 
 impl Optimizer<'_> {
     /// Writes, in pieces, what the next task starts from; once this one has ended.
@@ -20,7 +19,7 @@ impl Optimizer<'_> {
     /// # Errors
     /// [`Error::OutOfTurn`] while a task runs.
     pub fn knowledge(&self, sink: impl FnMut(&[u8])) -> Result<(), Error> {
-        if !self.is_done() {
+        if !self.has_ended() {
             return Err(Error::OutOfTurn);
         }
         self.write(&self.header(), sink);
@@ -49,7 +48,7 @@ impl Optimizer<'_> {
 
     /// Of knowledge if the task has ended, of a snapshot else.
     fn header(&self) -> Header {
-        let (state, mid_task) = (&self.state, !self.is_done());
+        let (state, mid_task) = (&self.state, !self.has_ended());
         let stored = state.settings.carries_particles() && (!mid_task || state.task.number > 1);
         Header {
             mid_task,
@@ -59,7 +58,7 @@ impl Optimizer<'_> {
             dimensions: state.problem.dimensions.len(),
             fidelities: state.problem.fidelities.len(),
             carried: state.carried(),
-            newest_is_unlike: state.task.newest_is_unlike,
+            newest_is_unlike: if mid_task { state.task.newest_is_unlike } else { state.task.best_is_unlike },
             in_use: state.judges(),
             fleet_refuted: state.trust.before || !mid_task && state.trust.now,
             guards: state.problem.guards.len(),
@@ -75,7 +74,7 @@ impl Optimizer<'_> {
 
     /// The slots of the answers so far; of a task that has ended those that the next one begins with.
     fn stored(&self) -> impl Iterator<Item = usize> {
-        let (data, ended) = (&self.state.memory.data, self.is_done());
+        let (data, ended) = (&self.state.memory.data, self.has_ended());
         let stored = self.state.task.remembered..data.len() + data.hidden();
         stored.filter(move |&i| !ended || data.is_kept(i))
     }
@@ -281,21 +280,14 @@ impl Optimizer<'_> {
 
     /// Whether this may have been a query of this problem, with a possible answer.
     pub(super) fn check_record(&self, record: &Record) -> Result<(), SnapshotError> {
-        let Problem { dimensions, fidelities, .. } = self.state.problem;
-        let inside = record.unit.len() == dimensions.len()
-            && record.unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x);
         let possible = |y: &f32| y.is_finite() && libm::fabsf(*y) <= LARGEST_VALUE;
         let sound = record.y.iter().chain(&record.kpis).all(possible);
         let wanted = if record.y.is_some() { self.state.problem.guards.len() } else { 0 };
         let sound = sound && record.kpis.len() == wanted;
         let past = record.kind == Kind::Past;
-        let inside = inside && (past || self.state.problem.admits(&record.unit));
         let sound = sound && check_cost(record.cost).is_ok() && !(past && record.y.is_none());
-        if inside && sound && record.fidelity < fidelities.len() {
-            Ok(())
-        } else {
-            Err(SnapshotError::Contents)
-        }
+        let inside = self.state.has_query(record) && (past || self.state.problem.admits(&record.unit));
+        if inside && sound { Ok(()) } else { Err(SnapshotError::Contents) }
     }
 
     /// All answers of the current task in their order, also those still to be replayed.

@@ -56,6 +56,8 @@ pub(super) struct Task {
     pub settled: bool,
     /// Whether the newest carried point comes from a task that was unlike those before it.
     pub newest_is_unlike: bool,
+    /// The same for the task that follows.
+    pub best_is_unlike: bool,
     pub next_carried: usize,
     /// Values remembered of earlier tasks: the first slots of the data.
     pub remembered: usize,
@@ -95,6 +97,7 @@ impl Task {
             },
             settled: matches!(scaling, Scaling::Fixed { .. }),
             newest_is_unlike: false,
+            best_is_unlike: false,
             next_carried: 0,
             remembered: 0,
             past: 0,
@@ -123,7 +126,12 @@ impl<'a> State<'a> {
         }
         self.memory.moments.fill(0.0);
         let Task { seed, newest_is_unlike, .. } = self.task;
-        self.task = Task { newest_is_unlike, ..Task::new(seed, number, self.settings.details.scaling) };
+        let best_is_unlike = newest_is_unlike;
+        self.task = Task {
+            newest_is_unlike,
+            best_is_unlike,
+            ..Task::new(seed, number, self.settings.details.scaling)
+        };
         self.task.trials.floor.margin = self.start.margin;
         self.begin_guards();
         self.trust.begin();
@@ -168,9 +176,14 @@ impl<'a> State<'a> {
         self.memory.carried.points.column(i).iter().copied().collect()
     }
 
+    /// Whether this task began with the last one's particles.
+    pub fn carries_centres(&self) -> bool {
+        self.task.number > 1 && self.settings.carries_particles()
+    }
+
     /// Whether this task's prior is the density estimate on the last task's particles.
     pub fn learns_from_centres(&self) -> bool {
-        self.task.number > 1 && self.settings.carries_particles() && !self.trust.now
+        self.carries_centres() && !self.trust.now
     }
 
     /// Whether later tasks, too, begin with particles of the first prior; the last task's are then the centres of their prior only.
@@ -257,6 +270,14 @@ impl<'a> State<'a> {
             }
         }
         refuted == remembered || short >= 2.0 * limit && (refuted > 1 || !newest_is_unlike)
+    }
+
+    /// Whether this problem has such a point and such a fidelity.
+    pub fn has_query(&self, Record { unit, fidelity, .. }: &Record) -> bool {
+        let Problem { dimensions, fidelities, .. } = self.problem;
+        unit.len() == dimensions.len()
+            && unit.iter().zip(dimensions).all(|(x, dimension)| dimension.snap(*x) == *x)
+            && *fidelity < fidelities.len()
     }
 
     /// Whether a query has not failed and is not a repetition for nothing: the rule at the head of
@@ -384,7 +405,7 @@ impl<'a> State<'a> {
     pub fn carry_best(&mut self) {
         let most = self.settings.carried;
         let Some(best) = self.task.recommendation.as_ref().filter(|_| most > 0) else { return };
-        self.task.newest_is_unlike = self.is_unlike();
+        self.task.best_is_unlike = self.is_unlike();
         let (points, values) = (&mut self.memory.carried.points, &mut self.memory.carried.values);
         let known = (0..values.len()).find(|&i| column(&points.as_view(), i) == &best.unit[..]);
         let last = known.unwrap_or_else(|| {

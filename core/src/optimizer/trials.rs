@@ -159,13 +159,13 @@ pub(super) struct Trials {
     pub floor: Bound,
     /// Whether the bounds, this and the guards', are those under the conditions at hand.
     pub bounds_here: bool,
-    /// Standardised: the worst mean, and the sum of means times costs.
+    /// In units of the observations, as each was seen then: the worst mean, and the mean of all by their costs, whose sum is beside it.
     pub worst: f32,
-    pub sum: f32,
+    pub meanwhile: f32,
     pub time: f32,
-    /// Standardised mean of the query that waits, if it was searched for.
+    /// In the same units, the mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
-    /// The best standardised mean that the last search saw, and how many candidates it looked at.
+    /// The best mean that the last search saw, and how many candidates it looked at.
     pub best: Option<f32>,
     pub looked_at: u32,
     /// With what `β` the query that waits was scored, if it was asked for what it tells.
@@ -178,7 +178,7 @@ impl Trials {
         floor: Bound::NONE,
         bounds_here: false,
         worst: f32::INFINITY,
-        sum: 0.0,
+        meanwhile: 0.0,
         time: 0.0,
         expected: None,
         best: None,
@@ -186,10 +186,14 @@ impl Trials {
         beta: None,
     };
 
-    /// Goes over to another scale, which is an affine one.
-    pub fn rescale(&mut self, by: impl Fn(f32) -> f32) {
-        if self.time > 0.0 {
-            (self.worst, self.sum) = (by(self.worst), self.time * by(self.sum / self.time));
+    /// Counts a trial of this cost and this mean, of which the more by `sign` is the better.
+    pub fn note(&mut self, cost: f32, value: f32, sign: f32) {
+        if self.worst.is_infinite() || sign * value < sign * self.worst {
+            self.worst = value;
+        }
+        self.time += cost;
+        if cost > 0.0 {
+            self.meanwhile += (value - self.meanwhile) * (cost / self.time);
         }
     }
 }

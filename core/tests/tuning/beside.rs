@@ -3,8 +3,8 @@
 
 use crate::support::{Draws, SETTINGS, bits, start_with};
 use foretune_core::{
-    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer, Problem, Query,
-    Record, Settings, Side, Stop,
+    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer, Point, Problem,
+    Query, Record, Settings, Side, SnapshotError, Stop,
 };
 
 const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };
@@ -149,7 +149,8 @@ fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_chan
         (Record { y: Some(f32::NAN), ..record.clone() }, Error::NotFinite),
         (Record { cost: Some(-1.0), ..record.clone() }, Error::Cost),
         (Record { kpis: Kpis::new(), ..record.clone() }, Error::Kpis { wanted: 1, given: 0 }),
-        (Record { fidelity: 2, ..record.clone() }, Error::Snapshot(foretune_core::SnapshotError::Contents)),
+        (Record { fidelity: 2, ..record.clone() }, Error::Snapshot(SnapshotError::Contents)),
+        (Record { kind: Kind::Past, ..record.clone() }, Error::Snapshot(SnapshotError::Contents)),
     ];
     for (bad, error) in refused {
         assert_eq!(tuner.observe(bad, &[]), Err(error));
@@ -158,8 +159,15 @@ fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_chan
             Ask::Query(start_with(64, LIVE, SETTINGS, 1).ask().query().unwrap())
         );
     }
-    tuner.observe(record, &[]).unwrap();
-    assert!(tuner.ask_beside(&[]).0.query().is_some());
+    // What came unasked is no measurement of the point in use.
+    let unasked = Record { unit: [0.7, 0.2].into_iter().collect(), ..record.clone() };
+    tuner.observe(unasked, &[]).unwrap();
+    assert_eq!(tuner.ask_beside(&[]).0.query().unwrap().unit(), &record.unit[..]);
+    tuner.observe(record.clone(), &[]).unwrap();
+    let next = tuner.ask_beside(&[]).0.query().unwrap();
+    assert_ne!(next.unit(), &record.unit[..]);
+    let cannot_be = [Record { fidelity: 2, ..record.clone() }, Record { unit: Point::new(), ..record }];
+    assert_eq!(tuner.ask_beside(&cannot_be).0, Ask::Query(next));
     tuner.stop();
     assert!(matches!(tuner.ask(), Ask::Done(Stop::Requested)));
     assert_eq!(tuner.observe(records(&LIVE, 1, 1).remove(0), &[]), Err(Error::OutOfTurn));

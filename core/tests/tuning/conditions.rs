@@ -1,10 +1,10 @@
 //! Conditions that are known: what is chosen follows them, bounds are relative to the point in use under them, and a restored
 //! task goes on bit for bit.
 
-use crate::support::{Draws, SETTINGS, bits, query_event, snapshot, start_with};
+use crate::support::{Draws, SETTINGS, bits, knowledge, query_event, snapshot, start_with};
 use foretune_core::{
-    Ask, Block, Capacities, Dimension, Error, Fidelity, Floor, Guard, Level, Limit, Method, Optimizer,
-    Problem, Query, Settings, Side, Stop,
+    Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level, Limit, Method,
+    Optimizer, Problem, Query, Recommend, Scaling, Settings, Side, Stop,
 };
 
 /// From 20 to 80 %.
@@ -212,6 +212,78 @@ fn what_would_be_recommended_elsewhere_changes_nothing() {
         }
         assert_eq!((snapshot(&other), other.status()), before);
     }
+}
+
+#[test]
+fn while_another_recommendation_is_looked_for_the_task_has_ended_all_the_same() {
+    for (problem, settings) in scenes() {
+        let mut tuner = start_with(64, problem, settings, 7);
+        finish(&mut tuner, |_, _| {});
+        tuner.change_conditions(&[44.0]).unwrap();
+        assert!(tuner.recommendation().is_none(), "not found yet");
+        assert_eq!(tuner.restart(), Err(Error::OutOfTurn));
+        let bytes = snapshot(&tuner);
+        assert_eq!(knowledge(&tuner), bytes);
+        let mut other = start_with(64, problem, settings, 7);
+        other.load(&bytes).unwrap();
+        assert_eq!(other.task(), 2);
+        tuner.next_task().unwrap();
+        assert_eq!(finish(&mut tuner, |_, _| {}), finish(&mut other, |_, _| {}));
+    }
+}
+
+/// Whether it was like those before it is what the task after it goes by.
+#[test]
+fn a_task_unlike_those_before_it_is_seen_the_same_way_after_its_end() {
+    let details = Details {
+        scaling: Scaling::Fixed { mean: 50.0, deviation: 20.0 },
+        memory_deviation: 1.0,
+        recommend: Recommend::Anywhere,
+        ..SETTINGS.details
+    };
+    let problem = scenes()[0].0;
+    let mut tuner = start_with(64, problem, Settings { carried: 3, details, ..SETTINGS }, 21);
+    for task in 1.. {
+        tuner.set_conditions(&[50.0]).unwrap();
+        let answer = |query: &Query| {
+            let by = if task == 5 && query.kind() == Kind::Carried { 120.0 } else { 0.0 };
+            Some(value(50.0, query.point()[1]) - by)
+        };
+        tuner.run_task(answer).unwrap();
+        if task == 5 {
+            break;
+        }
+        tuner.next_task().unwrap();
+    }
+    let best = tuner.recommendation();
+    for load in [44.0, 50.0] {
+        tuner.change_conditions(&[load]).unwrap();
+        assert!(matches!(tuner.ask(), Ask::Done(_)));
+    }
+    assert_eq!(tuner.recommendation(), best);
+}
+
+/// A replay, which has the answers' conditions alone, could not find it again.
+#[test]
+fn conditions_that_went_and_came_back_change_nothing() {
+    let (problem, settings) = scenes()[2];
+    let asked = |moves: bool| {
+        let mut tuner = start_with(64, problem, settings, 9);
+        let mut seen = Vec::new();
+        tuner.set_conditions(&[50.0]).unwrap();
+        while let Some(mut query) = tuner.ask().query() {
+            if moves {
+                tuner.withdraw();
+                tuner.set_conditions(&[70.0]).unwrap();
+                query = tuner.ask_at(&[50.0]).unwrap().query().unwrap();
+            }
+            seen.push(bits(query.point()));
+            let y = value(50.0, query.point()[1]);
+            tuner.tell_all(query, y, &[y]).unwrap();
+        }
+        seen
+    };
+    assert_eq!(asked(true), asked(false));
 }
 
 #[test]

@@ -113,6 +113,22 @@ fn a_refuted_fleet_stays_so_in_the_tasks_that_follow_and_over_a_restart() {
 }
 
 #[test]
+fn a_task_that_refuted_its_fleet_begins_anew_with_what_the_one_before_learnt() {
+    let bytes = fleet(LIKE, 4.0);
+    let mut tuner = start_with(PROBLEM, &bytes);
+    tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
+    tuner.next_task().unwrap();
+    let begun = snapshot(&tuner);
+    while !tuner.status().fleet.unwrap().refuted {
+        let query = tuner.ask().query().expect("what the fleet says does not hold here");
+        let y = 40.0 * hill(query.unit(), UNLIKE) - 30.0;
+        tuner.tell(query, y).unwrap();
+    }
+    tuner.restart().unwrap();
+    assert_eq!(snapshot(&tuner), begun);
+}
+
+#[test]
 fn what_cannot_be_used_is_refused_and_changes_nothing() {
     let bytes = fleet(LIKE, 4.0);
     let read = || Some(Fleet::read(&bytes).unwrap());
@@ -125,6 +141,8 @@ fn what_cannot_be_used_is_refused_and_changes_nothing() {
         assert_eq!(refused, Err(Error::Fleet(SnapshotError::Model)), "{settings:?}");
     }
     let mut tuner = start(PROBLEM, SETTINGS, 5);
+    let _ = tuner.advance();
+    assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn), "a particle was drawn");
     let _ = next(&mut tuner, &[]).unwrap();
     assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn));
     // A snapshot that was taken with a fleet is not taken over without.

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use foretune_core::{
     Ask, Details, Dimension, Error, Fidelity, Floor, Goal, Kind, Level, Limit, LiveStatus, Map, Method,
-    Optimizer, Predicate, Problem, Recommend, Settings, Stop,
+    Optimizer, Predicate, Problem, Recommend, Scaling, Settings, Stop,
 };
 
 const DEPLOYED: &[f32] = &[-2.0, -120.0, 0.5];
@@ -213,6 +213,22 @@ fn the_status_tells_what_became_of_those_who_were_served() {
     assert!(matches!(tuner.ask(), Ask::Query(_)));
     let third = live(&tuner);
     assert!(third.worst <= second.worst && third.worst <= third.meanwhile, "{third:?}");
+}
+
+/// What was seen at first is not seen through the scale of what came later.
+#[test]
+fn the_worst_trial_stays_what_it_was_whatever_comes_after_it() {
+    let scaling = Scaling::Running;
+    let settings = Settings { details: Details { scaling, ..SETTINGS.details }, ..SETTINGS };
+    let mut tuner = start(IN_USE, settings, 8);
+    let mut asked = tuner.ask().query();
+    while let Some(query) = asked {
+        let y = if query.round() == 0 { 1.0 } else { 1000.0 + objective(&query) };
+        tuner.tell(query, y).unwrap();
+        asked = tuner.ask().query();
+        let status = live(&tuner);
+        assert!(status.worst < Some(2.0) && status.meanwhile < Some(1001.0), "{status:?}");
+    }
 }
 
 /// After a task that broke its floor nothing would be allowed in those that follow.
@@ -446,6 +462,17 @@ fn past_measurements_teach_but_are_neither_charged_nor_trials() {
         answer_next(&mut other, 1);
         assert_eq!(finish_task(&mut other), events, "begun anew, {settings:?}");
     }
+}
+
+/// Floor and guards are relative to what the point in use gives.
+#[test]
+fn nothing_is_assured_before_the_point_in_use_was_measured() {
+    let mut tuner = start(LIVE, SETTINGS, 11);
+    past().for_each(|(point, fidelity, y)| tuner.add_past(&point, fidelity, y).unwrap());
+    tuner.stop();
+    assert!(matches!(tuner.ask(), Ask::Done(Stop::Requested)));
+    let best = tuner.recommendation().unwrap();
+    assert_eq!((best.point(), best.assured), (DEPLOYED, false));
 }
 
 #[test]
