@@ -36,7 +36,7 @@
 //!
 //! [`memory!`] makes the type of all arrays; [`profile`] has two ready-made. [`Optimizer::run_task`] is a loop around
 //! [`Optimizer::ask`] and [`Optimizer::tell`], and `ask` one around [`Optimizer::advance`], which does one bounded slice
-//! of work: use that where a watchdog or a serial line wants attention. [`Settings`] are plain values with two presets.
+//! of work: use that where a watchdog or a serial line wants attention. [`Settings`] are plain values with four presets.
 //!
 //! `no_std`, no allocator, no I/O, no clock, no `unsafe`. Same seed, settings and answers give the same queries, bit
 //! for bit, on every machine: one `f32`, one order of operations, no fused multiply-add.

@@ -1,7 +1,7 @@
 //! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
 //! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
-//! Everything that is measured is charged, but in the paper's preset the initial points, unless there is a point in use:
+//! Everything that is measured is charged, but in the paper's and deep presets the initial points, unless there is a point in use:
 //! whoever serves people pays for every trial. Past measurements that were handed in are free. Where a measurement cost something else than its fidelity's cost, that is charged, even
 //! beyond the budget.
 

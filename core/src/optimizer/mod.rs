@@ -25,7 +25,7 @@
 //! - in the batch methods, the chosen points under one particle: `t F (D + 2F)`.
 //!
 //! **Failures.** A measurement that failed is charged and takes a slot. The model sees the worst value told so far in its
-//! place, and the query is not asked again.
+//! place, and the query is not asked again; only the point in use is, where floor or guards are relative to what it gives.
 //!
 //! **Absurd answers.** An answer far from all others ([`confirm`](crate::Settings::confirm)) is an outlier: the next
 //! query is the same again, and only a second answer like it makes it believed. Until then it counts as a failure; after

@@ -27,8 +27,8 @@ use growth::Curves;
 
 /// Time one search and one step of learning here, beside what this machine can do at most.
 ///
-/// Without a problem: the paper's deep map on Hartmann-6 and our lengthscales on power control, which is the table in
-/// docs/speed.md.
+/// Without a problem: the paper's deep map on Hartmann-6 and our lengthscales on power control, of which docs/speed.md
+/// tells.
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct BenchArguments {

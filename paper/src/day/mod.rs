@@ -31,10 +31,13 @@ use ways::Way;
 #[command(after_help = "Finished towns are kept: the same command goes on where it was interrupted.\n\n\
     Example:\n  foretune-paper day --towns 2 --days 2 --out runs/day    some minutes; a table, and runs/day/day.svg")]
 pub(crate) struct DayArguments {
+    /// Towns, each a network of its own.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     towns: u32,
+    /// Days that each town is run for.
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=366))]
     days: u32,
+    /// Root of all randomness.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Ways to run it; the oracle's in any case, of which all are shares.
@@ -263,7 +266,7 @@ fn picture_of(days: &Days<'_>) -> Result<(&'static str, String), Error> {
         x: Axis { title: "hour".into(), whole: true, ..Axis::default() },
         panels: vec![
             Panel { title: "What users of town 1 get".into(), curves, y: axis("bit/s/Hz") },
-            Panel { title: "Load, and what happens".into(), curves: below, y: axis("active users") },
+            Panel { title: "Load, and what happens".into(), curves: below, y: axis("share of users active") },
         ],
         ..LineChart::default()
     };
