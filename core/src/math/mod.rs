@@ -31,7 +31,7 @@ use crate::kernels::{function, shortcut};
 mod normal;
 
 #[cfg(any(test, feature = "internals"))]
-pub use normal::{hazard, ln_normal_cdf_slice, normal_cdf, normal_pdf};
+pub use normal::{hazard, normal_cdf, normal_pdf};
 pub use normal::{ln_normal_cdf, truncation};
 
 /// No observation is larger, nor is what a measurement cost: squares of what is standardised, and sums, stay finite.

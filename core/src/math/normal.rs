@@ -46,14 +46,6 @@ function! {
     }
 }
 
-/// `ln Φ` in place, bit for bit as [`ln_normal_cdf`].
-#[cfg(any(test, feature = "internals"))]
-pub fn ln_normal_cdf_slice(g: &mut [f32]) {
-    for v in g {
-        *v = ln_normal_cdf(*v);
-    }
-}
-
 /// `ln(1 − q)` for `0 ≤ q ≤ ½`.
 #[inline(always)]
 fn ln_one_minus(q: f32) -> f32 {
