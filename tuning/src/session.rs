@@ -467,6 +467,7 @@ impl Tuning {
         task.answers.push(told.clone());
         task.pending.retain(|pending| pending.id != ask.id);
         self.save()?;
+        let outliers = outliers + self.absurd_repeats();
         source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
     }
 
@@ -662,7 +663,7 @@ impl Tuning {
         (outliers, unassured): (usize, bool),
         learnt: String,
     ) -> Result<(), Error> {
-        let spent = self.task()?.spent();
+        let (spent, outliers) = (self.task()?.spent(), outliers + self.absurd_repeats());
         let (point, mean, deviation) = match advice {
             Some((point, mean, deviation)) => (Some(point), mean, deviation),
             None => (None, 0.0, 0.0),

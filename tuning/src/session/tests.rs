@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture::target;
 use foretune_core::Goal;
 use foretune_core::{Floor, Level};
-use host_sim::problems::{DimensionSpec, Notation};
+use host_sim::problems::{DimensionSpec, Guarded, Notation};
 use host_sim::settings::Preset;
 
 impl Answer {
@@ -225,6 +225,37 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
     let mut source = Bowl::new(&noisy);
     tuning.play(&mut source).unwrap();
     assert!(source.asked.iter().all(|ask| ask.why != Why::Noise));
+}
+
+#[test]
+fn an_absurd_answer_among_the_repeats_is_left_out_and_counted_as_an_outlier() {
+    let heat = Guarded::read("heat:at-most:value:1e9 at a risk of 0.1");
+    let mut target = Target { guards: heat, ..target() };
+    target.fidelities[0].noise = None;
+    let noise = |absurd: u64, value: f64| {
+        let answer = |ask: &Ask| {
+            let value = if ask.id == absurd { value } else { 10.0 + 0.1 * (ask.id * 2 % 5) as f64 };
+            let kpis = vec![if ask.id == 7 { -1e4 } else { 2.0 + 0.01 * (ask.id % 5) as f64 }];
+            Some(Answer::Value { value, kpis, cost: None, conditions: Vec::new() })
+        };
+        let answer = |ask: &Ask| if ask.why == Why::Noise { answer(ask) } else { Some(Answer::Stop) };
+        let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+        tuning.play(&mut Bowl::new(&answer)).unwrap();
+        let State { noise, kpi_noise, .. } = tuning.state();
+        (noise[0].unwrap(), kpi_noise["heat"][1].unwrap(), tuning.ended().unwrap().outliers)
+    };
+    let (usual, heat, outliers) = noise(0, 0.0);
+    assert!((0.024..0.026).contains(&usual) && heat < 5e-4 && outliers == 1, "{usual} {heat} {outliers}");
+    for (absurd, value) in [(1, 1e4), (3, -5.0), (5, 13.0)] {
+        let (variance, heat, outliers) = noise(absurd, value);
+        assert!((0.5 * usual..1.5 * usual).contains(&variance), "{variance} where {value} is absurd");
+        assert!(heat < 5e-4 && outliers == 2, "{heat} {outliers}");
+    }
+    // Who lies where noise may lead is believed, as far as rounding leaves something to tell noise by.
+    assert!(noise(3, 11.0).0 > 2.0 * usual && noise(3, 11.0).2 == 1);
+    let rounded = |values: [f64; 5]| noise::variance(values.to_vec());
+    assert!((rounded([5.0, 5.0, 5.2, 5.0, 5.0]) - 0.008).abs() < 1e-9);
+    assert_eq!([rounded([0.0, 0.0, 5.0, 0.0, 0.0]), rounded([5.0, 5.0, 9.0, 5.0, 5.0])], [5.0, 0.0]);
 }
 
 #[test]
