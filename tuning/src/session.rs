@@ -493,7 +493,7 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         self.replay_all(space, tuner)?;
-        let (mut asked_at, mut running) = (Vec::new(), Vec::new());
+        let (mut asked_at, mut running, mut standing) = (Vec::new(), Vec::new(), None);
         loop {
             if self.is_failing()? {
                 return self.finish(space, tuner, Reason::Failures);
@@ -505,25 +505,33 @@ impl Tuning {
                     None => continue,
                 }
             }
-            let proposal = match tuner.next(&|| source.go_on()) {
-                Next::Query(proposal) => proposal,
-                Next::Interrupted => return Err(Error::Interrupted),
-                Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
+            let (ask, unit) = match standing.take() {
+                Some(standing) => standing,
+                None => {
+                    let proposal = match tuner.next(&|| source.go_on()) {
+                        Next::Query(proposal) => proposal,
+                        Next::Interrupted => return Err(Error::Interrupted),
+                        Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
+                    };
+                    let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
+                    let point = self.shown(space, &proposal.unit)?;
+                    let ask = self.ask(point, proposal.fidelity, why(proposal.kind));
+                    self.renew_page(space, tuner)?;
+                    (Ask { because, ..ask }, proposal.unit)
+                }
             };
-            let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
-            let point = self.shown(space, &proposal.unit)?;
-            let ask = Ask { because, ..self.ask(point, proposal.fidelity, why(proposal.kind)) };
             let expected = tuner.status().best;
-            self.renew_page(space, tuner)?;
             match self.answered(space, tuner, &ask, source)? {
                 Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
                 Answer::AskAt(conditions) => {
-                    tuner.change_conditions(&self.core_conditions(space, &conditions))?;
+                    // Under the same ones the query stands, and is sent again.
+                    let stands = !tuner.change_conditions(&self.core_conditions(space, &conditions))?;
+                    standing = stands.then_some((ask, unit));
                     asked_at = conditions;
                 }
                 Answer::AskMore => {
                     asked_at.clear();
-                    running.push(self.pend(Ask { unit: proposal.unit, ..ask }, true)?.id);
+                    running.push(self.pend(Ask { unit, ..ask }, true)?.id);
                 }
                 answer => {
                     let answer = (answer, std::mem::take(&mut asked_at));
