@@ -69,6 +69,10 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
         assert!(gap.abs() < 0.2, "{text}");
     }
     assert!((of(6, "load") - 25.0).abs() < 1e-3 && (of(10, "load") - 26.0).abs() < 1e-3, "{text}");
+    // What was asked under a condition that somebody has said is asked under it again after a restart.
+    let serve = "serve p.toml --state s --set candidates=64";
+    let asked = folder.fed(serve, "{\"ask_at\":{\"load\":75}}\n");
+    assert!(asked.lines().last() == folder.fed(serve, "").lines().last(), "{asked}");
     let errors: Vec<&str> = text.lines().filter(|line| line.contains("\"error\"")).collect();
     for (error, words) in errors.iter().zip([
         "parameter `load` takes a number from 0 to 100, not 101",

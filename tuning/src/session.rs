@@ -247,7 +247,7 @@ impl Tuning {
         }
         let begun = Begun { past, ..task.begun.clone() };
         self.check(&begun, &self.state.knowledge)?;
-        self.state.tasks.last_mut().ok_or(Error::Defect)?.begun = begun;
+        self.task_mut()?.begun = begun;
         self.save()?;
         Ok(true)
     }
@@ -267,7 +267,7 @@ impl Tuning {
         self.state.reported = false;
         self.state.watch.clear();
         self.state.belief = None;
-        self.state.tasks.push(TaskState { begun, answers: Vec::new(), pending: Vec::new(), ended: None });
+        self.state.tasks.push(TaskState::new(begun));
         self.save()
     }
 
@@ -365,6 +365,10 @@ impl Tuning {
         self.state.current().ok_or(Error::Defect)
     }
 
+    fn task_mut(&mut self) -> Result<&mut TaskState, Error> {
+        self.state.tasks.last_mut().ok_or(Error::Defect)
+    }
+
     /// Plays the current task to its end.
     ///
     /// # Errors
@@ -448,7 +452,7 @@ impl Tuning {
     fn record(
         &mut self,
         ask: &Ask,
-        (answer, asked_at): (Answer, Vec<f64>),
+        answer: Answer,
         (expected, outliers): (Option<f32>, usize),
         source: &mut dyn Source,
     ) -> Result<(), Error> {
@@ -462,8 +466,11 @@ impl Tuning {
         let Ask { mut point, fidelity, why, because, unit, .. } = ask.clone();
         let (told_at, chosen) = (!conditions.is_empty(), point.len() - conditions.len());
         point.splice(chosen.., conditions);
+        let task = self.task_mut()?;
+        let asked_at = std::mem::take(&mut task.asked_at);
+        // Where it was asked beside others, its point is known without.
+        let asked_at = if unit.is_empty() { asked_at } else { Vec::new() };
         let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because, unit };
-        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
         task.answers.push(told.clone());
         task.pending.retain(|pending| pending.id != ask.id);
         self.save()?;
@@ -493,7 +500,11 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         self.replay_all(space, tuner)?;
-        let (mut asked_at, mut running, mut standing) = (Vec::new(), Vec::new(), None);
+        let asked_at = &self.task()?.asked_at;
+        if !asked_at.is_empty() {
+            tuner.set_conditions(&self.core_conditions(space, asked_at))?;
+        }
+        let (mut running, mut standing) = (Vec::new(), None);
         loop {
             if self.is_failing()? {
                 return self.finish(space, tuner, Reason::Failures);
@@ -527,14 +538,13 @@ impl Tuning {
                     // Under the same ones the query stands, and is sent again.
                     let stands = !tuner.change_conditions(&self.core_conditions(space, &conditions))?;
                     standing = stands.then_some((ask, unit));
-                    asked_at = conditions;
+                    self.task_mut()?.asked_at = conditions;
+                    self.save()?;
                 }
                 Answer::AskMore => {
-                    asked_at.clear();
                     running.push(self.pend(Ask { unit, ..ask }, true)?.id);
                 }
                 answer => {
-                    let answer = (answer, std::mem::take(&mut asked_at));
                     self.record(&ask, answer, (expected, tuner.status().outliers), source)?;
                 }
             }
@@ -678,8 +688,9 @@ impl Tuning {
         };
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
-        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
+        let task = self.task_mut()?;
         task.pending.clear();
+        task.asked_at.clear();
         task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers, unassured });
         self.save()
     }

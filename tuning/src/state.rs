@@ -143,10 +143,18 @@ pub struct TaskState {
     /// Queries that wait for their answers, where several are measured at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<Ask>,
+    /// The conditions that the query which waits was asked under, where somebody has said so since the last answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_at: Vec<f64>,
     pub ended: Option<Ended>,
 }
 
 impl TaskState {
+    /// One that has just begun.
+    pub fn new(begun: Begun) -> Self {
+        Self { begun, answers: Vec::new(), pending: Vec::new(), asked_at: Vec::new(), ended: None }
+    }
+
     /// The point in use afterwards: what was recommended, where one was in use.
     pub fn in_use(&self) -> Option<&Vec<f64>> {
         let recommended = self.ended.as_ref().and_then(|ended| ended.point.as_ref());
@@ -434,7 +442,7 @@ mod tests {
         let (settings, service, past) = Default::default();
         let filed = Some(vec![0.1, 1.0]);
         let begun = Begun { budget: 60.0, deployed: None, filed, settings, service, past };
-        let task = TaskState { begun, answers: vec![told, failed], pending: vec![], ended: None };
+        let task = TaskState { answers: vec![told, failed], ..TaskState::new(begun) };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }
 

@@ -75,7 +75,7 @@ impl Tuning {
                     let status = tuner.as_ref().map(|(_, tuner)| tuner.status());
                     let seen = status.map_or((None, 0), |status| (status.best, status.outliers));
                     running.retain(|id| *id != ask.id);
-                    self.record(ask, (answer, Vec::new()), seen, source)?;
+                    self.record(ask, answer, seen, source)?;
                 }
             }
         }
@@ -83,7 +83,7 @@ impl Tuning {
 
     /// Keeps a query until it is answered.
     pub(super) fn pend(&mut self, ask: Ask, save: bool) -> Result<Ask, Error> {
-        self.state.tasks.last_mut().ok_or(Error::Defect)?.pending.push(ask.clone());
+        self.task_mut()?.pending.push(ask.clone());
         if save {
             self.save()?;
         }
