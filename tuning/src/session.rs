@@ -445,7 +445,8 @@ impl Tuning {
 
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
         let pending = self.state.current().map_or(0, |task| task.pending.len() as u64);
-        let (id, task) = (self.state.answered() + pending + 1, self.state.task());
+        let (id, task) =
+            (self.state.answered() + self.state.unanswered + pending + 1, self.state.task());
         Ask { id, task, point, fidelity, why, because: None, unit: Vec::new() }
     }
 
@@ -688,6 +689,9 @@ impl Tuning {
         };
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
+        // Who stops a task leaves the query that stands, or all that wait.
+        let stopped = u64::from(reason == Reason::Stopped);
+        self.state.unanswered += stopped.max(self.task()?.pending.len() as u64);
         let task = self.task_mut()?;
         task.pending.clear();
         task.asked_at.clear();

@@ -226,6 +226,9 @@ pub struct State {
     pub(super) knowledge: String,
     /// What the next task starts from, once the current one has ended.
     pub(super) learnt: String,
+    /// Queries that had no answer when their task ended: their numbers are not given away again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) unanswered: u64,
     /// Whether the end of the current task has been told to anyone.
     pub(super) reported: bool,
     /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
@@ -234,6 +237,10 @@ pub struct State {
     /// What the model believes in the last task, as of when it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Belief>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl State {
@@ -246,6 +253,7 @@ impl State {
             tasks: Vec::new(),
             knowledge: String::new(),
             learnt: String::new(),
+            unanswered: 0,
             reported: false,
             watch: Vec::new(),
             belief: None,

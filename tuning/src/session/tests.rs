@@ -290,12 +290,25 @@ fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
         assert_eq!(tuning.state().answered(), answers);
         assert!(ended.spent <= budget);
     }
-    let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
-    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
-    tuning.play(&mut Bowl::new(&stopping)).unwrap();
-    assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
-    assert!(tuning.ended().unwrap().point.is_some());
-    assert_eq!(tuning.state().answered(), 8);
+    // Numbers of queries that had no answer are not given away again, not even after a restart.
+    for at_once in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
+        let mut tuning = open(&target(), &path).unwrap();
+        let mut source = Bowl { at_once, ..Bowl::new(&stopping) };
+        tuning.play(&mut source).unwrap();
+        let last = source.asked.iter().map(|ask| ask.id).max();
+        assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
+        assert!(tuning.ended().unwrap().point.is_some());
+        assert!(at_once > 1 || tuning.state().answered() == 8);
+        drop(tuning);
+        let mut tuning = open(&target(), &path).unwrap();
+        tuning.next_task(None).unwrap();
+        let mut source = Bowl::new(&plain);
+        tuning.play(&mut source).unwrap();
+        assert_eq!(Some(source.asked[0].id - 1), last);
+    }
 }
 
 /// A loose cable: what was measured before is not lost, and the next task starts from it.
