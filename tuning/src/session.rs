@@ -446,7 +446,7 @@ impl Tuning {
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
         let pending = self.state.current().map_or(0, |task| task.pending.len() as u64);
         let (id, task) =
-            (self.state.answered() + self.state.unanswered + pending + 1, self.state.task());
+            (self.state.answered() + self.state.unanswered as u64 + pending + 1, self.state.task());
         Ask { id, task, point, fidelity, why, because: None, unit: Vec::new() }
     }
 
@@ -474,9 +474,11 @@ impl Tuning {
         let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because, unit };
         task.answers.push(told.clone());
         task.pending.retain(|pending| pending.id != ask.id);
-        self.save()?;
+        task.expected = expected;
         let outliers = outliers + self.absurd_repeats();
-        source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
+        self.task_mut()?.outliers = outliers;
+        self.save()?;
+        source.told(ask, &told, &self.standing()?)
     }
 
     pub(super) fn standing(&self) -> Result<Standing, Error> {
@@ -489,8 +491,8 @@ impl Tuning {
             in_use: task.measured_in_use(&self.target, VALUE),
             lacking: lacking(&self.target, task),
             broken: task.broken(&self.target),
-            expected: None,
-            outliers: 0,
+            expected: task.expected,
+            outliers: task.outliers,
         })
     }
 
@@ -690,8 +692,7 @@ impl Tuning {
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         // Who stops a task leaves the query that stands, or all that wait.
-        let stopped = u64::from(reason == Reason::Stopped);
-        self.state.unanswered += stopped.max(self.task()?.pending.len() as u64);
+        self.state.unanswered += self.task()?.pending.len().max(usize::from(reason == Reason::Stopped));
         let task = self.task_mut()?;
         task.pending.clear();
         task.asked_at.clear();

@@ -146,13 +146,20 @@ pub struct TaskState {
     /// The conditions that the query which waits was asked under, where somebody has said so since the last answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_at: Vec<f64>,
+    /// What the model expected of the best point when it asked for what was answered last, if it had one by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<f32>,
+    /// Answers so far that lie too far from all others, and were not confirmed by a second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outliers: usize,
     pub ended: Option<Ended>,
 }
 
 impl TaskState {
     /// One that has just begun.
     pub fn new(begun: Begun) -> Self {
-        Self { begun, answers: Vec::new(), pending: Vec::new(), asked_at: Vec::new(), ended: None }
+        let (answers, pending, asked_at) = (Vec::new(), Vec::new(), Vec::new());
+        Self { begun, answers, pending, asked_at, expected: None, outliers: 0, ended: None }
     }
 
     /// The point in use afterwards: what was recommended, where one was in use.
@@ -228,7 +235,7 @@ pub struct State {
     pub(super) learnt: String,
     /// Queries that had no answer when their task ended: their numbers are not given away again.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) unanswered: u64,
+    pub(super) unanswered: usize,
     /// Whether the end of the current task has been told to anyone.
     pub(super) reported: bool,
     /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
@@ -239,7 +246,7 @@ pub struct State {
     pub belief: Option<Belief>,
 }
 
-fn is_zero(count: &u64) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
