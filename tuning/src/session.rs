@@ -5,6 +5,7 @@
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
 
 mod noise;
+mod replay;
 mod several;
 mod watch;
 
@@ -14,7 +15,7 @@ pub use watch::Watched;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, SnapshotError, Stop};
+use foretune_core::{Fleet, Kind, Optimizer, Settings, SnapshotError, Stop};
 
 use super::belief::Belief;
 use super::page::page;
@@ -335,26 +336,33 @@ impl Tuning {
     /// Budget, settings, point in use, floor, tolerance and limits may change between tasks, not within one.
     fn unchanged(&mut self) -> Result<(), Error> {
         let (now, count) = (self.begun(None), self.state.task());
-        self.given = None;
-        let task = self.task()?;
+        let begun = &self.task()?.begun;
         let point = |of: &Begun| of.deployed.as_ref().map_or("not given".into(), |x| self.target.words(x));
-        let change = if task.begun.deployed != now.deployed {
-            format!("the setting in use was {}, and is {}", point(&task.begun), point(&now))
-        } else if task.begun.budget != now.budget {
-            format!("the budget was {}, and is {}", number(task.begun.budget), number(now.budget))
-        } else if let Some((key, was)) =
-            task.begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v))
-        {
-            let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
-            format!("setting `{key}` was {was}, and is {is}")
-        } else if let Some(key) = changed(&task.begun.service, &now.service) {
-            let word =
-                |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
-            format!("the {key} was {}, and is {}", word(&task.begun.service), word(&now.service))
+        let change = if begun.deployed != now.deployed {
+            Some(format!("the setting in use was {}, and is {}", point(begun), point(&now)))
+        } else if begun.budget != now.budget {
+            Some(format!("the budget was {}, and is {}", number(begun.budget), number(now.budget)))
         } else {
-            return Ok(());
+            self.change()
         };
-        Err(Error::usage(format!("{change}: it may change between tasks, but task {count} has not ended")))
+        self.given = None;
+        change.map_or(Ok(()), |change| {
+            Err(Error::usage(format!(
+                "{change}: it may change between tasks, but task {count} has not ended"
+            )))
+        })
+    }
+
+    /// What was another setting, floor, tolerance or limit when the task at hand began, in words.
+    fn change(&self) -> Option<String> {
+        let (begun, now) = (&self.state.current()?.begun, self.begun(None));
+        if let Some((key, was)) = begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v)) {
+            let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
+            return Some(format!("setting `{key}` was {was}, and is {is}"));
+        }
+        let key = changed(&begun.service, &now.service)?;
+        let word = |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
+        Some(format!("the {key} was {}, and is {}", word(&begun.service), word(&now.service)))
     }
 
     fn save(&self) -> Result<(), Error> {
@@ -383,30 +391,6 @@ impl Tuning {
             return self.end(None, reason, (0, false), String::new());
         }
         self.with_optimizer(|tuning, space, tuner| tuning.run(space, tuner, source))
-    }
-
-    /// What is recommended under these conditions after the end of a task, whose answers are told again for that.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the task has not ended, or nothing was measured in it.
-    pub fn recommend_at(&mut self, conditions: &[f64]) -> Result<Ended, Error> {
-        let nothing = || Error::usage("there is no task that has ended with a recommendation");
-        let ended = self.ended().filter(|ended| ended.point.is_some()).cloned().ok_or_else(nothing)?;
-        self.with_optimizer(|tuning, space, tuner| {
-            tuning.replay_all(space, tuner)?;
-            Tuner::finish(tuner);
-            let best = tuner.recommendation_at(&tuning.core_conditions(space, conditions))?;
-            let (point, unassured) = (Some(tuning.shown(space, best.unit())?), !best.assured);
-            let deviation = tuning.widening() * best.deviation;
-            Ok(Ended { point, mean: best.mean, deviation, unassured, ..ended })
-        })
-    }
-
-    /// Conditions as the optimizer is given them.
-    fn core_conditions(&self, space: &Space, conditions: &[f64]) -> Vec<f32> {
-        let point = [&vec![0.0; self.target.chosen()], conditions].concat();
-        let given = point.len() - conditions.len()..point.len();
-        space.core_point(&point)[given].to_vec()
     }
 
     /// Works with an optimizer as it is when the current task begins.
@@ -562,38 +546,6 @@ impl Tuning {
             shown[..point.len()].copy_from_slice(point);
         }
         Ok(shown)
-    }
-
-    /// Tells the answers from before a restart again.
-    fn replay_all(&self, space: &Space, tuner: &mut Optimizer<'_>) -> Result<(), Error> {
-        let mut earlier = self.task()?.answers.iter().filter(|told| told.why != Why::Noise);
-        earlier.try_for_each(|told| self.replay(space, tuner, told))
-    }
-
-    fn replay(&self, space: &Space, tuner: &mut Optimizer<'_>, told: &Told) -> Result<(), Error> {
-        let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
-        let chosen = self.target.chosen();
-        let conditions = if told.told_at { &told.point[chosen..] } else { &[] };
-        let other = || {
-            Error::usage(
-                "the stored answers are not those to the queries that this version of foretune asks: finish the task \
-                 with the version that began it, or give another --state",
-            )
-        };
-        if !told.unit.is_empty() {
-            let record = several::record(&told.unit, told.fidelity, told.why);
-            let record = Record { y: told.value, kpis: kpis.into_iter().collect(), cost, ..record };
-            return Ok(tuner.observe(record, &self.core_conditions(space, conditions))?);
-        }
-        if !told.asked_at.is_empty() {
-            tuner.set_conditions(&self.core_conditions(space, &told.asked_at))?;
-        }
-        let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        let shown = self.shown(space, &proposal.unit)?;
-        if shown[..chosen] != told.point[..chosen] || proposal.fidelity != told.fidelity {
-            return Err(other());
-        }
-        Ok(self.tell(space, tuner, (told.value, &kpis, cost), conditions)?)
     }
 
     /// Answers the query, measured under these conditions or under those that it was asked under.
