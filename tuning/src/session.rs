@@ -225,19 +225,24 @@ impl Tuning {
         self.save()
     }
 
-    /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one. Taken
-    /// once: what a task began with is not taken by a later one. Whether the task at hand has it.
+    /// As [`take_past`](Self::take_past), for who gives it whenever the program starts: what a task began with is not taken once more.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn take_past_once(&mut self, past: Vec<Past>) -> Result<(), Error> {
+        let known = self.state.tasks.iter().any(|task| task.begun.past == past);
+        if known { Ok(()) } else { self.take_past(past) }
+    }
+
+    /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one.
     ///
     /// # Errors
     /// [`Error::Usage`] if the task has had answers, or the optimizer does not take it. Nothing has changed then.
-    pub fn take_past(&mut self, past: Vec<Past>) -> Result<bool, Error> {
-        if let Some(task) = self.state.tasks.iter().position(|task| task.begun.past == past) {
-            return Ok(task + 1 == self.state.tasks.len());
-        }
+    pub fn take_past(&mut self, past: Vec<Past>) -> Result<(), Error> {
         let task = self.task()?;
         if task.ended.is_some() {
             self.past = past;
-            return Ok(false);
+            return Ok(());
         }
         if !task.answers.is_empty() {
             return Err(Error::usage(format!(
@@ -249,8 +254,7 @@ impl Tuning {
         let begun = Begun { past, ..task.begun.clone() };
         self.check(&begun, &self.state.knowledge)?;
         self.task_mut()?.begun = begun;
-        self.save()?;
-        Ok(true)
+        self.save()
     }
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
