@@ -257,7 +257,9 @@ fn serve_takes_and_gives_names() {
     let past = "{\"past\":[{\"setting\":{\"mode\":\"fast\",\"x\":0.1},\"value\":2.0}]}\n";
     let wrong = past.replace("fast", "none");
     let next = "{\"stop\":{}}\n{\"next_task\":{\"deployed\":{\"mode\":\"slow\",\"x\":0.25}}}\n";
-    let heard = folder.fed("serve p.toml --state s", &[past, &wrong, &tell(1), next].concat());
+    let heard = folder.fed("serve p.toml --state s", &[past, &wrong, &tell(1), next, past].concat());
+    // The same measurement counts in the second task, too.
+    assert_eq!(folder.read("s").matches("\"past\":[{").count(), 2, "{heard}");
     assert!(heard.contains("\"setting\":{\"mode\":\"off\",\"x\":0.5}"), "{heard}");
     assert!(heard.contains("no value `none`: there are slow, fast, very fast, off"), "{heard}");
     assert!(heard.contains("\"setting\":{\"mode\":\"slow\",\"x\":0.25}"), "{heard}");

@@ -271,6 +271,7 @@ impl Tuning {
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.watch.clear();
+        self.state.watched.clear();
         self.state.belief = None;
         self.state.tasks.push(TaskState::new(begun));
         self.save()
@@ -279,13 +280,7 @@ impl Tuning {
     /// What a task begins with now. The point in use is the one given; else the target's, if it is another one there than
     /// when the last task began; else what that task left in use.
     fn begun(&self, deployed: Option<Vec<f64>>) -> Begun {
-        let filed = self.target.deployed.clone();
-        let in_use = match self.state.current() {
-            Some(task) if task.begun.filed == filed => {
-                task.in_use().map(|point| point[..self.target.chosen()].to_vec())
-            }
-            _ => filed.clone(),
-        };
+        let (filed, in_use) = (self.target.deployed.clone(), self.left_in_use());
         let settings = self.setup.describe(Method::MftMes);
         let (budget, mut service) = (self.target.budget, self.target.service().words());
         if let Some(fleet) = &self.target.fleet {
@@ -293,6 +288,16 @@ impl Tuning {
         }
         let deployed = deployed.or(self.given.clone()).or(in_use);
         Begun { budget, deployed, filed, settings, service, past: self.past.clone() }
+    }
+
+    /// The point in use after the task at hand, if none is given: the target's, if it was edited since the task began.
+    fn left_in_use(&self) -> Option<Vec<f64>> {
+        match self.state.current() {
+            Some(task) if task.begun.filed == self.target.deployed => {
+                task.in_use().map(|point| point[..self.target.chosen()].to_vec())
+            }
+            _ => self.target.deployed.clone(),
+        }
     }
 
     /// Refuses a point in use or past measurements that the optimizer would not take: what has begun is changed no more.
@@ -365,7 +370,8 @@ impl Tuning {
             return Some(format!("setting `{key}` was {was}, and is {is}"));
         }
         let key = changed(&begun.service, &now.service)?;
-        let word = |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
+        let word =
+            |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
         Some(format!("the {key} was {}, and is {}", word(&begun.service), word(&now.service)))
     }
 

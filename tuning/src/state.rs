@@ -241,6 +241,9 @@ pub struct State {
     /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) watch: Vec<String>,
+    /// The setting that they watch, without conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) watched: Vec<f64>,
     /// What the model believes in the last task, as of when it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Belief>,
@@ -263,6 +266,7 @@ impl State {
             unanswered: 0,
             reported: false,
             watch: Vec::new(),
+            watched: Vec::new(),
             belief: None,
         }
     }

@@ -159,12 +159,18 @@ fn several_at_once_are_told_in_any_order_keep_to_the_budget_and_are_the_same_how
     }
 }
 
-#[test]
-fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what_to_use_elsewhere() {
+/// The target under a condition.
+fn under_load() -> Target {
     let mut target = target();
     let notation = Notation { condition: true, ..Notation::default() };
     let (name, unit) = ("load".to_string(), "%".to_string());
     target.parameters.push(DimensionSpec::Interval { name, unit, low: 0.0, high: 60.0, notation });
+    target
+}
+
+#[test]
+fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what_to_use_elsewhere() {
+    let target = under_load();
     // Every other query is asked under a load that is given, every third answer says what it really was.
     let special = |ask: &Ask| {
         let (load, wanted) = (ask.point[2], 10.0 * (ask.id % 6) as f64);
@@ -194,6 +200,40 @@ fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what
     let told = &whole.0.tasks[0].answers[5];
     assert_eq!((&told.asked_at[..], told.told_at, told.point.len()), (&[0.0][..], true, 3));
     assert_eq!(told.point[2], 1.1);
+    // A floor may be another one for the next task, and is the reason if the answers are not those to its queries.
+    let path = folder.path().join("2.state");
+    let edited = Target { floor: Some(FLOOR), ..target };
+    let why = open(&edited, &path).unwrap().recommend_at(&[15.0]).unwrap_err().to_string();
+    assert!(why.contains("the floor was not there, and is drop:1"), "{why}");
+}
+
+#[test]
+fn what_is_watched_is_what_is_in_use_and_needs_conditions_that_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let given = |point: [f64; 2]| {
+        let store = Store::open(&path).unwrap();
+        Tuning::open(target(), setup(&target()), (None, Some(point.to_vec())), Some(store)).unwrap()
+    };
+    given([-80.0, 0.75]).play(&mut Bowl::new(&plain)).unwrap();
+    // Given for the start of the task it is no longer in use; given anew it is.
+    let mut tuning = given([-80.0, 0.75]);
+    let recommended = tuning.ended().unwrap().point.clone().unwrap();
+    assert_eq!(tuning.in_use().unwrap().point, recommended);
+    let readings: Vec<u32> = (0..3).map(|_| tuning.watch(1.0, &[], &[]).unwrap().readings).collect();
+    drop(tuning);
+    let mut tuning = given([-60.0, 0.5]);
+    assert_eq!(tuning.in_use().unwrap().point, [-60.0, 0.5]);
+    let other: Vec<u32> = (0..2).map(|_| tuning.watch(9.0, &[], &[]).unwrap().readings).collect();
+    assert_eq!((&readings[..], &other[..]), (&[1, 2, 3][..], &[1, 2][..]));
+    drop(tuning);
+    let edited = Target { deployed: Some(vec![-58.0, 0.5]), ..target() };
+    assert_eq!(open(&edited, &path).unwrap().in_use().unwrap().point, [-58.0, 0.5]);
+    let failing = |_: &Ask| Some(Answer::Failed);
+    let mut tuning = Tuning::open(under_load(), setup(&under_load()), (None, None), None).unwrap();
+    tuning.play(&mut Bowl::new(&failing)).unwrap();
+    let why = tuning.in_use().unwrap_err().to_string();
+    assert!(why.contains("the last task recommended nothing"), "{why}");
 }
 
 #[test]
