@@ -448,7 +448,7 @@ impl Tuning {
         &mut self,
         ask: &Ask,
         answer: Answer,
-        (expected, outliers): (Option<f32>, usize),
+        outliers: usize,
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
@@ -468,7 +468,6 @@ impl Tuning {
         let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because, unit };
         task.answers.push(told.clone());
         task.pending.retain(|pending| pending.id != ask.id);
-        task.expected = expected;
         let outliers = outliers + self.absurd_repeats();
         self.task_mut()?.outliers = outliers;
         self.save()?;
@@ -528,7 +527,7 @@ impl Tuning {
                     (Ask { because, ..ask }, proposal.unit)
                 }
             };
-            let expected = tuner.status().best;
+            self.task_mut()?.expected = tuner.status().best;
             match self.answered(space, tuner, &ask, source)? {
                 Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
                 Answer::AskAt(conditions) => {
@@ -542,7 +541,7 @@ impl Tuning {
                     running.push(self.pend(Ask { unit, ..ask }, true)?.id);
                 }
                 answer => {
-                    self.record(&ask, answer, (expected, tuner.status().outliers), source)?;
+                    self.record(&ask, answer, tuner.status().outliers, source)?;
                 }
             }
         }

@@ -586,3 +586,59 @@ fn an_expectation_is_less_sure_where_the_noise_was_estimated() {
     assert_eq!((known.point, known.mean), (estimated.point, estimated.mean));
     assert_eq!(estimated.deviation, 2f32.sqrt() * known.deviation);
 }
+
+/// Sometimes a second query is asked for beside the first. What the floor ruled out and what was expected are then the same, too.
+#[test]
+fn reasons_and_expectations_are_the_same_however_often_a_task_breaks_off() {
+    struct Turns<'a>(Bowl<'a>);
+    impl Source for Turns<'_> {
+        fn start(&mut self, ask: &Ask, beside: &[u64]) -> Result<(), Error> {
+            self.0.at_once = 1;
+            self.0.start(ask, beside)
+        }
+        fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+            if asks.len() == 1 && asks[0].id % 5 < 2 && asks[0].id > 6 && self.0.at_once == 1 {
+                self.0.at_once = 2;
+                return Ok((asks[0].id, Answer::AskMore));
+            }
+            self.0.wait(asks)
+        }
+        fn at_once(&self) -> usize {
+            self.0.at_once
+        }
+        fn refused(&mut self, ask: &Ask, why: &str) -> Result<Option<Answer>, Error> {
+            self.0.refused(ask, why)
+        }
+        fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error> {
+            self.0.told(ask, told, standing)
+        }
+    }
+    let heat = Guarded::read("heat:at-most:value:0.5 at a risk of 0.1");
+    let guards = heat.into_iter().map(|guard| Guarded { noise: vec![1e-4; 2], ..guard }).collect();
+    let mut target = Target { guards, floor: Some(FLOOR), budget: 60.0, ..target() };
+    target.fidelities[0].noise = Some(0.0004);
+    let folder = tempfile::tempdir().unwrap();
+    // Queries that nothing was searched for, beside others; and a last one that was pending when it broke off.
+    for seed in [3, 11] {
+        let special = |ask: &Ask| {
+            let value = if ask.id == 14 + seed { 1e4 } else { bowl(ask) };
+            let kpis = vec![ask.point[1] * 0.6];
+            Some(Answer::Value { value, kpis, cost: None, conditions: Vec::new() })
+        };
+        let states = [usize::MAX, 4, 5].map(|limit| {
+            let path = folder.path().join(format!("{limit}.{seed}.state"));
+            loop {
+                let (store, given) = (Store::open(&path).unwrap(), (Some(seed), None));
+                let mut tuning = Tuning::open(target.clone(), setup(&target), given, Some(store)).unwrap();
+                let played = tuning.play(&mut Turns(Bowl { limit, ..Bowl::new(&special) }));
+                match (played, tuning.state().task()) {
+                    (Ok(()), 1) => tuning.next_task(None).unwrap(),
+                    (Ok(()), _) => break tuning.state().clone(),
+                    (Err(error), _) => assert!(matches!(error, Error::Interrupted), "{error}"),
+                }
+            }
+        });
+        assert!(states[0].current().unwrap().expected.is_some());
+        assert!(states[0] == states[1] && states[0] == states[2], "{seed}");
+    }
+}
