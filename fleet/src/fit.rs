@@ -17,7 +17,7 @@ use host_sim::results::write_atomically;
 
 use crate::likelihood::{Answers, Shape, expected, negative, terms};
 use crate::typical::Typical;
-use crate::{Gathered, TaskData};
+use crate::{Gathered, Site, TaskData};
 
 /// Answers of a task that are looked at together.
 const MOST: usize = 70;
@@ -125,8 +125,8 @@ pub fn fit(
     stop: &AtomicBool,
     say: &mut dyn FnMut(u32, f64),
 ) -> Result<Fitted, Error> {
-    if gathered.sites.len() < 3 {
-        return Err(Error::usage("a fleet needs at least three sites"));
+    if gathered.sites.iter().filter(|site| site.teaches()).count() < 3 {
+        return Err(Error::usage("a fleet needs at least three sites with some answers"));
     }
     let work = Work::new(gathered, *plan, kept, stop);
     let choose = |tried: Vec<Result<Fitted, Error>>| -> Result<Fitted, Error> {
@@ -181,8 +181,9 @@ impl<'a> Work<'a> {
         let (mut train, mut held) = (Vec::new(), Vec::new());
         let mut hasher = DefaultHasher::new();
         (plan.passes, plan.seed, plan.per_fidelity).hash(&mut hasher);
-        for (i, site) in gathered.sites.iter().enumerate() {
-            let back = gathered.sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
+        let sites: Vec<&Site> = gathered.sites.iter().filter(|site| site.teaches()).collect();
+        for (i, site) in sites.iter().enumerate() {
+            let back = sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
             let tasks = site.tasks.iter().filter(|task| task.y.len() > 1).map(|task| {
                 let words = task.x.iter().chain(&task.y).map(|number| number.to_bits());
                 words.for_each(|word| word.hash(&mut hasher));
@@ -509,7 +510,6 @@ impl Fitted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Site;
     use foretune_core::Goal;
     use host_sim::problems::Problem;
 

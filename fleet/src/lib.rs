@@ -63,6 +63,26 @@ pub struct TaskData {
     pub recommended: Option<Vec<f64>>,
 }
 
+impl Site {
+    /// Whether anything can be learnt from it: one answer alone says nothing.
+    pub fn teaches(&self) -> bool {
+        self.tasks.iter().any(|task| task.y.len() > 1)
+    }
+
+    /// Whether one of both has the answers with which the other begins: it is a copy, perhaps an older one.
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        self.teaches() && other.teaches() && self.answers().zip(other.answers()).all(|(a, b)| a == b)
+    }
+
+    /// Where what was measured, at which fidelity.
+    fn answers(&self) -> impl Iterator<Item = (&[f64], usize, f64)> {
+        self.tasks.iter().flat_map(|task| {
+            let d = task.x.len() / task.y.len().max(1);
+            task.y.iter().enumerate().map(move |(i, y)| (&task.x[i * d..][..d], task.fidelity[i], *y))
+        })
+    }
+}
+
 impl Gathered {
     /// No sites yet.
     pub fn new(spec: ProblemSpec, goal: Goal) -> Self {

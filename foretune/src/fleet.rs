@@ -11,9 +11,11 @@ use foretune_report::html;
 use foretune_report::plot::{HeatMap, HeatRow, Theme};
 use foretune_tuning::{self as tuning, Target, state};
 use host_sim::error::Error;
+use host_sim::method::Method;
 use host_sim::problems::{Problem, ProblemSpec};
 use host_sim::results::{Kind, Manifest, Study};
 use host_sim::runner::Space;
+use host_sim::words::{counted, say};
 
 use crate::hil::answers::DeviceTasks;
 
@@ -21,7 +23,7 @@ use crate::hil::answers::DeviceTasks;
 const OF_STUDIES: [&str; 9] =
     ["deployed", "floor", "risk", "tolerance", "limits", "guards", "unlike_task", "moved", "budget"];
 
-/// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
+/// Reads folders of studies, each experiment a site (by one of its methods), and files of states or of a device's answers, each a site. All but what is
 /// of a built-in problem needs the problem's file.
 ///
 /// # Errors
@@ -39,13 +41,22 @@ pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Er
             Some(tasks) => of_device(place, &tasks, target.as_ref()),
             None => of_state(place, target.as_ref()),
         }?;
-        match &mut all {
-            None => all = Some(some),
-            Some(all) if all.sums == some.sums => all.sites.extend(some.sites),
-            Some(_) => {
-                let what = "is of another problem than those before it";
-                return Err(Error::usage(format!("{}: {what}", place.display())));
+        let Some(all) = &mut all else {
+            all = Some(some);
+            continue;
+        };
+        if all.sums != some.sums {
+            let what = "is of another problem than those before it";
+            return Err(Error::usage(format!("{}: {what}", place.display())));
+        }
+        for site in some.sites {
+            if let Some(same) = all.sites.iter().find(|other| site.is_copy_of(other)) {
+                let (one, other) = (&site.name, &same.name);
+                return Err(Error::usage(format!(
+                    "{one} has the answers of {other}: each site counts once, so leave one of them out"
+                )));
             }
+            all.sites.push(site);
         }
     }
     all.ok_or_else(|| Error::usage("name at least one study or state"))
@@ -66,7 +77,16 @@ fn of_study(folder: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     };
     let mut found = Gathered::new(spec, target.map_or(Goal::Maximise, |target| target.goal));
     let space = Space::new(&found.spec);
-    for id in manifest.units() {
+    let variants = &manifest.variants;
+    let ours = variants.iter().position(|variant| variant.method == Method::MftMes.name()).unwrap_or(0);
+    if let (2.., Some(variant)) = (variants.len(), variants.get(ours)) {
+        let (folder, count) = (folder.display(), counted(variants.len(), "variant"));
+        say(&format!(
+            "{folder}: an experiment is one site, measured by {count}: learning from {}",
+            variant.key
+        ));
+    }
+    for id in manifest.units().filter(|id| id.variant == ours) {
         let Some(unit_of) = study.read_unit(id)? else { continue };
         let mut tasks = Vec::new();
         for task in unit_of.tasks {

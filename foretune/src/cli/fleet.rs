@@ -11,6 +11,7 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
 use host_sim::results::{check_output, write_atomically};
+use host_sim::words::say;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
@@ -118,7 +119,13 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
         return Err(Error::usage("--margin takes a number from 0 to 4"));
     }
     check_output(&arguments.out, arguments.places.iter().chain(&arguments.problem).map(PathBuf::as_path))?;
-    let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
+    let mut gathered = gather(&arguments.places, arguments.problem.as_deref())?;
+    gathered.sites.retain(|site| {
+        if !site.teaches() {
+            say(&format!("{}: left out, there is nothing to learn from yet", site.name));
+        }
+        site.teaches()
+    });
     let unordered = |d: &&DimensionSpec| matches!(d, DimensionSpec::Category { .. });
     if let Some(category) = gathered.spec.dimensions.iter().find(unordered) {
         let name = category.name();
