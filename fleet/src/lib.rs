@@ -11,7 +11,7 @@ pub use typical::typical;
 use std::path::Path;
 
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Fleet, Goal};
+use foretune_core::{Fleet, Goal, SnapshotError};
 use host_sim::error::Error;
 use host_sim::problems::ProblemSpec;
 use host_sim::runner::Space;
@@ -90,6 +90,23 @@ impl Gathered {
         let parts = space.parts();
         let sums = ProblemSums::of(&space.problem(&parts, None));
         Self { spec, sign: if goal == Goal::Maximise { 1.0 } else { -1.0 }, sums, sites: Vec::new() }
+    }
+
+    /// Refuses a fleet that is of another problem.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what differs.
+    pub fn check(&self, fleet: &Fleet<'_>) -> Result<(), Error> {
+        let goal = if self.sign > 0.0 { Goal::Maximise } else { Goal::Minimise };
+        let space = Space::of_goal(&self.spec, goal);
+        let parts = space.parts();
+        fleet.fits(&space.problem(&parts, None)).map_err(|why| {
+            let what = match why {
+                SnapshotError::Problem(part) => format!("not its {part}"),
+                other => other.to_string(),
+            };
+            Error::usage(format!("the sites are of another problem than the fleet: they have {what}"))
+        })
     }
 
     /// Noise variance of every fidelity.

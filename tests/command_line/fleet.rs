@@ -74,6 +74,28 @@ fn an_experiment_of_a_study_is_one_site_however_many_methods_measured_it() {
 }
 
 #[test]
+fn a_site_without_answers_is_left_out_and_says_nothing() {
+    let folder = Folder::new();
+    sites(&folder);
+    folder.fed("serve p.toml --state 4.state", "");
+    let places = "1.state 2.state 3.state 4.state --problem p.toml";
+    let learnt = folder.command(&format!("fleet learn {places} -o own.fleet {FIT}")).output().unwrap();
+    assert!(stdout(&learnt).contains("3 sites, 3 tasks"), "{}", stdout(&learnt));
+    assert!(stderr(&learnt).contains("4.state: left out"), "{}", stderr(&learnt));
+    let checked = folder.succeed(&format!("fleet check own.fleet {places}"));
+    let of = |site: &str| checked.lines().find(|line| line.contains(site)).unwrap().to_string();
+    assert!(of("4.state").contains("nothing can be told") && !of("1.state").contains("nothing"), "{checked}");
+    folder.fed("serve p.toml --state 5.state", "");
+    let learnt =
+        folder.command("fleet learn 1.state 4.state 5.state --problem p.toml -o x").output().unwrap();
+    assert!(stderr(&learnt).contains("at least three sites") && learnt.status.code() == Some(2));
+    folder.write("most.toml", &PROBLEM.replace("minimise", "maximise"));
+    site(&folder, "most.toml", 6);
+    let other = "fleet check own.fleet 6.state --problem most.toml";
+    folder.fails(other, 2, "of another problem than the fleet: they have not its goal");
+}
+
+#[test]
 fn sites_of_ones_own_make_a_fleet_for_the_next_problem_file() {
     let folder = Folder::new();
     sites(&folder);

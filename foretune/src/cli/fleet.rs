@@ -228,9 +228,7 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
     let bytes = read(&arguments.file)?;
     let fleet = Fleet::read(&bytes).map_err(|why| Error::usage(why.to_string()))?;
     let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
-    if gathered.sums.parameters != fleet.header().problem.parameters {
-        return Err(Error::usage("the sites are of another problem than the fleet"));
-    }
+    gathered.check(&fleet)?;
     let fitted = Fitted::of(&fleet, gathered.noise(), gathered.sign);
     let mut table =
         Table::new(["site", "answers", "with the fleet", "without", "the fleet's word"].map(String::from));
@@ -243,15 +241,14 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
                 count += answers;
             }
         }
-        let [with, without] = sums.map(|sum| sum / f64::max(count, 1.0));
-        let word = if with >= without { "holds" } else { "does not hold" };
-        table.push(vec![
-            site.name.clone(),
-            format!("{count}"),
-            format!("{with:.3}"),
-            format!("{without:.3}"),
-            word.into(),
-        ]);
+        let cells = match sums.map(|sum| sum / count) {
+            _ if count == 0.0 => ["–".into(), "–".into(), "nothing can be told".into()],
+            [with, without] => {
+                let word = if with >= without { "holds" } else { "does not hold" };
+                [format!("{with:.3}"), format!("{without:.3}"), word.into()]
+            }
+        };
+        table.push([site.name.clone(), format!("{count}")].into_iter().chain(cells));
     }
     writeln!(out, "Log likelihood per answer; more is better:")?;
     table.write(out)?;
