@@ -59,6 +59,8 @@ pub struct TaskData {
     pub fidelity: Vec<usize>,
     /// The answers, with the sign turned where they are minimised.
     pub y: Vec<f64>,
+    /// Noise variance of every fidelity, as this site measures.
+    pub noise: Vec<f64>,
     /// The recommended point, in the unit cube, if the task has ended.
     pub recommended: Option<Vec<f64>>,
 }
@@ -92,6 +94,12 @@ impl Gathered {
         Self { spec, sign: if goal == Goal::Maximise { 1.0 } else { -1.0 }, sums, sites: Vec::new() }
     }
 
+    /// Whether sites are of the same problem: its parameters and goal. What they measure with may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let of = |all: &Self| (all.sums.parameters, all.sums.goal, all.spec.fidelities.len());
+        of(self) == of(other)
+    }
+
     /// Refuses a fleet that is of another problem.
     ///
     /// # Errors
@@ -109,9 +117,10 @@ impl Gathered {
         })
     }
 
-    /// Noise variance of every fidelity.
-    pub fn noise(&self) -> impl Iterator<Item = f64> {
-        self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance)
+    /// A task without answers, measured with the problem's own noise.
+    pub fn task(&self) -> TaskData {
+        let noise = self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance).collect();
+        TaskData { noise, ..TaskData::default() }
     }
 
     /// Sites, tasks and answers.

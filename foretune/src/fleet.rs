@@ -45,7 +45,7 @@ pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Er
             all = Some(some);
             continue;
         };
-        if all.sums != some.sums {
+        if !all.is_like(&some) {
             let what = "is of another problem than those before it";
             return Err(Error::usage(format!("{}: {what}", place.display())));
         }
@@ -70,7 +70,14 @@ fn of_study(folder: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     let study = Study::open(folder)?;
     let manifest = study.manifest();
     let spec = match target {
-        Some(target) if target.name == manifest.problem => target.spec(&given_noise(target)?, target.budget),
+        Some(target) if target.name == manifest.problem => {
+            // What it was run with.
+            let fidelities = manifest.options.get("fidelities").cloned();
+            let fidelities = fidelities.and_then(|all| serde_json::from_value(all).ok());
+            let target =
+                Target { fidelities: fidelities.unwrap_or(target.fidelities.clone()), ..target.clone() };
+            target.spec(&given_noise(&target)?, target.budget)
+        }
         _ => built_in(manifest).ok_or_else(|| {
             Error::usage(format!("{}: give the problem's file with --problem", folder.display()))
         })?,
@@ -90,7 +97,7 @@ fn of_study(folder: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
         let Some(unit_of) = study.read_unit(id)? else { continue };
         let mut tasks = Vec::new();
         for task in unit_of.tasks {
-            let mut data = TaskData::default();
+            let mut data = found.task();
             for row in task.rows {
                 match (row.kind, row.y) {
                     (Kind::Recommend, _) => data.recommended = Some(unit(&space, &row.x)),
@@ -127,12 +134,15 @@ fn of_state(path: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     let missing = || Error::usage(format!("{}: give the problem's file with --problem", path.display()));
     let target = target.ok_or_else(missing)?;
     let missing = || Error::usage(format!("{}: no such file", path.display()));
-    let state = state::read(path, target)?.ok_or_else(missing)?;
-    let mut found = Gathered::new(target.spec(&given_noise(target)?, target.budget), target.goal);
+    let state = state::of_site(path, target)?.ok_or_else(missing)?;
+    // Before a noise is known, which may be another one at each site, the answers say little.
+    let noise: Option<Vec<f64>> = state.noise.iter().copied().collect();
+    let given: Vec<f64> = target.fidelities.iter().map(|rung| rung.noise.unwrap_or(0.0)).collect();
+    let mut found = Gathered::new(target.spec(&given, target.budget), target.goal);
     let space = Space::of_goal(&found.spec, target.goal);
     let mut tasks = Vec::new();
-    for task in &state.tasks {
-        let mut data = TaskData::default();
+    for task in state.tasks.iter().filter(|_| noise.is_some()) {
+        let mut data = TaskData { noise: noise.clone().unwrap_or_default(), ..TaskData::default() };
         for told in &task.answers {
             if let Some(value) = told.value {
                 data.push(&space, &told.point, told.fidelity, found.sign * f64::from(value));
@@ -158,7 +168,7 @@ fn of_device(path: &Path, tasks: &DeviceTasks, target: Option<&Target>) -> Resul
     let (dimensions, fidelities) = (found.spec.dimensions.len(), found.spec.fidelities.len());
     let mut site = Site { name: path.display().to_string(), tasks: Vec::new() };
     for task in tasks.of(&found.sums).ok_or_else(wrong)? {
-        let mut data = TaskData { recommended: Some(numbers(&task.recommended)), ..TaskData::default() };
+        let mut data = TaskData { recommended: Some(numbers(&task.recommended)), ..found.task() };
         for (x, fidelity, value) in &task.answers {
             let Some(value) = value else { continue };
             if x.len() != dimensions || *fidelity >= fidelities || !value.is_finite() {

@@ -73,6 +73,24 @@ fn an_experiment_of_a_study_is_one_site_however_many_methods_measured_it() {
     assert!(stderr(&learnt).contains("measured by 2 variants: learning from mft-mes"), "{}", stderr(&learnt));
 }
 
+/// Each with its own noise, estimated or given.
+#[test]
+fn sites_may_measure_at_other_costs_and_with_another_noise() {
+    let folder = Folder::new();
+    sites(&folder);
+    let other = PROBLEM.replace("cost = 1\nnoise = 0.01", "cost = 0.5") + "[deployed]\nx = 5.0\n";
+    folder.write("other.toml", &other);
+    site(&folder, "other.toml", 4);
+    for problem in ["p.toml", "other.toml"] {
+        let line =
+            format!("fleet learn 1.state 2.state 4.state --problem {problem} -o {problem}.fleet {FIT}");
+        assert!(folder.succeed(&line).contains("3 sites"));
+    }
+    folder.write("renamed.toml", &PROBLEM.replace("\"one\"", "\"two\""));
+    let line = "fleet learn 1.state 2.state --problem renamed.toml -o x.fleet";
+    folder.fails(line, 2, "1.state: it is of another problem: the fidelities were one, and are two");
+}
+
 #[test]
 fn a_site_without_answers_is_left_out_and_says_nothing() {
     let folder = Folder::new();

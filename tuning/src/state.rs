@@ -146,7 +146,7 @@ pub struct TaskState {
     /// The conditions that the query which waits was asked under, where somebody has said so since the last answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_at: Vec<f64>,
-    /// What the model expected of the best point when it asked for what was answered last, if it had one by then.
+    /// What the model expected of the best point when it asked last, if it had one by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f32>,
     /// Answers so far that lie too far from all others, and were not confirmed by a second.
@@ -368,6 +368,19 @@ impl Store {
 /// As [`Store::load`].
 pub fn read(path: &Path, target: &Target) -> Result<Option<State>, Error> {
     known(path, unseal(path), target)
+}
+
+/// The state of a site with the same problem, whatever it measures with and at what cost; `None` when there is none.
+///
+/// # Errors
+/// As [`Store::load`].
+pub fn of_site(path: &Path, target: &Target) -> Result<Option<State>, Error> {
+    let state = parsed(path, unseal(path))?;
+    let other = |state: &State| state.problem.difference(&Identity::of(target));
+    match state.as_ref().and_then(other) {
+        Some(change) => Err(Error::usage(format!("{}: it is of another problem: {change}", path.display()))),
+        None => Ok(state),
+    }
 }
 
 /// The state in a file, of whatever target.

@@ -229,7 +229,7 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
     let fleet = Fleet::read(&bytes).map_err(|why| Error::usage(why.to_string()))?;
     let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
     gathered.check(&fleet)?;
-    let fitted = Fitted::of(&fleet, gathered.noise(), gathered.sign);
+    let fitted = Fitted::of(&fleet, gathered.sign);
     let mut table =
         Table::new(["site", "answers", "with the fleet", "without", "the fleet's word"].map(String::from));
     for site in &gathered.sites {
