@@ -17,7 +17,7 @@ use host_sim::results::write_atomically;
 
 use crate::likelihood::{Answers, Shape, expected, negative, terms};
 use crate::typical::Typical;
-use crate::{Gathered, TaskData};
+use crate::{Gathered, Site, TaskData};
 
 /// Answers of a task that are looked at together.
 const MOST: usize = 70;
@@ -66,8 +66,6 @@ pub struct Fitted {
     pub parameters: Vec<f64>,
     /// Mean and deviation of all values.
     pub scale: (f64, f64),
-    /// Standardised noise variances.
-    pub noise: Vec<f64>,
     /// Mean of `Σₖ mₖ(x)²` over what was measured.
     pub spread: f64,
     /// Log likelihood per answer of the sites held back; of all, if there are too few to hold any back.
@@ -75,15 +73,14 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// What a fleet's file has in it, for sites whose answers have this noise.
-    pub fn of(fleet: &Fleet<'_>, noise: impl Iterator<Item = f64>, sign: f64) -> Self {
+    /// What a fleet's file has in it.
+    pub fn of(fleet: &Fleet<'_>, sign: f64) -> Self {
         let &Header { dimensions, centres, modes, sets, mean, deviation, spread, .. } = fleet.header();
         let shape = Shape { dimensions, centres, modes, sets };
         let mut parameters: Vec<f64> = fleet.numbers().map(f64::from).take(shape.parameters()).collect();
         parameters.rotate_left(dimensions + 2);
         let scale = (sign * f64::from(mean), f64::from(deviation));
-        let noise = noise.map(|noise| noise / scale.1 / scale.1).collect();
-        Self { shape, parameters, scale, noise, spread: spread.into(), held_back: 0.0 }
+        Self { shape, parameters, scale, spread: spread.into(), held_back: 0.0 }
     }
 
     /// Log likelihood per answer of a task, with the prior and as a site without one would expect.
@@ -95,9 +92,8 @@ impl Fitted {
         let [lengths, signal, gamma] = ALONE;
         plain[theta..theta + self.shape.dimensions].fill(lengths);
         plain[theta + self.shape.dimensions..].copy_from_slice(&[signal, gamma]);
-        let of = |p: &[f64]| {
-            negative(&self.shape, p, &self.noise, &answers, None).map(|value| -value / answers.z.len() as f64)
-        };
+        let of =
+            |p: &[f64]| negative(&self.shape, p, &answers, None).map(|value| -value / answers.z.len() as f64);
         Some([of(&self.parameters)?, of(&plain)?])
     }
 
@@ -108,8 +104,8 @@ impl Fitted {
     /// What a task's answers, some of them, say of points at the target fidelity, in units of the answers.
     pub fn expected(&self, task: &TaskData, points: &[Vec<f64>], random: &mut Random) -> Option<Vec<f64>> {
         let answers = some(&self.standardised(task), self.shape.dimensions, random);
-        let truth = self.noise.len() - 1;
-        let found = expected(&self.shape, &self.parameters, &self.noise, &answers, points, truth)?;
+        let truth = answers.noise.len() - 1;
+        let found = expected(&self.shape, &self.parameters, &answers, points, truth)?;
         Some(found.into_iter().map(|z| self.scale.0 + self.scale.1 * z).collect())
     }
 }
@@ -125,8 +121,8 @@ pub fn fit(
     stop: &AtomicBool,
     say: &mut dyn FnMut(u32, f64),
 ) -> Result<Fitted, Error> {
-    if gathered.sites.len() < 3 {
-        return Err(Error::usage("a fleet needs at least three sites"));
+    if gathered.sites.iter().filter(|site| site.teaches()).count() < 3 {
+        return Err(Error::usage("a fleet needs at least three sites with some answers"));
     }
     let work = Work::new(gathered, *plan, kept, stop);
     let choose = |tried: Vec<Result<Fitted, Error>>| -> Result<Fitted, Error> {
@@ -167,7 +163,6 @@ struct Work<'a> {
     kept: &'a Path,
     stop: &'a AtomicBool,
     scale: (f64, f64),
-    noise: Vec<f64>,
     train: Vec<Answers>,
     held: Vec<Answers>,
     /// Of all of these.
@@ -177,20 +172,20 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(gathered: &Gathered, plan: Plan, kept: &'a Path, stop: &'a AtomicBool) -> Self {
         let scale = scale(gathered);
-        let noise: Vec<f64> = gathered.noise().map(|noise| noise / scale.1 / scale.1).collect();
         let (mut train, mut held) = (Vec::new(), Vec::new());
         let mut hasher = DefaultHasher::new();
         (plan.passes, plan.seed, plan.per_fidelity).hash(&mut hasher);
-        for (i, site) in gathered.sites.iter().enumerate() {
-            let back = gathered.sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
+        let sites: Vec<&Site> = gathered.sites.iter().filter(|site| site.teaches()).collect();
+        for (i, site) in sites.iter().enumerate() {
+            let back = sites.len() >= HELD_BACK && i % HELD_BACK == HELD_BACK - 1;
             let tasks = site.tasks.iter().filter(|task| task.y.len() > 1).map(|task| {
-                let words = task.x.iter().chain(&task.y).map(|number| number.to_bits());
+                let words = task.x.iter().chain(&task.y).chain(&task.noise).map(|number| number.to_bits());
                 words.for_each(|word| word.hash(&mut hasher));
                 standardised(task, scale)
             });
             if back { held.extend(tasks) } else { train.extend(tasks) }
         }
-        Self { plan, kept, stop, scale, noise, train, held, fingerprint: hasher.finish() }
+        Self { plan, kept, stop, scale, train, held, fingerprint: hasher.finish() }
     }
 
     /// One start with the sites that are not held back, or what it came to before.
@@ -228,10 +223,10 @@ impl<'a> Work<'a> {
         let judged = if self.held.is_empty() { &self.train } else { &self.held };
         let judged: Vec<Answers> =
             judged.iter().map(|task| some(task, shape.dimensions, &mut random)).collect();
-        let (value, count, _) = sum(&shape, &parameters, &self.noise, &judged, self.plan.jobs, false);
+        let (value, count, _) = sum(&shape, &parameters, &judged, self.plan.jobs, false);
         let held_back = -value / count.max(1) as f64;
         let spread = spread(&shape, &parameters, &self.train);
-        Fitted { shape, parameters, scale: self.scale, noise: self.noise.clone(), spread, held_back }
+        Fitted { shape, parameters, scale: self.scale, spread, held_back }
     }
 
     #[allow(clippy::too_many_arguments, reason = "called twice")]
@@ -252,8 +247,7 @@ impl<'a> Work<'a> {
             }
             let turn = std::f64::consts::PI * f64::from(pass) / f64::from(passes);
             let rate = rate * (0.5 * (1.0 + turn.cos()) + 0.02);
-            let value =
-                pass_over(shape, parameters, &self.noise, tasks, &mut adam, rate, self.plan.jobs, random);
+            let value = pass_over(shape, parameters, tasks, &mut adam, rate, self.plan.jobs, random);
             say(1, value);
         }
         Ok(())
@@ -274,7 +268,8 @@ fn known(kept: &Path) -> BTreeMap<String, Vec<f64>> {
 
 fn standardised(task: &TaskData, scale: (f64, f64)) -> Answers {
     let z = task.y.iter().map(|y| (y - scale.0) / scale.1).collect();
-    Answers { x: task.x.clone(), fidelity: task.fidelity.clone(), z }
+    let noise = task.noise.iter().map(|noise| noise / scale.1 / scale.1).collect();
+    Answers { x: task.x.clone(), fidelity: task.fidelity.clone(), z, noise }
 }
 
 /// Mean and deviation of everything that was measured.
@@ -357,11 +352,9 @@ fn nearest_of(centres: &[Vec<f64>], x: &[f64]) -> usize {
     (0..centres.len()).min_by(|a, b| apart(&centres[*a]).total_cmp(&apart(&centres[*b]))).unwrap_or(0)
 }
 
-#[allow(clippy::too_many_arguments, reason = "one pass is called from one place")]
 fn pass_over(
     shape: &Shape,
     p: &mut [f64],
-    noise: &[f64],
     tasks: &[Answers],
     adam: &mut Adam,
     rate: f64,
@@ -375,7 +368,7 @@ fn pass_over(
     let (mut total, mut all) = (0.0, 0);
     for batch in order.chunks(BATCH) {
         let batch: Vec<Answers> = batch.iter().map(|i| some(&tasks[*i], shape.dimensions, random)).collect();
-        let (value, count, mut gradient) = sum(shape, p, noise, &batch, jobs, true);
+        let (value, count, mut gradient) = sum(shape, p, &batch, jobs, true);
         if count == 0 {
             continue;
         }
@@ -413,7 +406,7 @@ fn some(task: &Answers, d: usize, random: &mut Random) -> Answers {
     for i in 0..MOST {
         order.swap(i, i + random.below(n - i));
     }
-    let mut chosen = Answers::default();
+    let mut chosen = Answers { noise: task.noise.clone(), ..Answers::default() };
     for &i in &order[..MOST] {
         chosen.x.extend_from_slice(&task.x[i * d..][..d]);
         chosen.fidelity.push(task.fidelity[i]);
@@ -426,14 +419,13 @@ fn some(task: &Answers, d: usize, random: &mut Random) -> Answers {
 fn sum(
     shape: &Shape,
     p: &[f64],
-    noise: &[f64],
     tasks: &[Answers],
     jobs: usize,
     with_gradient: bool,
 ) -> (f64, usize, Vec<f64>) {
     let one = |task: &Answers| {
         let mut gradient = vec![0.0; if with_gradient { shape.parameters() } else { 0 }];
-        let value = negative(shape, p, noise, task, with_gradient.then_some(&mut gradient[..]));
+        let value = negative(shape, p, task, with_gradient.then_some(&mut gradient[..]));
         (value.filter(|value| value.is_finite()), task.z.len(), gradient)
     };
     let share = tasks.len().div_ceil(jobs.max(1)).max(1);
@@ -509,7 +501,6 @@ impl Fitted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Site;
     use foretune_core::Goal;
     use host_sim::problems::Problem;
 
@@ -520,7 +511,7 @@ mod tests {
             let mut random = Random::new(1, Purpose::Fleet, site);
             let x: Vec<f64> = (0..12).map(|_| random.uniform(0.0, 1.0)).collect();
             let y = x.chunks(2).map(|x| -(x[0] - 0.4).powi(2) - (x[1] - 0.6).powi(2) * site as f64).collect();
-            let task = TaskData { x, y, fidelity: vec![1; 6], recommended: None };
+            let task = TaskData { x, y, fidelity: vec![1; 6], noise: vec![0.01; 2], recommended: None };
             found.sites.push(Site { name: site.to_string(), tasks: vec![task] });
         }
         found

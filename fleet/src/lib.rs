@@ -11,7 +11,7 @@ pub use typical::typical;
 use std::path::Path;
 
 use foretune_core::snapshot::ProblemSums;
-use foretune_core::{Fleet, Goal};
+use foretune_core::{Fleet, Goal, SnapshotError};
 use host_sim::error::Error;
 use host_sim::problems::ProblemSpec;
 use host_sim::runner::Space;
@@ -59,8 +59,30 @@ pub struct TaskData {
     pub fidelity: Vec<usize>,
     /// The answers, with the sign turned where they are minimised.
     pub y: Vec<f64>,
+    /// Noise variance of every fidelity, as this site measures.
+    pub noise: Vec<f64>,
     /// The recommended point, in the unit cube, if the task has ended.
     pub recommended: Option<Vec<f64>>,
+}
+
+impl Site {
+    /// Whether anything can be learnt from it: one answer alone says nothing.
+    pub fn teaches(&self) -> bool {
+        self.tasks.iter().any(|task| task.y.len() > 1)
+    }
+
+    /// Whether one of both has the answers with which the other begins: it is a copy, perhaps an older one.
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        self.teaches() && other.teaches() && self.answers().zip(other.answers()).all(|(a, b)| a == b)
+    }
+
+    /// Where what was measured, at which fidelity.
+    fn answers(&self) -> impl Iterator<Item = (&[f64], usize, f64)> {
+        self.tasks.iter().flat_map(|task| {
+            let d = task.x.len() / task.y.len().max(1);
+            task.y.iter().enumerate().map(move |(i, y)| (&task.x[i * d..][..d], task.fidelity[i], *y))
+        })
+    }
 }
 
 impl Gathered {
@@ -72,9 +94,33 @@ impl Gathered {
         Self { spec, sign: if goal == Goal::Maximise { 1.0 } else { -1.0 }, sums, sites: Vec::new() }
     }
 
-    /// Noise variance of every fidelity.
-    pub fn noise(&self) -> impl Iterator<Item = f64> {
-        self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance)
+    /// Whether sites are of the same problem: its parameters and goal. What they measure with may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let of = |all: &Self| (all.sums.parameters, all.sums.goal, all.spec.fidelities.len());
+        of(self) == of(other)
+    }
+
+    /// Refuses a fleet that is of another problem.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] naming what differs.
+    pub fn check(&self, fleet: &Fleet<'_>) -> Result<(), Error> {
+        let goal = if self.sign > 0.0 { Goal::Maximise } else { Goal::Minimise };
+        let space = Space::of_goal(&self.spec, goal);
+        let parts = space.parts();
+        fleet.fits(&space.problem(&parts, None)).map_err(|why| {
+            let what = match why {
+                SnapshotError::Problem(part) => format!("not its {part}"),
+                other => other.to_string(),
+            };
+            Error::usage(format!("the sites are of another problem than the fleet: they have {what}"))
+        })
+    }
+
+    /// A task without answers, measured with the problem's own noise.
+    pub fn task(&self) -> TaskData {
+        let noise = self.spec.fidelities.iter().map(|fidelity| fidelity.noise_variance).collect();
+        TaskData { noise, ..TaskData::default() }
     }
 
     /// Sites, tasks and answers.

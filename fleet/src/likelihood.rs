@@ -56,6 +56,8 @@ pub struct Answers {
     pub fidelity: Vec<usize>,
     /// Standardised, larger is better.
     pub z: Vec<f64>,
+    /// Standardised noise variance of every fidelity.
+    pub noise: Vec<f64>,
 }
 
 /// Mean and modes at a point; the features are left behind.
@@ -111,8 +113,8 @@ struct Conditioned {
 }
 
 impl Conditioned {
-    fn new(shape: &Shape, p: &[f64], noise: &[f64], answers: &Answers) -> Option<Self> {
-        let Answers { x, fidelity, z } = answers;
+    fn new(shape: &Shape, p: &[f64], answers: &Answers) -> Option<Self> {
+        let Answers { x, fidelity, z, noise } = answers;
         let (n, d, kernel) = (z.len(), shape.dimensions, Kernel::new(shape, p));
         let mut features = vec![Vec::new(); n];
         let all: Vec<Vec<f64>> =
@@ -140,12 +142,11 @@ impl Conditioned {
 pub fn expected(
     shape: &Shape,
     p: &[f64],
-    noise: &[f64],
     answers: &Answers,
     points: &[Vec<f64>],
     fidelity: usize,
 ) -> Option<Vec<f64>> {
-    let Conditioned { kernel, all, alpha, .. } = Conditioned::new(shape, p, noise, answers)?;
+    let Conditioned { kernel, all, alpha, .. } = Conditioned::new(shape, p, answers)?;
     let at = |point: &Vec<f64>| {
         let own = terms(shape, p, point, fidelity, &mut Vec::new());
         let told =
@@ -158,17 +159,11 @@ pub fn expected(
 }
 
 /// `−log p` of the answers; adds its gradient, if wanted. `None` where the kernel is not positive definite.
-pub fn negative(
-    shape: &Shape,
-    p: &[f64],
-    noise: &[f64],
-    answers: &Answers,
-    gradient: Option<&mut [f64]>,
-) -> Option<f64> {
-    let Answers { x, fidelity, z } = answers;
+pub fn negative(shape: &Shape, p: &[f64], answers: &Answers, gradient: Option<&mut [f64]>) -> Option<f64> {
+    let Answers { x, fidelity, z, .. } = answers;
     let (n, d, width) = (z.len(), shape.dimensions, shape.modes + 1);
     let Conditioned { kernel, features, all, residual, log_determinant, inverse, r, alpha } =
-        Conditioned::new(shape, p, noise, answers)?;
+        Conditioned::new(shape, p, answers)?;
     let Kernel { lengths, signal, gamma } = kernel;
     let value =
         0.5 * dot(&r, &alpha) + 0.5 * log_determinant + 0.5 * n as f64 * (2.0 * std::f64::consts::PI).ln();
@@ -288,15 +283,15 @@ mod tests {
             x: (0..n * 2).map(|_| next() + 0.5).collect(),
             fidelity: (0..n).map(|i| i % 2).collect(),
             z: (0..n).map(|_| 2.0 * next()).collect(),
+            noise: vec![0.05, 0.02],
         };
-        let noise = [0.05, 0.02];
         let mut gradient = vec![0.0; shape.parameters()];
-        negative(&shape, &p, &noise, &answers, Some(&mut gradient)).unwrap();
+        negative(&shape, &p, &answers, Some(&mut gradient)).unwrap();
         for i in 0..shape.parameters() {
             let at = |by: f64| {
                 let mut p = p.clone();
                 p[i] += by;
-                negative(&shape, &p, &noise, &answers, None).unwrap()
+                negative(&shape, &p, &answers, None).unwrap()
             };
             let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
             assert!((slope - gradient[i]).abs() < 1e-6 * (1.0 + slope.abs()), "{i}: {slope} {}", gradient[i]);

@@ -65,7 +65,7 @@ impl Conversation {
             tuning.start_from(&knowledge)?;
         }
         if !past.is_empty() {
-            tuning.take_past(past)?;
+            tuning.take_past_once(past)?;
         }
         let (requests, input) = mpsc::channel();
         let (mut output, replies) = mpsc::channel();

@@ -11,9 +11,11 @@ use foretune_report::html;
 use foretune_report::plot::{HeatMap, HeatRow, Theme};
 use foretune_tuning::{self as tuning, Target, state};
 use host_sim::error::Error;
+use host_sim::method::Method;
 use host_sim::problems::{Problem, ProblemSpec};
 use host_sim::results::{Kind, Manifest, Study};
 use host_sim::runner::Space;
+use host_sim::words::{counted, say};
 
 use crate::hil::answers::DeviceTasks;
 
@@ -21,7 +23,7 @@ use crate::hil::answers::DeviceTasks;
 const OF_STUDIES: [&str; 9] =
     ["deployed", "floor", "risk", "tolerance", "limits", "guards", "unlike_task", "moved", "budget"];
 
-/// Reads folders of studies, each experiment a site, and files of states or of a device's answers, each a site. All but what is
+/// Reads folders of studies, each experiment a site (by one of its methods), and files of states or of a device's answers, each a site. All but what is
 /// of a built-in problem needs the problem's file.
 ///
 /// # Errors
@@ -39,13 +41,22 @@ pub fn gather(places: &[PathBuf], problem: Option<&Path>) -> Result<Gathered, Er
             Some(tasks) => of_device(place, &tasks, target.as_ref()),
             None => of_state(place, target.as_ref()),
         }?;
-        match &mut all {
-            None => all = Some(some),
-            Some(all) if all.sums == some.sums => all.sites.extend(some.sites),
-            Some(_) => {
-                let what = "is of another problem than those before it";
-                return Err(Error::usage(format!("{}: {what}", place.display())));
+        let Some(all) = &mut all else {
+            all = Some(some);
+            continue;
+        };
+        if !all.is_like(&some) {
+            let what = "is of another problem than those before it";
+            return Err(Error::usage(format!("{}: {what}", place.display())));
+        }
+        for site in some.sites {
+            if let Some(same) = all.sites.iter().find(|other| site.is_copy_of(other)) {
+                let (one, other) = (&site.name, &same.name);
+                return Err(Error::usage(format!(
+                    "{one} has the answers of {other}: each site counts once, so leave one of them out"
+                )));
             }
+            all.sites.push(site);
         }
     }
     all.ok_or_else(|| Error::usage("name at least one study or state"))
@@ -59,18 +70,34 @@ fn of_study(folder: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     let study = Study::open(folder)?;
     let manifest = study.manifest();
     let spec = match target {
-        Some(target) if target.name == manifest.problem => target.spec(&given_noise(target)?, target.budget),
+        Some(target) if target.name == manifest.problem => {
+            // What it was run with.
+            let fidelities = manifest.options.get("fidelities").cloned();
+            let fidelities = fidelities.and_then(|all| serde_json::from_value(all).ok());
+            let target =
+                Target { fidelities: fidelities.unwrap_or(target.fidelities.clone()), ..target.clone() };
+            target.spec(&given_noise(&target)?, target.budget)
+        }
         _ => built_in(manifest).ok_or_else(|| {
             Error::usage(format!("{}: give the problem's file with --problem", folder.display()))
         })?,
     };
     let mut found = Gathered::new(spec, target.map_or(Goal::Maximise, |target| target.goal));
     let space = Space::new(&found.spec);
-    for id in manifest.units() {
+    let variants = &manifest.variants;
+    let ours = variants.iter().position(|variant| variant.method == Method::MftMes.name()).unwrap_or(0);
+    if let (2.., Some(variant)) = (variants.len(), variants.get(ours)) {
+        let (folder, count) = (folder.display(), counted(variants.len(), "variant"));
+        say(&format!(
+            "{folder}: an experiment is one site, measured by {count}: learning from {}",
+            variant.key
+        ));
+    }
+    for id in manifest.units().filter(|id| id.variant == ours) {
         let Some(unit_of) = study.read_unit(id)? else { continue };
         let mut tasks = Vec::new();
         for task in unit_of.tasks {
-            let mut data = TaskData::default();
+            let mut data = found.task();
             for row in task.rows {
                 match (row.kind, row.y) {
                     (Kind::Recommend, _) => data.recommended = Some(unit(&space, &row.x)),
@@ -107,12 +134,15 @@ fn of_state(path: &Path, target: Option<&Target>) -> Result<Gathered, Error> {
     let missing = || Error::usage(format!("{}: give the problem's file with --problem", path.display()));
     let target = target.ok_or_else(missing)?;
     let missing = || Error::usage(format!("{}: no such file", path.display()));
-    let state = state::read(path, target)?.ok_or_else(missing)?;
-    let mut found = Gathered::new(target.spec(&given_noise(target)?, target.budget), target.goal);
+    let state = state::of_site(path, target)?.ok_or_else(missing)?;
+    // Before a noise is known, which may be another one at each site, the answers say little.
+    let noise: Option<Vec<f64>> = state.noise.iter().copied().collect();
+    let given: Vec<f64> = target.fidelities.iter().map(|rung| rung.noise.unwrap_or(0.0)).collect();
+    let mut found = Gathered::new(target.spec(&given, target.budget), target.goal);
     let space = Space::of_goal(&found.spec, target.goal);
     let mut tasks = Vec::new();
-    for task in &state.tasks {
-        let mut data = TaskData::default();
+    for task in state.tasks.iter().filter(|_| noise.is_some()) {
+        let mut data = TaskData { noise: noise.clone().unwrap_or_default(), ..TaskData::default() };
         for told in &task.answers {
             if let Some(value) = told.value {
                 data.push(&space, &told.point, told.fidelity, found.sign * f64::from(value));
@@ -138,7 +168,7 @@ fn of_device(path: &Path, tasks: &DeviceTasks, target: Option<&Target>) -> Resul
     let (dimensions, fidelities) = (found.spec.dimensions.len(), found.spec.fidelities.len());
     let mut site = Site { name: path.display().to_string(), tasks: Vec::new() };
     for task in tasks.of(&found.sums).ok_or_else(wrong)? {
-        let mut data = TaskData { recommended: Some(numbers(&task.recommended)), ..TaskData::default() };
+        let mut data = TaskData { recommended: Some(numbers(&task.recommended)), ..found.task() };
         for (x, fidelity, value) in &task.answers {
             let Some(value) = value else { continue };
             if x.len() != dimensions || *fidelity >= fidelities || !value.is_finite() {

@@ -1,6 +1,6 @@
 //! `foretune fleet`: learnt from studies and from states, the same bytes again, taken up by studies and problem files.
 
-use super::Folder;
+use super::{Folder, stderr, stdout};
 
 const FIT: &str = "--centres 6 --modes 1 --passes 6 --starts 1";
 const PROBLEM: &str = "
@@ -19,11 +19,13 @@ noise = 0.01
 /// Three sites of a problem of one's own: parabolas, the lowest point of each somewhere else.
 fn sites(folder: &Folder) {
     folder.write("p.toml", PROBLEM);
-    for site in 1..=3 {
-        let measure = format!("awk 'BEGIN {{{{ print ({{x}} - 5.{site}) ^ 2 }}}}'");
-        let line = format!("tune p.toml --command \"{measure}\" --state {site}.state --set initial=3");
-        folder.succeed(&line);
-    }
+    (1..=3).for_each(|number| site(folder, "p.toml", number));
+}
+
+fn site(folder: &Folder, problem: &str, number: u32) {
+    let measure = format!("awk 'BEGIN {{{{ print ({{x}} - 5.{number}) ^ 2 }}}}'");
+    let line = format!("tune {problem} --command \"{measure}\" --state {number}.state --set initial=3");
+    folder.succeed(&line);
 }
 
 #[test]
@@ -60,6 +62,57 @@ fn what_studies_have_in_common_is_learnt_shown_checked_and_used() {
     assert_ne!(rows("with"), rows("without"));
 }
 
+/// Of several methods one is learnt from: they measured the same world.
+#[test]
+fn an_experiment_of_a_study_is_one_site_however_many_methods_measured_it() {
+    let folder = Folder::new();
+    let tiny = "--budget 20 --set capacity=32 --set particles=2 --experiments 3 --tasks 1 --quiet";
+    folder.succeed(&format!("run branin --method random,mft-mes {tiny} --out sites"));
+    let learnt = folder.command(&format!("fleet learn sites -o a.fleet {FIT}")).output().unwrap();
+    assert!(stdout(&learnt).contains("3 sites, 3 tasks"), "{}", stdout(&learnt));
+    assert!(stderr(&learnt).contains("measured by 2 variants: learning from mft-mes"), "{}", stderr(&learnt));
+}
+
+/// Each with its own noise, estimated or given.
+#[test]
+fn sites_may_measure_at_other_costs_and_with_another_noise() {
+    let folder = Folder::new();
+    sites(&folder);
+    let other = PROBLEM.replace("cost = 1\nnoise = 0.01", "cost = 0.5") + "[deployed]\nx = 5.0\n";
+    folder.write("other.toml", &other);
+    site(&folder, "other.toml", 4);
+    for problem in ["p.toml", "other.toml"] {
+        let line =
+            format!("fleet learn 1.state 2.state 4.state --problem {problem} -o {problem}.fleet {FIT}");
+        assert!(folder.succeed(&line).contains("3 sites"));
+    }
+    folder.write("renamed.toml", &PROBLEM.replace("\"one\"", "\"two\""));
+    let line = "fleet learn 1.state 2.state --problem renamed.toml -o x.fleet";
+    folder.fails(line, 2, "1.state: it is of another problem: the fidelities were one, and are two");
+}
+
+#[test]
+fn a_site_without_answers_is_left_out_and_says_nothing() {
+    let folder = Folder::new();
+    sites(&folder);
+    folder.fed("serve p.toml --state 4.state", "");
+    let places = "1.state 2.state 3.state 4.state --problem p.toml";
+    let learnt = folder.command(&format!("fleet learn {places} -o own.fleet {FIT}")).output().unwrap();
+    assert!(stdout(&learnt).contains("3 sites, 3 tasks"), "{}", stdout(&learnt));
+    assert!(stderr(&learnt).contains("4.state: left out"), "{}", stderr(&learnt));
+    let checked = folder.succeed(&format!("fleet check own.fleet {places}"));
+    let of = |site: &str| checked.lines().find(|line| line.contains(site)).unwrap().to_string();
+    assert!(of("4.state").contains("nothing can be told") && !of("1.state").contains("nothing"), "{checked}");
+    folder.fed("serve p.toml --state 5.state", "");
+    let learnt =
+        folder.command("fleet learn 1.state 4.state 5.state --problem p.toml -o x").output().unwrap();
+    assert!(stderr(&learnt).contains("at least three sites") && learnt.status.code() == Some(2));
+    folder.write("most.toml", &PROBLEM.replace("minimise", "maximise"));
+    site(&folder, "most.toml", 6);
+    let other = "fleet check own.fleet 6.state --problem most.toml";
+    folder.fails(other, 2, "of another problem than the fleet: they have not its goal");
+}
+
 #[test]
 fn sites_of_ones_own_make_a_fleet_for_the_next_problem_file() {
     let folder = Folder::new();
@@ -80,6 +133,9 @@ fn what_is_no_fleet_or_another_problems_is_one_line() {
     folder.fails("fleet learn 1.state 2.state --problem p.toml -o x.fleet", 2, "three sites");
     let twice = "fleet learn 1.state 2.state ./1.state --problem p.toml -o x.fleet";
     folder.fails(twice, 2, "./1.state is given twice");
+    std::fs::copy(folder.path("1.state"), folder.path("copy.state")).unwrap();
+    let twice = twice.replace("./1.state", "copy.state");
+    folder.fails(&twice, 2, "copy.state has the answers of 1.state: each site counts once");
     folder.succeed(&learn);
     folder.fails(
         "run branin --fleet own.fleet",

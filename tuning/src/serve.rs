@@ -34,7 +34,7 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
         if let Some(past) = lines.past.take() {
             match tuning.take_past(past) {
                 Err(Error::Usage(why)) => lines.refuse(&why)?,
-                other => _ = other?,
+                other => other?,
             }
             continue;
         }

@@ -5,6 +5,7 @@
 //! the answers are asked for and told again, without measuring, so that the next query is the one that was lost.
 
 mod noise;
+mod replay;
 mod several;
 mod watch;
 
@@ -14,7 +15,7 @@ pub use watch::Watched;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use foretune_core::{Fleet, Kind, Optimizer, Record, Settings, SnapshotError, Stop};
+use foretune_core::{Fleet, Kind, Optimizer, Settings, SnapshotError, Stop};
 
 use super::belief::Belief;
 use super::page::page;
@@ -224,19 +225,24 @@ impl Tuning {
         self.save()
     }
 
-    /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one. Taken
-    /// once: what a task began with is not taken by a later one. Whether the task at hand has it.
+    /// As [`take_past`](Self::take_past), for who gives it whenever the program starts: what a task began with is not taken once more.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn take_past_once(&mut self, past: Vec<Past>) -> Result<(), Error> {
+        let known = self.state.tasks.iter().any(|task| task.begun.past == past);
+        if known { Ok(()) } else { self.take_past(past) }
+    }
+
+    /// Takes what was measured before the task at hand, in place of what it was given so; if it has ended, before the next one.
     ///
     /// # Errors
     /// [`Error::Usage`] if the task has had answers, or the optimizer does not take it. Nothing has changed then.
-    pub fn take_past(&mut self, past: Vec<Past>) -> Result<bool, Error> {
-        if let Some(task) = self.state.tasks.iter().position(|task| task.begun.past == past) {
-            return Ok(task + 1 == self.state.tasks.len());
-        }
+    pub fn take_past(&mut self, past: Vec<Past>) -> Result<(), Error> {
         let task = self.task()?;
         if task.ended.is_some() {
             self.past = past;
-            return Ok(false);
+            return Ok(());
         }
         if !task.answers.is_empty() {
             return Err(Error::usage(format!(
@@ -247,9 +253,8 @@ impl Tuning {
         }
         let begun = Begun { past, ..task.begun.clone() };
         self.check(&begun, &self.state.knowledge)?;
-        self.state.tasks.last_mut().ok_or(Error::Defect)?.begun = begun;
-        self.save()?;
-        Ok(true)
+        self.task_mut()?.begun = begun;
+        self.save()
     }
 
     fn begin(&mut self, deployed: Option<Vec<f64>>) -> Result<(), Error> {
@@ -266,21 +271,16 @@ impl Tuning {
         self.state.knowledge = std::mem::take(&mut self.state.learnt);
         self.state.reported = false;
         self.state.watch.clear();
+        self.state.watched.clear();
         self.state.belief = None;
-        self.state.tasks.push(TaskState { begun, answers: Vec::new(), pending: Vec::new(), ended: None });
+        self.state.tasks.push(TaskState::new(begun));
         self.save()
     }
 
     /// What a task begins with now. The point in use is the one given; else the target's, if it is another one there than
     /// when the last task began; else what that task left in use.
     fn begun(&self, deployed: Option<Vec<f64>>) -> Begun {
-        let filed = self.target.deployed.clone();
-        let in_use = match self.state.current() {
-            Some(task) if task.begun.filed == filed => {
-                task.in_use().map(|point| point[..self.target.chosen()].to_vec())
-            }
-            _ => filed.clone(),
-        };
+        let (filed, in_use) = (self.target.deployed.clone(), self.left_in_use());
         let settings = self.setup.describe(Method::MftMes);
         let (budget, mut service) = (self.target.budget, self.target.service().words());
         if let Some(fleet) = &self.target.fleet {
@@ -288,6 +288,16 @@ impl Tuning {
         }
         let deployed = deployed.or(self.given.clone()).or(in_use);
         Begun { budget, deployed, filed, settings, service, past: self.past.clone() }
+    }
+
+    /// The point in use after the task at hand, if none is given: the target's, if it was edited since the task began.
+    fn left_in_use(&self) -> Option<Vec<f64>> {
+        match self.state.current() {
+            Some(task) if task.begun.filed == self.target.deployed => {
+                task.in_use().map(|point| point[..self.target.chosen()].to_vec())
+            }
+            _ => self.target.deployed.clone(),
+        }
     }
 
     /// Refuses a point in use or past measurements that the optimizer would not take: what has begun is changed no more.
@@ -335,26 +345,34 @@ impl Tuning {
     /// Budget, settings, point in use, floor, tolerance and limits may change between tasks, not within one.
     fn unchanged(&mut self) -> Result<(), Error> {
         let (now, count) = (self.begun(None), self.state.task());
-        self.given = None;
-        let task = self.task()?;
+        let begun = &self.task()?.begun;
         let point = |of: &Begun| of.deployed.as_ref().map_or("not given".into(), |x| self.target.words(x));
-        let change = if task.begun.deployed != now.deployed {
-            format!("the setting in use was {}, and is {}", point(&task.begun), point(&now))
-        } else if task.begun.budget != now.budget {
-            format!("the budget was {}, and is {}", number(task.begun.budget), number(now.budget))
-        } else if let Some((key, was)) =
-            task.begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v))
-        {
-            let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
-            format!("setting `{key}` was {was}, and is {is}")
-        } else if let Some(key) = changed(&task.begun.service, &now.service) {
-            let word =
-                |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
-            format!("the {key} was {}, and is {}", word(&task.begun.service), word(&now.service))
+        let change = if begun.deployed != now.deployed {
+            Some(format!("the setting in use was {}, and is {}", point(begun), point(&now)))
+        } else if begun.budget != now.budget {
+            Some(format!("the budget was {}, and is {}", number(begun.budget), number(now.budget)))
         } else {
-            return Ok(());
+            self.change()
         };
-        Err(Error::usage(format!("{change}: it may change between tasks, but task {count} has not ended")))
+        self.given = None;
+        change.map_or(Ok(()), |change| {
+            Err(Error::usage(format!(
+                "{change}: it may change between tasks, but task {count} has not ended"
+            )))
+        })
+    }
+
+    /// What was another setting, floor, tolerance or limit when the task at hand began, in words.
+    fn change(&self) -> Option<String> {
+        let (begun, now) = (&self.state.current()?.begun, self.begun(None));
+        if let Some((key, was)) = begun.settings.iter().find(|(k, v)| now.settings.get(*k) != Some(*v)) {
+            let is = now.settings.get(key).map_or("not set".into(), ToString::to_string);
+            return Some(format!("setting `{key}` was {was}, and is {is}"));
+        }
+        let key = changed(&begun.service, &now.service)?;
+        let word =
+            |of: &BTreeMap<String, String>| of.get(key).map_or("not there", String::as_str).to_string();
+        Some(format!("the {key} was {}, and is {}", word(&begun.service), word(&now.service)))
     }
 
     fn save(&self) -> Result<(), Error> {
@@ -363,6 +381,10 @@ impl Tuning {
 
     fn task(&self) -> Result<&TaskState, Error> {
         self.state.current().ok_or(Error::Defect)
+    }
+
+    fn task_mut(&mut self) -> Result<&mut TaskState, Error> {
+        self.state.tasks.last_mut().ok_or(Error::Defect)
     }
 
     /// Plays the current task to its end.
@@ -379,30 +401,6 @@ impl Tuning {
             return self.end(None, reason, (0, false), String::new());
         }
         self.with_optimizer(|tuning, space, tuner| tuning.run(space, tuner, source))
-    }
-
-    /// What is recommended under these conditions after the end of a task, whose answers are told again for that.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the task has not ended, or nothing was measured in it.
-    pub fn recommend_at(&mut self, conditions: &[f64]) -> Result<Ended, Error> {
-        let nothing = || Error::usage("there is no task that has ended with a recommendation");
-        let ended = self.ended().filter(|ended| ended.point.is_some()).cloned().ok_or_else(nothing)?;
-        self.with_optimizer(|tuning, space, tuner| {
-            tuning.replay_all(space, tuner)?;
-            Tuner::finish(tuner);
-            let best = tuner.recommendation_at(&tuning.core_conditions(space, conditions))?;
-            let (point, unassured) = (Some(tuning.shown(space, best.unit())?), !best.assured);
-            let deviation = tuning.widening() * best.deviation;
-            Ok(Ended { point, mean: best.mean, deviation, unassured, ..ended })
-        })
-    }
-
-    /// Conditions as the optimizer is given them.
-    fn core_conditions(&self, space: &Space, conditions: &[f64]) -> Vec<f32> {
-        let point = [&vec![0.0; self.target.chosen()], conditions].concat();
-        let given = point.len() - conditions.len()..point.len();
-        space.core_point(&point)[given].to_vec()
     }
 
     /// Works with an optimizer as it is when the current task begins.
@@ -441,15 +439,16 @@ impl Tuning {
 
     fn ask(&self, point: Vec<f64>, fidelity: usize, why: Why) -> Ask {
         let pending = self.state.current().map_or(0, |task| task.pending.len() as u64);
-        let (id, task) = (self.state.answered() + pending + 1, self.state.task());
+        let (id, task) =
+            (self.state.answered() + self.state.unanswered as u64 + pending + 1, self.state.task());
         Ask { id, task, point, fidelity, why, because: None, unit: Vec::new() }
     }
 
     fn record(
         &mut self,
         ask: &Ask,
-        (answer, asked_at): (Answer, Vec<f64>),
-        (expected, outliers): (Option<f32>, usize),
+        answer: Answer,
+        outliers: usize,
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         let usual = self.target.fidelities[ask.fidelity].cost;
@@ -462,12 +461,17 @@ impl Tuning {
         let Ask { mut point, fidelity, why, because, unit, .. } = ask.clone();
         let (told_at, chosen) = (!conditions.is_empty(), point.len() - conditions.len());
         point.splice(chosen.., conditions);
+        let task = self.task_mut()?;
+        let asked_at = std::mem::take(&mut task.asked_at);
+        // Where it was asked beside others, its point is known without.
+        let asked_at = if unit.is_empty() { asked_at } else { Vec::new() };
         let told = Told { point, asked_at, told_at, fidelity, why, value, kpis, cost, because, unit };
-        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
         task.answers.push(told.clone());
         task.pending.retain(|pending| pending.id != ask.id);
+        let outliers = outliers + self.absurd_repeats();
+        self.task_mut()?.outliers = outliers;
         self.save()?;
-        source.told(ask, &told, &Standing { expected, outliers, ..self.standing()? })
+        source.told(ask, &told, &self.standing()?)
     }
 
     pub(super) fn standing(&self) -> Result<Standing, Error> {
@@ -480,8 +484,8 @@ impl Tuning {
             in_use: task.measured_in_use(&self.target, VALUE),
             lacking: lacking(&self.target, task),
             broken: task.broken(&self.target),
-            expected: None,
-            outliers: 0,
+            expected: task.expected,
+            outliers: task.outliers,
         })
     }
 
@@ -492,7 +496,11 @@ impl Tuning {
         source: &mut dyn Source,
     ) -> Result<(), Error> {
         self.replay_all(space, tuner)?;
-        let (mut asked_at, mut running) = (Vec::new(), Vec::new());
+        let asked_at = &self.task()?.asked_at;
+        if !asked_at.is_empty() {
+            tuner.set_conditions(&self.core_conditions(space, asked_at))?;
+        }
+        let (mut running, mut standing) = (Vec::new(), None);
         loop {
             if self.is_failing()? {
                 return self.finish(space, tuner, Reason::Failures);
@@ -504,29 +512,36 @@ impl Tuning {
                     None => continue,
                 }
             }
-            let proposal = match tuner.next(&|| source.go_on()) {
-                Next::Query(proposal) => proposal,
-                Next::Interrupted => return Err(Error::Interrupted),
-                Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
+            let (ask, unit) = match standing.take() {
+                Some(standing) => standing,
+                None => {
+                    let proposal = match tuner.next(&|| source.go_on()) {
+                        Next::Query(proposal) => proposal,
+                        Next::Interrupted => return Err(Error::Interrupted),
+                        Next::Done(stop) => return self.finish(space, tuner, reason(stop)),
+                    };
+                    let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
+                    let point = self.shown(space, &proposal.unit)?;
+                    let ask = self.ask(point, proposal.fidelity, why(proposal.kind));
+                    self.renew_page(space, tuner)?;
+                    (Ask { because, ..ask }, proposal.unit)
+                }
             };
-            let because = tuner.explain().map(|why| Because::of(&self.target, &why, self.widening()));
-            let point = self.shown(space, &proposal.unit)?;
-            let ask = Ask { because, ..self.ask(point, proposal.fidelity, why(proposal.kind)) };
-            let expected = tuner.status().best;
-            self.renew_page(space, tuner)?;
+            self.task_mut()?.expected = tuner.status().best;
             match self.answered(space, tuner, &ask, source)? {
                 Answer::Stop => return self.finish(space, tuner, Reason::Stopped),
                 Answer::AskAt(conditions) => {
-                    tuner.change_conditions(&self.core_conditions(space, &conditions))?;
-                    asked_at = conditions;
+                    // Under the same ones the query stands, and is sent again.
+                    let stands = !tuner.change_conditions(&self.core_conditions(space, &conditions))?;
+                    standing = stands.then_some((ask, unit));
+                    self.task_mut()?.asked_at = conditions;
+                    self.save()?;
                 }
                 Answer::AskMore => {
-                    asked_at.clear();
-                    running.push(self.pend(Ask { unit: proposal.unit, ..ask }, true)?.id);
+                    running.push(self.pend(Ask { unit, ..ask }, true)?.id);
                 }
                 answer => {
-                    let answer = (answer, std::mem::take(&mut asked_at));
-                    self.record(&ask, answer, (expected, tuner.status().outliers), source)?;
+                    self.record(&ask, answer, tuner.status().outliers, source)?;
                 }
             }
         }
@@ -540,38 +555,6 @@ impl Tuning {
             shown[..point.len()].copy_from_slice(point);
         }
         Ok(shown)
-    }
-
-    /// Tells the answers from before a restart again.
-    fn replay_all(&self, space: &Space, tuner: &mut Optimizer<'_>) -> Result<(), Error> {
-        let mut earlier = self.task()?.answers.iter().filter(|told| told.why != Why::Noise);
-        earlier.try_for_each(|told| self.replay(space, tuner, told))
-    }
-
-    fn replay(&self, space: &Space, tuner: &mut Optimizer<'_>, told: &Told) -> Result<(), Error> {
-        let (kpis, cost) = (self.target.told(&told.kpis), self.own_cost(told.fidelity, told.cost));
-        let chosen = self.target.chosen();
-        let conditions = if told.told_at { &told.point[chosen..] } else { &[] };
-        let other = || {
-            Error::usage(
-                "the stored answers are not those to the queries that this version of foretune asks: finish the task \
-                 with the version that began it, or give another --state",
-            )
-        };
-        if !told.unit.is_empty() {
-            let record = several::record(&told.unit, told.fidelity, told.why);
-            let record = Record { y: told.value, kpis: kpis.into_iter().collect(), cost, ..record };
-            return Ok(tuner.observe(record, &self.core_conditions(space, conditions))?);
-        }
-        if !told.asked_at.is_empty() {
-            tuner.set_conditions(&self.core_conditions(space, &told.asked_at))?;
-        }
-        let Next::Query(proposal) = tuner.next(&|| true) else { return Err(other()) };
-        let shown = self.shown(space, &proposal.unit)?;
-        if shown[..chosen] != told.point[..chosen] || proposal.fidelity != told.fidelity {
-            return Err(other());
-        }
-        Ok(self.tell(space, tuner, (told.value, &kpis, cost), conditions)?)
     }
 
     /// Answers the query, measured under these conditions or under those that it was asked under.
@@ -662,15 +645,18 @@ impl Tuning {
         (outliers, unassured): (usize, bool),
         learnt: String,
     ) -> Result<(), Error> {
-        let spent = self.task()?.spent();
+        let (spent, outliers) = (self.task()?.spent(), outliers + self.absurd_repeats());
         let (point, mean, deviation) = match advice {
             Some((point, mean, deviation)) => (Some(point), mean, deviation),
             None => (None, 0.0, 0.0),
         };
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
-        let task = self.state.tasks.last_mut().ok_or(Error::Defect)?;
+        // Who stops a task leaves the query that stands, or all that wait.
+        self.state.unanswered += self.task()?.pending.len().max(usize::from(reason == Reason::Stopped));
+        let task = self.task_mut()?;
         task.pending.clear();
+        task.asked_at.clear();
         task.ended = Some(Ended { point, mean, deviation, reason, spent, outliers, unassured });
         self.save()
     }

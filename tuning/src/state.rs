@@ -143,10 +143,25 @@ pub struct TaskState {
     /// Queries that wait for their answers, where several are measured at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<Ask>,
+    /// The conditions that the query which waits was asked under, where somebody has said so since the last answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_at: Vec<f64>,
+    /// What the model expected of the best point when it asked last, if it had one by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<f32>,
+    /// Answers so far that lie too far from all others, and were not confirmed by a second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outliers: usize,
     pub ended: Option<Ended>,
 }
 
 impl TaskState {
+    /// One that has just begun.
+    pub fn new(begun: Begun) -> Self {
+        let (answers, pending, asked_at) = (Vec::new(), Vec::new(), Vec::new());
+        Self { begun, answers, pending, asked_at, expected: None, outliers: 0, ended: None }
+    }
+
     /// The point in use afterwards: what was recommended, where one was in use.
     pub fn in_use(&self) -> Option<&Vec<f64>> {
         let recommended = self.ended.as_ref().and_then(|ended| ended.point.as_ref());
@@ -218,14 +233,24 @@ pub struct State {
     pub(super) knowledge: String,
     /// What the next task starts from, once the current one has ended.
     pub(super) learnt: String,
+    /// Queries that had no answer when their task ended: their numbers are not given away again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) unanswered: usize,
     /// Whether the end of the current task has been told to anyone.
     pub(super) reported: bool,
     /// The watches over the setting in use since then, as hexadecimal digits: of the value, and of every guarded KPI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) watch: Vec<String>,
+    /// The setting that they watch, without conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) watched: Vec<f64>,
     /// What the model believes in the last task, as of when it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belief: Option<Belief>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl State {
@@ -238,8 +263,10 @@ impl State {
             tasks: Vec::new(),
             knowledge: String::new(),
             learnt: String::new(),
+            unanswered: 0,
             reported: false,
             watch: Vec::new(),
+            watched: Vec::new(),
             belief: None,
         }
     }
@@ -343,6 +370,19 @@ pub fn read(path: &Path, target: &Target) -> Result<Option<State>, Error> {
     known(path, unseal(path), target)
 }
 
+/// The state of a site with the same problem, whatever it measures with and at what cost; `None` when there is none.
+///
+/// # Errors
+/// As [`Store::load`].
+pub fn of_site(path: &Path, target: &Target) -> Result<Option<State>, Error> {
+    let state = parsed(path, unseal(path))?;
+    let other = |state: &State| state.problem.difference(&Identity::of(target));
+    match state.as_ref().and_then(other) {
+        Some(change) => Err(Error::usage(format!("{}: it is of another problem: {change}", path.display()))),
+        None => Ok(state),
+    }
+}
+
 /// The state in a file, of whatever target.
 ///
 /// # Errors
@@ -434,7 +474,7 @@ mod tests {
         let (settings, service, past) = Default::default();
         let filed = Some(vec![0.1, 1.0]);
         let begun = Begun { budget: 60.0, deployed: None, filed, settings, service, past };
-        let task = TaskState { begun, answers: vec![told, failed], pending: vec![], ended: None };
+        let task = TaskState { answers: vec![told, failed], ..TaskState::new(begun) };
         State { tasks: vec![task], knowledge: "00ff".into(), ..State::new(&target(), u64::MAX) }
     }
 

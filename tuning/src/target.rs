@@ -372,6 +372,15 @@ impl Identity {
     }
 
     pub fn change(&self, now: &Self) -> Option<String> {
+        let moved = || self.fidelities.iter().zip(&now.fidelities).find(|(was, is)| was != is);
+        let rungs = |(was, is): (&Rung, &Rung)| {
+            format!("fidelity `{}` had {}, and has {}", is.name, rung(was), rung(is))
+        };
+        self.difference(now).or_else(|| moved().map(rungs))
+    }
+
+    /// What makes it another problem, whatever it is measured with.
+    pub fn difference(&self, now: &Self) -> Option<String> {
         if self.goal != now.goal {
             return Some(format!("the goal was {}, and is {}", self.goal, now.goal));
         }
@@ -389,11 +398,8 @@ impl Identity {
             return Some(format!("parameter `{}` was {}, and is {}", is.name, words[0], words[1]));
         }
         let names = |identity: &Self| named(identity.fidelities.iter().map(|f| f.name.as_str()).collect());
-        if names(self) != names(now) {
-            return Some(format!("the fidelities were {}, and are {}", names(self), names(now)));
-        }
-        let moved = self.fidelities.iter().zip(&now.fidelities).find(|(was, is)| was != is);
-        moved.map(|(was, is)| format!("fidelity `{}` had {}, and has {}", is.name, rung(was), rung(is)))
+        (names(self) != names(now))
+            .then(|| format!("the fidelities were {}, and are {}", names(self), names(now)))
     }
 }
 

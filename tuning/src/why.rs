@@ -23,7 +23,8 @@ pub struct Because {
     /// Left out where the setting was not asked for what its answer tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<Worth>,
-    /// Candidates that the search looked at.
+    /// Candidates that the search looked at, if the setting was asked for what its answer tells: what the optimizer counts otherwise is of
+    /// an earlier search, which is not run again after a restart.
     pub looked_at: u32,
     /// How often the world had changed since the task began.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -59,12 +60,13 @@ pub struct Worth {
 impl Because {
     /// In a target's units; deviations wider where noise was estimated.
     pub fn of(target: &Target, reasons: &Reasons, widening: f32) -> Self {
+        let of_search = |count: u32| if reasons.score.is_some() { count } else { 0 };
         let plain = |belief: &Belief| Expected {
             mean: belief.mean,
             deviation: widening * belief.deviation,
             bound: belief.bound,
             margin: belief.margin,
-            ruled_out: belief.ruled_out,
+            ruled_out: of_search(belief.ruled_out),
         };
         let kpi = |(guard, belief): (&Guarded, &Belief)| {
             let told = plain(belief);
@@ -81,7 +83,7 @@ impl Because {
             particles: score.particles,
             price: score.price,
         });
-        Self { expected, score, looked_at: reasons.looked_at, changes: reasons.changes }
+        Self { expected, score, looked_at: of_search(reasons.looked_at), changes: reasons.changes }
     }
 }
 
@@ -119,13 +121,12 @@ pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
         }
         if let Some(bound) = expected.bound {
             let word = if target.side(name) == Side::AtLeast { "at least" } else { "at most" };
-            line += &format!(
-                "; {word} {} is to be kept by {} deviations, which ruled out {} of {} candidates",
-                short_number(bound.into()),
-                short_number(expected.margin.into()),
-                expected.ruled_out,
-                because.looked_at
-            );
+            let [bound, margin] = [bound, expected.margin].map(|number| short_number(number.into()));
+            line += &format!("; {word} {bound} is to be kept by {margin} deviations");
+            if because.looked_at > 0 {
+                let (out, all) = (expected.ruled_out, because.looked_at);
+                line += &format!(", which ruled out {out} of {all} candidates");
+            }
         }
         lines.push(line);
     }

@@ -11,6 +11,7 @@ use foretune_report::table::Table;
 use host_sim::error::Error;
 use host_sim::problems::DimensionSpec;
 use host_sim::results::{check_output, write_atomically};
+use host_sim::words::say;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{shown, stop_flag};
@@ -118,7 +119,13 @@ fn learn(arguments: &LearnArguments, out: &mut dyn Write) -> Result<(), Error> {
         return Err(Error::usage("--margin takes a number from 0 to 4"));
     }
     check_output(&arguments.out, arguments.places.iter().chain(&arguments.problem).map(PathBuf::as_path))?;
-    let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
+    let mut gathered = gather(&arguments.places, arguments.problem.as_deref())?;
+    gathered.sites.retain(|site| {
+        if !site.teaches() {
+            say(&format!("{}: left out, there is nothing to learn from yet", site.name));
+        }
+        site.teaches()
+    });
     let unordered = |d: &&DimensionSpec| matches!(d, DimensionSpec::Category { .. });
     if let Some(category) = gathered.spec.dimensions.iter().find(unordered) {
         let name = category.name();
@@ -221,10 +228,8 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
     let bytes = read(&arguments.file)?;
     let fleet = Fleet::read(&bytes).map_err(|why| Error::usage(why.to_string()))?;
     let gathered = gather(&arguments.places, arguments.problem.as_deref())?;
-    if gathered.sums.parameters != fleet.header().problem.parameters {
-        return Err(Error::usage("the sites are of another problem than the fleet"));
-    }
-    let fitted = Fitted::of(&fleet, gathered.noise(), gathered.sign);
+    gathered.check(&fleet)?;
+    let fitted = Fitted::of(&fleet, gathered.sign);
     let mut table =
         Table::new(["site", "answers", "with the fleet", "without", "the fleet's word"].map(String::from));
     for site in &gathered.sites {
@@ -236,15 +241,14 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Error> {
                 count += answers;
             }
         }
-        let [with, without] = sums.map(|sum| sum / f64::max(count, 1.0));
-        let word = if with >= without { "holds" } else { "does not hold" };
-        table.push(vec![
-            site.name.clone(),
-            format!("{count}"),
-            format!("{with:.3}"),
-            format!("{without:.3}"),
-            word.into(),
-        ]);
+        let cells = match sums.map(|sum| sum / count) {
+            _ if count == 0.0 => ["–".into(), "–".into(), "nothing can be told".into()],
+            [with, without] => {
+                let word = if with >= without { "holds" } else { "does not hold" };
+                [format!("{with:.3}"), format!("{without:.3}"), word.into()]
+            }
+        };
+        table.push([site.name.clone(), format!("{count}")].into_iter().chain(cells));
     }
     writeln!(out, "Log likelihood per answer; more is better:")?;
     table.write(out)?;

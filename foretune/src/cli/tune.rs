@@ -109,7 +109,7 @@ impl KeepArguments {
             tuning.start_from_file(path)?;
         }
         if let Some(past) = past.filter(|past| !past.is_empty()) {
-            tuning.take_past(past)?;
+            tuning.take_past_once(past)?;
         }
         Ok(tuning)
     }

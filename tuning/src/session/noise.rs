@@ -1,7 +1,13 @@
 //! Learning how noisy a fidelity is: the deployed point is measured several times, charged to the budget.
+//!
+//! One absurd answer would make the variance, and with it all that is measured against the noise, as large as it likes: it is left
+//! out, and counts as an outlier.
+
+use std::collections::BTreeSet;
 
 use foretune_core::LARGEST_VALUE;
 use host_sim::error::Error;
+use host_sim::problems::Guarded;
 use host_sim::words::number;
 
 use super::several::Next;
@@ -13,6 +19,11 @@ use crate::target::is_within;
 const REPEATS: usize = 5;
 /// No variance is larger: it must be an `f32`, too.
 const LARGEST_NOISE: f64 = 1e38;
+/// One that lies farther from all others than so many times their range is absurd. Of five with normal noise about one in 120 is (Dixon's
+/// test: a gap of 5/6 of the whole range).
+const ABSURD: f64 = 5.0;
+/// Others this close together, relative to the largest, count as this far apart: answers may be rounded.
+const CLOSEST: f64 = 0.01;
 
 impl Tuning {
     /// How much less sure an expectation is where a noise was estimated: the standard deviation of Student's t, whose
@@ -55,22 +66,47 @@ impl Tuning {
             && unknown.all(|guard| self.kpi_noise(&guard.name, fidelity).is_some())
     }
 
-    /// Of what repeated measurements gave.
+    /// What repeated measurements gave, of the value and of every guarded KPI, where the noise is to be learnt.
+    fn repeated(&self, told: &[Told]) -> (Vec<f64>, Vec<(String, Vec<f64>)>) {
+        let unknown = self.target.guards.iter().enumerate().filter(|(_, guard)| guard.noise.is_empty());
+        let of_kpi = |(g, guard): (usize, &Guarded)| {
+            let kpi = |told: &Told| told.kpis.get(g).map_or(0.0, |kpi| guard.told(*kpi).into());
+            (guard.name.clone(), told.iter().map(kpi).collect())
+        };
+        (told.iter().map(|told| told.value.map_or(0.0, f64::from)).collect(), unknown.map(of_kpi).collect())
+    }
+
     fn learn_noise(&mut self, fidelity: usize, told: &[Told]) {
-        let of = |value: &dyn Fn(&Told) -> f64| variance(&told.iter().map(value).collect::<Vec<f64>>());
-        let of_value = of(&|told| told.value.map_or(0.0, f64::from));
-        self.state.noise[fidelity].get_or_insert(of_value.min(LARGEST_NOISE));
-        for (g, guard) in self.target.guards.iter().enumerate().filter(|(_, guard)| guard.noise.is_empty()) {
-            let of_kpi = of(&|told| told.kpis.get(g).map_or(0.0, |kpi| guard.told(*kpi).into()));
-            let known = self.state.kpi_noise.entry(guard.name.clone()).or_default();
+        let (values, kpis) = self.repeated(told);
+        self.state.noise[fidelity].get_or_insert(variance(values).min(LARGEST_NOISE));
+        for (name, values) in kpis {
+            let known = self.state.kpi_noise.entry(name).or_default();
             known.resize(self.target.fidelities.len(), None);
-            known[fidelity].get_or_insert(of_kpi.min(LARGEST_NOISE));
+            known[fidelity].get_or_insert(variance(values).min(LARGEST_NOISE));
         }
+    }
+
+    /// Repeats of the current task that were left out, because their value or a KPI was absurd.
+    pub(super) fn absurd_repeats(&self) -> usize {
+        let of = |fidelity: usize| {
+            let told = self.repeats(fidelity);
+            let (values, kpis) = self.repeated(&told);
+            let given = self.target.fidelities[fidelity].noise.is_some();
+            let columns = kpis.iter().map(|(_, values)| values).chain((!given).then_some(&values));
+            columns.filter_map(|values| absurd(values)).collect::<BTreeSet<usize>>().len()
+        };
+        (0..self.target.fidelities.len()).map(of).sum()
     }
 
     pub(super) fn estimates(&self) -> impl Iterator<Item = &Told> {
         let answers = self.state.current().map_or(&[][..], |task| &task.answers);
         answers.iter().filter(|told| told.why == Why::Noise)
+    }
+
+    /// Those of a fidelity that did not fail.
+    fn repeats(&self, fidelity: usize) -> Vec<Told> {
+        let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
+        self.estimates().filter(is_repeat).cloned().collect()
     }
 
     /// The deployed point once more, where a noise is not known.
@@ -79,8 +115,7 @@ impl Tuning {
             if self.is_noise_known(fidelity) {
                 continue;
             }
-            let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
-            let told: Vec<Told> = self.estimates().filter(is_repeat).cloned().collect();
+            let told = self.repeats(fidelity);
             let (cost, task) = (|m: usize| self.target.fidelities[m].cost, self.task()?);
             let pending = || task.pending.iter().map(|ask| ask.fidelity);
             if told.len() == REPEATS {
@@ -109,7 +144,25 @@ pub(super) fn check_answer(value: f64, cost: Option<f64>) -> Result<(), &'static
     }
 }
 
-fn variance(values: &[f64]) -> f64 {
+/// The absurd one of all repeats, by its index.
+fn absurd(values: &[f64]) -> Option<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let [lowest, second, .., before, highest] = order[..] else { return None };
+    let is_far = |one: usize, next: usize, other: usize| {
+        let [one, next, other] = [one, next, other].map(|i| values[i]);
+        let range = (next - other).abs().max(CLOSEST * next.abs().max(other.abs()));
+        // Where all others are 0, nothing says what is usual.
+        range > 0.0 && (one - next).abs() > ABSURD * range
+    };
+    let found = [(highest, before, lowest), (lowest, second, highest)];
+    let complete = values.len() == REPEATS;
+    found.into_iter().find(|(one, next, other)| complete && is_far(*one, *next, *other)).map(|(one, ..)| one)
+}
+
+/// Of repeats, but for an absurd one.
+pub(super) fn variance(mut values: Vec<f64>) -> f64 {
+    absurd(&values).map(|one| values.swap_remove(one));
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)

@@ -72,10 +72,9 @@ impl Tuning {
                 (_, Answer::Stop) => return Ok(Some(Reason::Stopped)),
                 (_, Answer::AskMore) => {}
                 (ask, answer) => {
-                    let status = tuner.as_ref().map(|(_, tuner)| tuner.status());
-                    let seen = status.map_or((None, 0), |status| (status.best, status.outliers));
+                    let outliers = tuner.as_ref().map_or(0, |(_, tuner)| tuner.status().outliers);
                     running.retain(|id| *id != ask.id);
-                    self.record(ask, (answer, Vec::new()), seen, source)?;
+                    self.record(ask, answer, outliers, source)?;
                 }
             }
         }
@@ -83,7 +82,7 @@ impl Tuning {
 
     /// Keeps a query until it is answered.
     pub(super) fn pend(&mut self, ask: Ask, save: bool) -> Result<Ask, Error> {
-        self.state.tasks.last_mut().ok_or(Error::Defect)?.pending.push(ask.clone());
+        self.task_mut()?.pending.push(ask.clone());
         if save {
             self.save()?;
         }
@@ -96,6 +95,7 @@ impl Tuning {
             self.task()?.pending.iter().map(|ask| record(&ask.unit, ask.fidelity, ask.why)).collect();
         Ok(match tuner.ask_beside(&pending) {
             (Asked::Query(query), reasons) => {
+                self.task_mut()?.expected = tuner.status().best;
                 let because = reasons.map(|why| Because::of(&self.target, &why, self.widening()));
                 let point = self.shown(space, query.unit())?;
                 let (ask, unit) =

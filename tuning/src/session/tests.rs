@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture::target;
 use foretune_core::Goal;
 use foretune_core::{Floor, Level};
-use host_sim::problems::{DimensionSpec, Notation};
+use host_sim::problems::{DimensionSpec, Guarded, Notation};
 use host_sim::settings::Preset;
 
 impl Answer {
@@ -159,12 +159,18 @@ fn several_at_once_are_told_in_any_order_keep_to_the_budget_and_are_the_same_how
     }
 }
 
-#[test]
-fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what_to_use_elsewhere() {
+/// The target under a condition.
+fn under_load() -> Target {
     let mut target = target();
     let notation = Notation { condition: true, ..Notation::default() };
     let (name, unit) = ("load".to_string(), "%".to_string());
     target.parameters.push(DimensionSpec::Interval { name, unit, low: 0.0, high: 60.0, notation });
+    target
+}
+
+#[test]
+fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what_to_use_elsewhere() {
+    let target = under_load();
     // Every other query is asked under a load that is given, every third answer says what it really was.
     let special = |ask: &Ask| {
         let (load, wanted) = (ask.point[2], 10.0 * (ask.id % 6) as f64);
@@ -194,6 +200,40 @@ fn a_task_under_conditions_is_the_same_however_often_it_breaks_off_and_says_what
     let told = &whole.0.tasks[0].answers[5];
     assert_eq!((&told.asked_at[..], told.told_at, told.point.len()), (&[0.0][..], true, 3));
     assert_eq!(told.point[2], 1.1);
+    // A floor may be another one for the next task, and is the reason if the answers are not those to its queries.
+    let path = folder.path().join("2.state");
+    let edited = Target { floor: Some(FLOOR), ..target };
+    let why = open(&edited, &path).unwrap().recommend_at(&[15.0]).unwrap_err().to_string();
+    assert!(why.contains("the floor was not there, and is drop:1"), "{why}");
+}
+
+#[test]
+fn what_is_watched_is_what_is_in_use_and_needs_conditions_that_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let given = |point: [f64; 2]| {
+        let store = Store::open(&path).unwrap();
+        Tuning::open(target(), setup(&target()), (None, Some(point.to_vec())), Some(store)).unwrap()
+    };
+    given([-80.0, 0.75]).play(&mut Bowl::new(&plain)).unwrap();
+    // Given for the start of the task it is no longer in use; given anew it is.
+    let mut tuning = given([-80.0, 0.75]);
+    let recommended = tuning.ended().unwrap().point.clone().unwrap();
+    assert_eq!(tuning.in_use().unwrap().point, recommended);
+    let readings: Vec<u32> = (0..3).map(|_| tuning.watch(1.0, &[], &[]).unwrap().readings).collect();
+    drop(tuning);
+    let mut tuning = given([-60.0, 0.5]);
+    assert_eq!(tuning.in_use().unwrap().point, [-60.0, 0.5]);
+    let other: Vec<u32> = (0..2).map(|_| tuning.watch(9.0, &[], &[]).unwrap().readings).collect();
+    assert_eq!((&readings[..], &other[..]), (&[1, 2, 3][..], &[1, 2][..]));
+    drop(tuning);
+    let edited = Target { deployed: Some(vec![-58.0, 0.5]), ..target() };
+    assert_eq!(open(&edited, &path).unwrap().in_use().unwrap().point, [-58.0, 0.5]);
+    let failing = |_: &Ask| Some(Answer::Failed);
+    let mut tuning = Tuning::open(under_load(), setup(&under_load()), (None, None), None).unwrap();
+    tuning.play(&mut Bowl::new(&failing)).unwrap();
+    let why = tuning.in_use().unwrap_err().to_string();
+    assert!(why.contains("the last task recommended nothing"), "{why}");
 }
 
 #[test]
@@ -228,6 +268,37 @@ fn unknown_noise_is_estimated_at_the_deployed_point_and_charged() {
 }
 
 #[test]
+fn an_absurd_answer_among_the_repeats_is_left_out_and_counted_as_an_outlier() {
+    let heat = Guarded::read("heat:at-most:value:1e9 at a risk of 0.1");
+    let mut target = Target { guards: heat, ..target() };
+    target.fidelities[0].noise = None;
+    let noise = |absurd: u64, value: f64| {
+        let answer = |ask: &Ask| {
+            let value = if ask.id == absurd { value } else { 10.0 + 0.1 * (ask.id * 2 % 5) as f64 };
+            let kpis = vec![if ask.id == 7 { -1e4 } else { 2.0 + 0.01 * (ask.id % 5) as f64 }];
+            Some(Answer::Value { value, kpis, cost: None, conditions: Vec::new() })
+        };
+        let answer = |ask: &Ask| if ask.why == Why::Noise { answer(ask) } else { Some(Answer::Stop) };
+        let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
+        tuning.play(&mut Bowl::new(&answer)).unwrap();
+        let State { noise, kpi_noise, .. } = tuning.state();
+        (noise[0].unwrap(), kpi_noise["heat"][1].unwrap(), tuning.ended().unwrap().outliers)
+    };
+    let (usual, heat, outliers) = noise(0, 0.0);
+    assert!((0.024..0.026).contains(&usual) && heat < 5e-4 && outliers == 1, "{usual} {heat} {outliers}");
+    for (absurd, value) in [(1, 1e4), (3, -5.0), (5, 13.0)] {
+        let (variance, heat, outliers) = noise(absurd, value);
+        assert!((0.5 * usual..1.5 * usual).contains(&variance), "{variance} where {value} is absurd");
+        assert!(heat < 5e-4 && outliers == 2, "{heat} {outliers}");
+    }
+    // Who lies where noise may lead is believed, as far as rounding leaves something to tell noise by.
+    assert!(noise(3, 11.0).0 > 2.0 * usual && noise(3, 11.0).2 == 1);
+    let rounded = |values: [f64; 5]| noise::variance(values.to_vec());
+    assert!((rounded([5.0, 5.0, 5.2, 5.0, 5.0]) - 0.008).abs() < 1e-9);
+    assert_eq!([rounded([0.0, 0.0, 5.0, 0.0, 0.0]), rounded([5.0, 5.0, 9.0, 5.0, 5.0])], [5.0, 0.0]);
+}
+
+#[test]
 fn expensive_measurements_end_a_task_early() {
     let costly = |ask: &Ask| Some(Answer::value(bowl(ask), Some(12.0)));
     let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
@@ -259,12 +330,25 @@ fn refused_answers_are_asked_for_again_and_failures_end_a_task() {
         assert_eq!(tuning.state().answered(), answers);
         assert!(ended.spent <= budget);
     }
-    let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
-    let mut tuning = Tuning::open(target(), setup(&target()), (None, None), None).unwrap();
-    tuning.play(&mut Bowl::new(&stopping)).unwrap();
-    assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
-    assert!(tuning.ended().unwrap().point.is_some());
-    assert_eq!(tuning.state().answered(), 8);
+    // Numbers of queries that had no answer are not given away again, not even after a restart.
+    for at_once in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let stopping = |ask: &Ask| (ask.id == 9).then_some(Answer::Stop);
+        let mut tuning = open(&target(), &path).unwrap();
+        let mut source = Bowl { at_once, ..Bowl::new(&stopping) };
+        tuning.play(&mut source).unwrap();
+        let last = source.asked.iter().map(|ask| ask.id).max();
+        assert_eq!(tuning.ended().unwrap().reason, Reason::Stopped);
+        assert!(tuning.ended().unwrap().point.is_some());
+        assert!(at_once > 1 || tuning.state().answered() == 8);
+        drop(tuning);
+        let mut tuning = open(&target(), &path).unwrap();
+        tuning.next_task(None).unwrap();
+        let mut source = Bowl::new(&plain);
+        tuning.play(&mut source).unwrap();
+        assert_eq!(Some(source.asked[0].id - 1), last);
+    }
 }
 
 /// A loose cable: what was measured before is not lost, and the next task starts from it.
@@ -501,4 +585,60 @@ fn an_expectation_is_less_sure_where_the_noise_was_estimated() {
     });
     assert_eq!((known.point, known.mean), (estimated.point, estimated.mean));
     assert_eq!(estimated.deviation, 2f32.sqrt() * known.deviation);
+}
+
+/// Sometimes a second query is asked for beside the first. What the floor ruled out and what was expected are then the same, too.
+#[test]
+fn reasons_and_expectations_are_the_same_however_often_a_task_breaks_off() {
+    struct Turns<'a>(Bowl<'a>);
+    impl Source for Turns<'_> {
+        fn start(&mut self, ask: &Ask, beside: &[u64]) -> Result<(), Error> {
+            self.0.at_once = 1;
+            self.0.start(ask, beside)
+        }
+        fn wait(&mut self, asks: &[Ask]) -> Result<(u64, Answer), Error> {
+            if asks.len() == 1 && asks[0].id % 5 < 2 && asks[0].id > 6 && self.0.at_once == 1 {
+                self.0.at_once = 2;
+                return Ok((asks[0].id, Answer::AskMore));
+            }
+            self.0.wait(asks)
+        }
+        fn at_once(&self) -> usize {
+            self.0.at_once
+        }
+        fn refused(&mut self, ask: &Ask, why: &str) -> Result<Option<Answer>, Error> {
+            self.0.refused(ask, why)
+        }
+        fn told(&mut self, ask: &Ask, told: &Told, standing: &Standing) -> Result<(), Error> {
+            self.0.told(ask, told, standing)
+        }
+    }
+    let heat = Guarded::read("heat:at-most:value:0.5 at a risk of 0.1");
+    let guards = heat.into_iter().map(|guard| Guarded { noise: vec![1e-4; 2], ..guard }).collect();
+    let mut target = Target { guards, floor: Some(FLOOR), budget: 60.0, ..target() };
+    target.fidelities[0].noise = Some(0.0004);
+    let folder = tempfile::tempdir().unwrap();
+    // Queries that nothing was searched for, beside others; and a last one that was pending when it broke off.
+    for seed in [3, 11] {
+        let special = |ask: &Ask| {
+            let value = if ask.id == 14 + seed { 1e4 } else { bowl(ask) };
+            let kpis = vec![ask.point[1] * 0.6];
+            Some(Answer::Value { value, kpis, cost: None, conditions: Vec::new() })
+        };
+        let states = [usize::MAX, 4, 5].map(|limit| {
+            let path = folder.path().join(format!("{limit}.{seed}.state"));
+            loop {
+                let (store, given) = (Store::open(&path).unwrap(), (Some(seed), None));
+                let mut tuning = Tuning::open(target.clone(), setup(&target), given, Some(store)).unwrap();
+                let played = tuning.play(&mut Turns(Bowl { limit, ..Bowl::new(&special) }));
+                match (played, tuning.state().task()) {
+                    (Ok(()), 1) => tuning.next_task(None).unwrap(),
+                    (Ok(()), _) => break tuning.state().clone(),
+                    (Err(error), _) => assert!(matches!(error, Error::Interrupted), "{error}"),
+                }
+            }
+        });
+        assert!(states[0].current().unwrap().expected.is_some());
+        assert!(states[0] == states[1] && states[0] == states[2], "{seed}");
+    }
 }

@@ -29,18 +29,37 @@ pub struct Changed {
 }
 
 impl Tuning {
-    /// What to measure while watching: the setting in use, or else the recommended one, at the cheapest fidelity.
+    /// The setting in use since the task at hand has ended, without conditions. One that was given for the start of that task, too, is no
+    /// other than before.
+    fn used_now(&self) -> Result<Option<Vec<f64>>, Error> {
+        let before = &self.task()?.begun.deployed;
+        Ok(self.given.clone().filter(|_| self.given != *before).or_else(|| self.left_in_use()))
+    }
+
+    /// What to measure while watching: the setting in use, or else the recommended one, at the cheapest fidelity, under the conditions
+    /// of the recommendation.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the task has not ended, or there is no such setting.
+    /// [`Error::Usage`] if the task has not ended, there is no such setting, or no recommendation under conditions.
     pub fn in_use(&self) -> Result<Ask, Error> {
-        let task = self.task()?;
+        let (task, chosen) = (self.task()?, self.target.chosen());
         let ended = task.ended.as_ref().ok_or_else(|| Error::usage("the current task has not ended"))?;
-        let point = task.in_use().or(ended.point.as_ref());
-        let point = point.ok_or_else(|| Error::usage("there is no setting in use to watch"))?;
+        let recommended = ended.point.as_ref().map(|point| point.split_at(chosen));
+        let point = self.used_now()?.or(recommended.map(|(point, _)| point.to_vec()));
+        let mut point = point.ok_or_else(|| Error::usage("there is no setting in use to watch"))?;
+        match recommended {
+            Some((_, conditions)) => point.extend(conditions),
+            None if self.target.conditions().is_empty() => {}
+            None => {
+                return Err(Error::usage(
+                    "the last task recommended nothing, so that nothing is known under any [[condition]]: run another task, \
+                     then watch",
+                ));
+            }
+        }
         let cost = |m: &usize| self.target.fidelities[*m].cost;
         let cheapest = (0..self.target.fidelities.len()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
-        Ok(self.ask(point.clone(), cheapest.unwrap_or(0), Why::Carried))
+        Ok(self.ask(point, cheapest.unwrap_or(0), Why::Carried))
     }
 
     /// Takes a reading of the setting in use, of the same fidelity always, after the task has ended. Where it says that
@@ -50,7 +69,8 @@ impl Tuning {
     /// # Errors
     /// [`Error::Usage`] if the task has not ended, or for a number that is not finite. Nothing has changed then.
     pub fn watch(&mut self, value: f64, kpis: &[f64], conditions: &[f64]) -> Result<Watched, Error> {
-        let Ask { fidelity, .. } = self.in_use()?;
+        let Ask { fidelity, mut point, .. } = self.in_use()?;
+        point.truncate(self.target.chosen());
         let mut readings = vec![value as f32];
         readings.extend(self.target.told(kpis));
         let mut deviation = 1.0;
@@ -65,9 +85,10 @@ impl Tuning {
                 *reading -= here - there;
             }
         }
-        let mut watches = self.watches(readings.len())?;
+        let mut watches = self.watches(&point, readings.len())?;
         let reading = Watch::tell_all(&mut watches, &readings, deviation)
             .map_err(|why| Error::usage(why.to_string()))?;
+        self.state.watched = point;
         self.state.watch = watches.iter().map(|watch| to_hex(&watch.save())).collect();
         let most = watches
             .iter()
@@ -85,20 +106,24 @@ impl Tuning {
             }
         });
         if changed.is_some() {
-            self.begin(None)?;
+            self.begin(self.used_now()?)?;
         } else {
             self.save()?;
         }
         Ok(Watched { readings: status.readings, evidence: status.evidence, changed })
     }
 
-    /// One for every number: those that were saved, if they are as many and watch for what is wanted.
-    fn watches(&self, count: usize) -> Result<Vec<Watch>, Error> {
+    /// One for every number: those that were saved, if they are as many and watch the same setting for what is wanted.
+    fn watches(&self, point: &[f64], count: usize) -> Result<Vec<Watch>, Error> {
         let fresh = Watch::new((self.target.run_length * count as f64).min(1e9) as f32)?;
         let read = |text: &String| Watch::load(&from_hex(text)?).ok();
         let saved = self.state.watch.iter().map(read).collect::<Option<Vec<Watch>>>();
         let same = |saved: &Vec<Watch>| {
-            saved.len() == count && saved.iter().all(|watch| watch.run_length() == fresh.run_length())
+            // Older states do not say which setting it was.
+            let watched = &self.state.watched;
+            (watched.is_empty() || watched == point)
+                && saved.len() == count
+                && saved.iter().all(|watch| watch.run_length() == fresh.run_length())
         };
         Ok(saved.filter(same).unwrap_or_else(|| vec![fresh; count]))
     }
