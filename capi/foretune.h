@@ -31,7 +31,8 @@
     ((size_t)(g) * (6 * sizeof(void *) + 96 + 4 * (size_t)(n) \
      + 8 * ((size_t)(q) > (size_t)(n) ? (size_t)(q) : (size_t)(n))) + 4 * (size_t)(n))
 
-/* And for 2 n more measurements that repeat others: where n is enough for every choice at every fidelity, without guards. */
+/* And where n is enough for every choice at every fidelity, without floor, guards and conditions: for 2 n measurements that repeat
+ * others. */
 #define FORETUNE_REPEATS_SIZE(d, n) ((size_t)(n) * (8 * (size_t)(d) + 42) + 4)
 
 // What the memory must be aligned to: every tuner's, not only the compact one's.
@@ -86,11 +87,12 @@ enum foretune_error
   FORETUNE_FIDELITY = 7,
   // The budget is negative or not finite.
   FORETUNE_BUDGET = 8,
-  // Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong.
+  // Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong. Of foretune_deploy and
+  // foretune_add_past: the problem does not have that point, or that fidelity.
   FORETUNE_LIVE = 9,
   // There are not enough slots for observations, or too many fidelities for remembered values.
   FORETUNE_CAPACITY = 10,
-  // An observation or a KPI is NaN, infinite or beyond 1e30.
+  // An observation is NaN or infinite; a KPI or a past measurement is, or lies beyond 1e30.
   FORETUNE_NOT_FINITE = 11,
   // An observation lies more than a million standard deviations from the others, or beyond 1e30.
   FORETUNE_OUTLIER = 12,
@@ -174,7 +176,8 @@ enum foretune_dimension_kind
   // Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
   FORETUNE_CONDITION = 3,
   // Values without an order, as many as levels says, 2 to 8: each is its index, from 0. In FORETUNE_SIZE, one of more than two
-  // values counts as so many dimensions.
+  // values counts as so many dimensions. With a floor or guards, a value that was never measured is not tried: hand in a
+  // measurement of it with foretune_add_past.
   FORETUNE_CATEGORY = 4,
 };
 #ifndef __cplusplus
@@ -566,6 +569,11 @@ struct foretune_status {
   float expected;
   // How often the world changed in the middle of the task.
   uint32_t changes;
+  // Whatever else: 0 without a fleet, 1 as long as its word is weighed, 2 once the answers speak for it, 3 if they spoke against it,
+  // so that it does not count.
+  uint32_t fleet;
+  // By how many nats they speak for it; NaN without one.
+  float fleet_evidence;
 };
 
 // How a guard is kept in a task, as the model sees it after each trial.
@@ -694,7 +702,7 @@ foretune_error foretune_next_task(struct foretune *tuner);
 foretune_error foretune_restart(struct foretune *tuner);
 
 // Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of
-// work.
+// work, and in a problem with a point in use: else FORETUNE_OUT_OF_TURN.
 foretune_error foretune_deploy(struct foretune *tuner,
                                const double *point);
 
@@ -724,8 +732,12 @@ foretune_error foretune_knowledge(struct foretune *tuner,
                                   size_t size,
                                   size_t *length);
 
-// Writes all that is needed to go on from here; and how many bytes that is, as foretune_knowledge does.
-foretune_error foretune_snapshot(struct foretune *tuner, uint8_t *bytes, size_t size, size_t *length);
+// Writes all that is needed to go on from here; and how many bytes that is, as foretune_knowledge does. Once the task has ended it
+// is that: the next task begins from it, and the recommendation is not in it.
+foretune_error foretune_snapshot(struct foretune *tuner,
+                                 uint8_t *bytes,
+                                 size_t size,
+                                 size_t *length);
 
 // Starts the next task from knowledge, which may come from another device, but not from another problem.
 foretune_error foretune_load(struct foretune *tuner, const uint8_t *bytes, size_t size);
@@ -746,10 +758,13 @@ foretune_error foretune_status(struct foretune *tuner, struct foretune_status *s
 foretune_error foretune_guard_status(struct foretune *tuner, size_t guard, struct foretune_guard_status *status);
 
 // Says under which conditions the next query is asked; a search that goes on under others begins anew. Refused while a query
-// asked under others waits for its answer.
+// asked under others waits for its answer: answer or withdraw it first.
 foretune_error foretune_set_conditions(struct foretune *tuner,
                                        const double *conditions,
                                        size_t condition_count);
+
+// Takes the query back that waits for its answer, free of charge: the next one is asked anew, for instance under other conditions.
+foretune_error foretune_withdraw(struct foretune *tuner);
 
 // foretune_set_conditions, then foretune_ask.
 foretune_error foretune_ask_at(struct foretune *tuner,

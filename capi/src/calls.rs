@@ -386,7 +386,7 @@ pub unsafe extern "C" fn foretune_restart(tuner: *mut foretune) -> foretune_erro
 }
 
 /// Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of
-/// work.
+/// work, and in a problem with a point in use: else FORETUNE_OUT_OF_TURN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_deploy(tuner: *mut foretune, point: *const f64) -> foretune_error {
     let deploy = |tuner: &mut Optimizer<'static>, edges: Edges<'static>| {
@@ -465,7 +465,8 @@ pub unsafe extern "C" fn foretune_knowledge(
     unsafe { save(tuner, (bytes, size), length, |tuner, sink| tuner.knowledge(|piece| sink.write(piece))) }
 }
 
-/// Writes all that is needed to go on from here; and how many bytes that is, as foretune_knowledge does.
+/// Writes all that is needed to go on from here; and how many bytes that is, as foretune_knowledge does. Once the task has ended it
+/// is that: the next task begins from it, and the recommendation is not in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_snapshot(
     tuner: *mut foretune,

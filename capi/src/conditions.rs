@@ -15,7 +15,7 @@ use crate::pointer::{array, output};
 use crate::types::*;
 
 /// Says under which conditions the next query is asked; a search that goes on under others begins anew. Refused while a query
-/// asked under others waits for its answer.
+/// asked under others waits for its answer: answer or withdraw it first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_set_conditions(
     tuner: *mut foretune,
@@ -32,6 +32,13 @@ fn set(
     conditions: &[f64],
 ) -> Result<(), foretune_error> {
     Ok(tuner.set_conditions(&edges.conditions(tuner.problem().dimensions, conditions))?)
+}
+
+/// Takes the query back that waits for its answer, free of charge: the next one is asked anew, for instance under other conditions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foretune_withdraw(tuner: *mut foretune) -> foretune_error {
+    // SAFETY: the caller's promise.
+    unsafe { with_edges(tuner, |tuner, _| Ok(tuner.withdraw())) }
 }
 
 /// foretune_set_conditions, then foretune_ask.

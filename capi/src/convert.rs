@@ -1,8 +1,8 @@
 //! Problems and settings from C as the core's, and the core's answers as C's.
 
 use foretune_core::{
-    Activity, Dimension, Error, Fidelity, Floor, Goal, Guard, GuardStatus, Kind, Level, Limit, LiveStatus,
-    Problem, Query, Recommendation, Settings, Side, Status, Stop,
+    Activity, Dimension, Error, Fidelity, FleetStatus, Floor, Goal, Guard, GuardStatus, Kind, Level, Limit,
+    LiveStatus, Problem, Query, Recommendation, Settings, Side, Status, Stop,
 };
 
 use crate::edge::{Edge, Edges};
@@ -336,6 +336,11 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         Activity::Done => foretune_activity::FORETUNE_ENDED,
     };
     let live = status.live;
+    let fleet = status.fleet.map_or(0, |fleet| match fleet {
+        FleetStatus { refuted: true, .. } => 3,
+        FleetStatus { supported: true, .. } => 2,
+        _ => 1,
+    });
     let number = |of: fn(LiveStatus) -> Option<f32>| live.and_then(of).unwrap_or(f32::NAN);
     foretune_status {
         task: status.task,
@@ -359,6 +364,8 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         meanwhile: number(|live| live.meanwhile),
         expected: number(|live| live.expected),
         changes: live.map_or(0, |live| live.changes),
+        fleet,
+        fleet_evidence: status.fleet.map_or(f32::NAN, |fleet| fleet.evidence),
     }
 }
 

@@ -26,11 +26,12 @@ pub enum foretune_error {
     FORETUNE_FIDELITY = 7,
     /// The budget is negative or not finite.
     FORETUNE_BUDGET = 8,
-    /// Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong.
+    /// Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong. Of foretune_deploy and
+    /// foretune_add_past: the problem does not have that point, or that fidelity.
     FORETUNE_LIVE = 9,
     /// There are not enough slots for observations, or too many fidelities for remembered values.
     FORETUNE_CAPACITY = 10,
-    /// An observation or a KPI is NaN, infinite or beyond 1e30.
+    /// An observation is NaN or infinite; a KPI or a past measurement is, or lies beyond 1e30.
     FORETUNE_NOT_FINITE = 11,
     /// An observation lies more than a million standard deviations from the others, or beyond 1e30.
     FORETUNE_OUTLIER = 12,
@@ -82,10 +83,16 @@ const TEXTS: [(foretune_error, &CStr); 29] = [
     (FORETUNE_DIMENSION, c"a dimension is malformed"),
     (FORETUNE_FIDELITY, c"a fidelity is malformed"),
     (FORETUNE_BUDGET, c"the budget is negative or not finite"),
-    (FORETUNE_LIVE, c"point in use, floor, risk, tolerance, limits or guards make no sense"),
+    (
+        FORETUNE_LIVE,
+        c"point in use, past measurement, floor, risk, tolerance, limits or guards make no sense",
+    ),
     (FORETUNE_CAPACITY, c"observations or fidelities do not fit"),
     (FORETUNE_NOT_FINITE, c"the observation or a KPI is not a finite number"),
-    (FORETUNE_OUTLIER, c"the observation lies over a million standard deviations away from the others"),
+    (
+        FORETUNE_OUTLIER,
+        c"the observation lies over a million standard deviations away from the others, or beyond 1e30",
+    ),
     (FORETUNE_COST, c"what a measurement cost must be 0 or more, and finite"),
     (FORETUNE_UNKNOWN_QUERY, c"the query is not the one asked last"),
     (FORETUNE_OUT_OF_TURN, c"the call does not fit what the tuner is doing now"),

@@ -112,11 +112,10 @@ impl Cut {
     }
 }
 
-/// Bytes that a problem and settings take with the arrays, if they can be had, and what the arrays are for; without repeats, for
+/// Bytes that a problem and settings take with the arrays, if they can be had, and what the arrays are for; without a fleet, for
 /// which more may be given.
 pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result<(usize, Capacities), Fault> {
-    let all = Capacities::checked(&parts.problem(), settings, observations)?;
-    let capacities = Capacities { repeats: false, ..all };
+    let capacities = Capacities::checked(&parts.problem(), settings, observations)?;
     let head = size_of::<foretune>()
         + size_of_val(parts.edges())
         + size_of_val(parts.deployed())
@@ -124,7 +123,7 @@ pub fn needed(parts: &Parts, settings: &Settings, observations: usize) -> Result
         + size_of_val(parts.limits())
         + size_of_val(parts.guards())
         + size_of_val(parts.fidelities());
-    Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), all))
+    Ok((head.saturating_add(capacities.words().saturating_mul(size_of::<u32>())), capacities))
 }
 
 /// Lays a tuner out in some memory, which is touched only if nothing is wrong.
@@ -145,18 +144,14 @@ pub unsafe fn start(
     if memory.align_offset(FORETUNE_COMPACT_ALIGN) != 0 {
         return Err(FORETUNE_MISALIGNED.into());
     }
-    let (needed, all) = needed(parts, &settings, observations)?;
+    let (needed, plain) = needed(parts, &settings, observations)?;
     if needed > size {
         return Err(FORETUNE_TOO_SMALL.into());
     }
-    // What is left over may do for repeats, and for a fleet.
-    let (plain, holds) = (Capacities { repeats: false, ..all }, !settings.map.is_deep());
-    let beyond = |more: &Capacities| (more.words() - plain.words()).saturating_mul(size_of::<u32>());
-    let capacities = [(true, true), (true, false), (false, true)]
-        .map(|(repeats, fleet)| Capacities { repeats: repeats && all.repeats, fleet: fleet && holds, ..all })
-        .into_iter()
-        .find(|more| needed.saturating_add(beyond(more)) <= size)
-        .unwrap_or(plain);
+    // What is left over may do for a fleet. Nothing else depends on the memory's size: the same is asked in any.
+    let with = Capacities { fleet: !settings.map.is_deep(), ..plain };
+    let beyond = (with.words() - plain.words()).saturating_mul(size_of::<u32>());
+    let capacities = if needed.saturating_add(beyond) <= size { with } else { plain };
     let mut cut = Cut { next: memory, left: size };
     let tuner: *mut foretune = cut.take(1).ok_or(FORETUNE_TOO_SMALL)?;
     // SAFETY: there is room, aligned. No reference to a tuner that was here before is alive.

@@ -32,7 +32,8 @@ pub enum foretune_dimension_kind {
     /// Not chosen but known, such as a load: any value between low and high, given with foretune_ask_at.
     FORETUNE_CONDITION = 3,
     /// Values without an order, as many as levels says, 2 to 8: each is its index, from 0. In FORETUNE_SIZE, one of more than two
-    /// values counts as so many dimensions.
+    /// values counts as so many dimensions. With a floor or guards, a value that was never measured is not tried: hand in a
+    /// measurement of it with foretune_add_past.
     FORETUNE_CATEGORY = 4,
 }
 
@@ -380,6 +381,11 @@ pub struct foretune_status {
     pub expected: f32,
     /// How often the world changed in the middle of the task.
     pub changes: u32,
+    /// Whatever else: 0 without a fleet, 1 as long as its word is weighed, 2 once the answers speak for it, 3 if they spoke against it,
+    /// so that it does not count.
+    pub fleet: u32,
+    /// By how many nats they speak for it; NaN without one.
+    pub fleet_evidence: f32,
 }
 
 /// How a guard is kept in a task, as the model sees it after each trial.

@@ -118,6 +118,22 @@ fn conditions_do_what_they_do_from_rust() {
         // SAFETY: as above.
         let refused = unsafe { foretune_set_conditions(c.pointer, other.as_ptr(), 1) };
         assert_eq!(refused, FORETUNE_CONDITIONS, "another waits for its answer");
+        // SAFETY: as above, and null.
+        assert_eq!(
+            unsafe { [foretune_withdraw(c.pointer), foretune_withdraw(null_mut())] },
+            [FORETUNE_OK, FORETUNE_NULL]
+        );
+        let withdrawn = query;
+        // SAFETY: as above.
+        let again = unsafe {
+            [
+                foretune_set_conditions(c.pointer, other.as_ptr(), 1),
+                foretune_tell(c.pointer, &withdrawn, 1.0),
+                foretune_ask_at(c.pointer, &f64::from(load), 1, &mut progress, &mut query),
+            ]
+        };
+        assert_eq!(again, [FORETUNE_OK, FORETUNE_UNKNOWN_QUERY, FORETUNE_OK], "under others, and back");
+        assert_eq!(query.point, withdrawn.point);
         let (y, kpis) = (objective(&query.point, query.fidelity, 0), kpis(&query.point));
         // SAFETY: as above.
         let answered = |count: usize| unsafe {
@@ -171,6 +187,7 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
     assert_eq!(c.set_fleet(&damaged), FORETUNE_CHECKSUM);
     assert_eq!(c.set_fleet(&bytes[..40]), FORETUNE_TRUNCATED);
     assert_eq!(c.set_fleet(&bytes), FORETUNE_OK);
+    assert_eq!(c.status().fleet, 1);
     while let Ask::Query(expected) = rust.ask() {
         let (_, query) = c.ask();
         assert_eq!(
@@ -181,6 +198,9 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
         assert_eq!(c.tell(&query, y), FORETUNE_OK);
         rust.tell(expected, y).unwrap();
     }
+    let (status, known) = (c.status(), rust.status().fleet.unwrap());
+    let fleet = if known.refuted { 3 } else { 1 + u32::from(known.supported) };
+    assert_eq!((status.fleet, status.fleet_evidence), (fleet, known.evidence));
     assert_eq!(c.set_fleet(&bytes), FORETUNE_OUT_OF_TURN);
 }
 
@@ -580,8 +600,9 @@ fn sizes_are_enough_over_a_grid() {
     assert!(bound(4, 4, 64, 10, 80) <= FORETUNE_COMPACT_SIZE);
 }
 
+/// The same in any memory that is large enough: a size that decided what is asked would do so on one machine and not on another.
 #[test]
-fn repeats_take_what_is_left_of_a_memory() {
+fn a_memory_has_room_for_repeats_or_is_too_small() {
     let grid = foretune_dimension { kind: 1, levels: 4, ..support::INTERVAL };
     let dimensions = [grid; 2];
     let problem = foretune_problem {
@@ -593,9 +614,11 @@ fn repeats_take_what_is_left_of_a_memory() {
     };
     let settings = foretune_settings { observations: 20, ..settings() };
     let (size, _, _) = support::check(&problem, &settings);
-    for (more, room) in [(0, 20), (repeats_bound(2, 20) - 8, 20), (repeats_bound(2, 20), 60)] {
+    assert!(size <= bound(2, 1, 20, 10, 80) + repeats_bound(2, 20), "{size}");
+    assert_eq!(Tuner::start_in(size - 1, &problem, &settings, 1).err(), Some(FORETUNE_TOO_SMALL));
+    for more in [0, 1000, 100_000] {
         let mut tuner = Tuner::start_in(size + more, &problem, &settings, 1).unwrap();
-        assert_eq!(tuner.status().room, room, "{more} bytes more");
+        assert_eq!(tuner.status().room, 60, "{more} bytes more");
     }
 }
 

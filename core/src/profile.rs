@@ -2,7 +2,7 @@
 //!
 //! | profile | dimensions | fidelities | observations | map | particles | candidates | fits, with its stack, in |
 //! |---|---|---|---|---|---|---|---|
-//! | [`Compact`] | 4 | 4 | 64 | linear | 10 | 80 | 55 KB |
+//! | [`Compact`] | 4 | 4 | 64 | linear | 10 | 80 | 61 KB |
 //! | [`Deep`] | 6 | 4 | 128 | deep, 64 × 3 | 10 | 256 | 1 MB |
 //!
 //! `cargo run -p foretune-core --example sizes` prints what takes how much. All of it is zero at first, so a `static`
