@@ -174,7 +174,7 @@ impl fmt::Display for SnapshotError {
                     "written by an older version (format {version}), which says too little of its problem"
                 )
             }
-            SnapshotError::Problem(part) => write!(f, "learnt on another problem: its {part} differ"),
+            SnapshotError::Problem(part) => write!(f, "learnt on a problem that differs in its {part}"),
             SnapshotError::Checksum => write!(f, "damaged (checksum does not match)"),
             SnapshotError::Model => write!(f, "taken with another model or number of particles"),
             SnapshotError::Settings => write!(f, "taken mid-task with other settings or another problem"),
@@ -216,7 +216,7 @@ mod tests {
             ),
             (
                 SnapshotError::Problem(ProblemPart::Fidelities).into(),
-                "snapshot refused: learnt on another problem: its fidelities differ",
+                "snapshot refused: learnt on a problem that differs in its fidelities",
             ),
             (SnapshotError::Checksum.into(), "snapshot refused: damaged (checksum does not match)"),
         ] {

@@ -105,7 +105,7 @@ fn sites_under_conditions_make_a_fleet_for_the_next_one() {
     assert!(told.contains("Spent 12 of 12 in 12 measurements"), "{told}");
     let other = PROBLEM.replace("[[condition]]", "[[parameter]]").replace("x = 0.5", "x = 0.5\nload = 1");
     folder.write("q.toml", &format!("fleet = \"own.fleet\"\n{other}"));
-    folder.fails(&TUNE.replace("p.toml", "q.toml"), 2, "its parameters differ");
+    folder.fails(&TUNE.replace("p.toml", "q.toml"), 2, "differs in its parameters");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn what_is_no_fleet_or_another_problems_is_one_line() {
     folder.fails(
         "run branin --fleet own.fleet",
         2,
-        "fleet file refused: learnt on another problem: its parameters differ",
+        "fleet file refused: learnt on a problem that differs in its parameters",
     );
     folder.fails("run branin --fleet none.fleet", 2, "cannot read none.fleet");
     let mut bytes = std::fs::read(folder.path("own.fleet")).unwrap();
