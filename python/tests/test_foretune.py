@@ -174,7 +174,7 @@ class Tuning(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder, "p.state")
             tuner = Tuner(PROBLEM, state=state)
-            for count in (20, -1, 2.5):
+            for count in (20, -1, 2.5, 2.0):
                 with self.assertRaisesRegex(ValueError, f"count takes a whole number from 0 to 8, not {count}"):
                     tuner.ask_several(count)
             four = tuner.ask_several(4)
@@ -227,8 +227,14 @@ class Tuning(unittest.TestCase):
             ({"past": [({"x": 0, "y": 1}, 1.0, "middle")]}, "short, long"),
             ({"past": [({"x": 0}, 1.0)]}, "parameter `y` has no value"),
             ({"past": [({"x": 0, "y": 1}, float("nan"))]}, "finite"),
+            ({"past": [({"x": 0, "y": 1}, 1.0), (1, 2)]}, "past measurement 2 takes (setting, value): a dict"),
+            ({"past": [3.0]}, "past measurement 1 takes"),
+            ({"past": [({"x": 0, "y": 1}, 1.0, 0)]}, "past measurement 1 takes"),
         ]:
             self.assertIn(words, str(wrong(lambda p: None, **options)))
+        for seed in (-1, 2**64, 1.5):
+            with self.assertRaisesRegex(ValueError, f"seed takes a whole number from 0 to {2**64 - 1}, not {seed}"):
+                Tuner(PROBLEM, seed=seed)
         (self.folder / "p.toml").write_text(FILE.replace("40.0", "-1"))
         with self.assertRaisesRegex(ProblemError, r"p\.toml, line 3: budget takes"):
             Tuner(self.folder / "p.toml")
@@ -396,7 +402,7 @@ class Tuning(unittest.TestCase):
         self.assertLess(abs(joined.recommendation.setting["x"] - 1.7), 0.1)
 
     def test_status_history_and_the_point_in_use(self):
-        tuner = Tuner(IN_USE, deployed={"x": 2, "y": 0.5})
+        tuner = Tuner({**IN_USE, "limit": [{"sum": {"x": 1, "y": 1}, "at_most": 3}]}, deployed={"x": 2, "y": 0.5})
         first = tuner.ask()
         self.assertEqual((first.setting, first.fidelity), ({"x": 2.0, "y": 0.5}, "long"))
         tuner.tell(first, 0.5)
@@ -407,6 +413,8 @@ class Tuning(unittest.TestCase):
         self.assertEqual(status.spent, sum(trial.cost for trial in tuner.history))
         tuner.stop()
         self.assertEqual((tuner.recommendation.reason, tuner.ask()), ("stopped", None))
+        with self.assertRaisesRegex(ForetuneError, "x = 5, y = 1: .*; say as `deployed` which setting is in use"):
+            tuner.next_task(deployed={"x": 5, "y": 1})
         tuner.next_task(deployed={"x": 1, "y": 0.25})
         self.assertEqual(tuner.ask().setting, {"x": 1.0, "y": 0.25})
         self.assertEqual(tuner.status.answered, 0)
@@ -508,8 +516,9 @@ class OneCall(unittest.TestCase):
         self.assertLess(result.value, 0.05)
         with self.assertRaisesRegex(CallsFailed, "the last: ZeroDivisionError"):
             minimise(lambda x: 1 / 0, {"x": (-4, 4)}, budget=24, parallel=4)
-        with self.assertRaisesRegex(ValueError, "parallel takes a whole number from 1 to 8, not 9"):
-            minimise(f, {"x": (-4, 4)}, parallel=9)
+        for parallel in (9, 2.0, True):
+            with self.assertRaisesRegex(ValueError, f"parallel takes a whole number from 1 to 8, not {parallel}"):
+                minimise(f, {"x": (-4, 4)}, parallel=parallel)
 
     def test_failures_in_a_row_end_it_and_nothing_is_lost(self):
         for works, options, count in [(0, {}, 10), (6, {}, 10), (6, {"failures": 3}, 3)]:
@@ -542,7 +551,8 @@ class OneCall(unittest.TestCase):
         for parameters, options, words in [
             ({"x": (1, 0)}, {}, "above low"), ({}, {}, "parameter"), ({"x": Log(0, 1)}, {}, "0 < low"),
             ({"x": (0, 1)}, {"budget": 1}, "whole number"), ({"x": (0, 1)}, {"budget": 2.5}, "whole number"), ({"x": (0, 1)}, {"budget": 257}, "256"),
-            ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
+            ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"start": {"x": 9}}, "^start.x: parameter `x` takes"),
+            ({"x": (0, 1), "y": (0, 1)}, {"start": {"x": 0}}, "^start: parameter `y` has no value"), ({"x": (0, 1)}, {"seed": -1}, "^seed"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
         ]:
             with self.assertRaisesRegex(ValueError, words):
                 minimise(self.fail, parameters, **options)
