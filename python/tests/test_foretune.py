@@ -140,8 +140,9 @@ class Tuning(unittest.TestCase):
             self.assertAlmostEqual(best.setting["load"], load, places=3)
             self.assertLess(abs(best.setting["x"] - 0.2 - 0.006 * load), 0.2)
         self.assertIs(tuner.recommendation, own)
-        for wrong in ({"load": 101}, {"lod": 1}):
-            with self.assertRaises(ForetuneError):
+        for wrong, words in [({"load": 101}, "from 0 to 100"), ({"lod": 1}, "`lod`"), ({}, "a value for every"),
+                             ({"load": float("nan")}, "the load is nan, not a finite number$")]:
+            with self.assertRaisesRegex((ForetuneError, ValueError), words):
                 tuner.recommendation_at(**wrong)
 
     def test_categories_go_in_and_out_by_name(self):
