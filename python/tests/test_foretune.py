@@ -144,6 +144,26 @@ class Tuning(unittest.TestCase):
                              ({"load": float("nan")}, "the load is nan, not a finite number$")]:
             with self.assertRaisesRegex((ForetuneError, ValueError), words):
                 tuner.recommendation_at(**wrong)
+        tuner.next_task()
+        with self.assertRaisesRegex(ValueError, "the load is nan, not a finite number$"):
+            tuner.ask(load=float("nan"))
+        self.assertTrue(tuner.ask())
+
+    def test_the_condition_that_holds_already_may_be_said_again_and_all_is_known_after_a_restart(self):
+        problem = {"goal": "maximise", "budget": 12, "parameter": {"x": (0, 1)}, "condition": {"load": (0, 100)},
+                   "fidelity": [{"name": "only", "cost": 1, "noise": 1e-4}]}
+        path = self.folder / "s.state"
+        for loads in ([50, 50, 70, 70, 70], [70, 70], [90]):
+            with Tuner(problem, state=path, settings={"initial": 2}) as tuner:
+                for load in loads:
+                    query = tuner.ask(load=load)
+                    self.assertAlmostEqual(query.setting["load"], load, places=3)
+                    tuner.tell(query, 1 - (query.setting["x"] - 0.006 * load) ** 2)
+                status = tuner.status
+                self.assertIsNotNone(status.expected)
+                self.assertEqual(pickle.loads(pickle.dumps(tuner)).status, status)
+            with Tuner(problem, state=path, settings={"initial": 2}) as tuner:
+                self.assertEqual(tuner.status, status)
 
     def test_categories_go_in_and_out_by_name(self):
         problem = {**PROBLEM, "parameter": {"mode": ["slow", "fast", "off"], "x": (0, 1)}}
