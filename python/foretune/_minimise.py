@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, Mapping, Optional
 
-from ._problem import Axis, ForetuneError, axis
+from ._problem import Axis, ForetuneError, ProblemError, axis, whole
 from ._tuner import MOST_AT_ONCE, Query, Trial, Tuner, _Setting
 
 # Room for answers in one task.
@@ -69,21 +70,22 @@ def minimise(
     then is returned.
     """
     axes = {name: axis(name, spec) for name, spec in parameters.items()}
-    if isinstance(budget, bool) or not hasattr(budget, "__index__") or not 2 <= budget <= MOST_CALLS:
-        raise ValueError(f"budget takes a whole number of calls from 2 to {MOST_CALLS}, not {budget!r}")
-    if parallel not in range(1, MOST_AT_ONCE + 1):
-        raise ValueError(f"parallel takes a whole number from 1 to {MOST_AT_ONCE}, not {parallel!r}")
+    budget, parallel = whole("budget", budget, 2, MOST_CALLS), whole("parallel", parallel, 1, MOST_AT_ONCE)
     deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
     if start and (unknown := set(start) - set(axes)):
         raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
-    tuner = Tuner(
-        {
-            "goal": goal, "budget": budget,
-            "parameter": [one.table for one in axes.values()],
-            "fidelity": [{"name": "call", "cost": 1, "noise": noise}], "deployed": deployed, **more,
-        },
-        seed=seed, settings=settings, knowledge=knowledge,
-    )
+    problem = {
+        "goal": goal, "budget": budget,
+        "parameter": [one.table for one in axes.values()],
+        "fidelity": [{"name": "call", "cost": 1, "noise": noise}], "deployed": deployed, **more,
+    }
+    try:
+        tuner = Tuner(problem, seed=seed, settings=settings, knowledge=knowledge)
+    except ForetuneError as error:
+        error.args = (_as_start(str(error)),)
+        if isinstance(error, ProblemError):
+            error.field = _as_start(error.field)
+        raise
     with tuner:
         return _play(tuner, f, axes, -1 if goal == "maximise" else 1, noise, parallel)
 
@@ -95,6 +97,11 @@ def maximise(f: Callable[..., Optional[float]], parameters: Mapping[str, Any], b
     True
     """
     return minimise(f, parameters, budget, goal="maximise", **options)
+
+
+def _as_start(text: str) -> str:
+    """The setting in use by the name that it has here."""
+    return re.sub(r"\[deployed\]( or `deployed`)?|\bdeployed\b", "start", text)
 
 
 def _call(f: Any, setting: dict[str, Any]) -> tuple[Optional[float], Optional[Exception]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import operator
 import os
 import re
 from pathlib import Path
@@ -21,6 +22,16 @@ class ProblemError(ForetuneError, ValueError):
     def __init__(self, message: str, field: str = ""):
         super().__init__(message)
         self.field = field
+
+
+def whole(name: str, number: Any, low: int, high: int) -> int:
+    """A whole number in a range, of any kind, but no 2.0."""
+    try:
+        if not isinstance(number, bool) and low <= operator.index(number) <= high:
+            return operator.index(number)
+    except TypeError:
+        pass
+    raise ValueError(f"{name} takes a whole number from {low} to {high}, not {number!r}")
 
 
 @dataclasses.dataclass
@@ -121,7 +132,7 @@ class Text(NamedTuple):
             return ForetuneError(re.sub(options, r"`\1`", message).replace("`set`", "`settings`"))
         if not self.fields:
             return ProblemError(message)
-        line, what = int(found[1]), found[2]
+        line, what = int(found[1]), re.sub(r"^\[deployed\]: ", "", found[2])
         field = self.fields[line - 1] if line <= len(self.fields) else ""
         if missing := re.match("missing field `(.*?)`", what):
             field = ".".join(filter(None, [field, missing[1]]))

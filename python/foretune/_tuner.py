@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from . import _foretune
-from ._problem import ForetuneError, Text, text_of
+from ._problem import ForetuneError, Text, text_of, whole
 
 # So many queries wait for their answers at most.
 MOST_AT_ONCE = 8
@@ -100,16 +100,26 @@ def _texts(setting: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, str], float, Optional[str], dict[str, float]]]:
-    rows = ((one.setting, one.value, one.fidelity, one.kpis) if isinstance(one, Trial) else (*one, None, None)[:4]
-            for one in measurements)
-    return [(_texts(setting), float(value), fidelity, _floats(kpis or {}))
-            for setting, value, fidelity, kpis in rows if value is not None]
+    known = []
+    for i, one in enumerate(measurements, 1):
+        try:
+            row = (one.setting, one.value, one.fidelity, one.kpis) if isinstance(one, Trial) else (*one, None, None)[:4]
+            setting, value, fidelity, kpis = row
+            if not isinstance(fidelity, (str, type(None))):
+                raise TypeError
+            if value is not None:
+                _check({"value": value})
+                known.append((_texts(setting), float(value), fidelity, _floats(kpis or {})))
+        except (AttributeError, TypeError, ValueError):
+            raise ForetuneError(f"past measurement {i} takes (setting, value): a dict and a finite number, and may have "
+                                f"fidelity and kpis behind them; not {one!r}") from None
+    return known
 
 
-def _check(numbers: Mapping[str, float], instead: str) -> None:
+def _check(numbers: Mapping[str, float], instead: str = "") -> None:
     for what, number in numbers.items():
         if not math.isfinite(number):
-            raise ValueError(f"the {what} is {number}, not a finite number; {instead}")
+            raise ValueError(f"the {what} is {number}, not a finite number{instead}")
 
 
 class Tuner:
@@ -146,6 +156,8 @@ class Tuner:
         knowledge: Optional[bytes] = None,
         past: Iterable[Any] = (),
     ):
+        if seed is not None:
+            seed = whole("seed", seed, 0, 2**64 - 1)
         in_use = ",".join(f"{name}={value}" for name, value in _texts(deployed).items()) if deployed else None
         words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
         self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=_known(past))
@@ -170,6 +182,7 @@ class Tuner:
         query = self._query()
         at = (query.id, _floats(conditions)) if conditions and query else self._at
         if at != self._at:
+            _check(at[1])
             self._say({"ask_at": at[1]})
             self._at = at
         return self._query()
@@ -177,8 +190,7 @@ class Tuner:
     def ask_several(self, count: int) -> list[Query]:
         """Up to `count` queries, 8 at most, to be measured at once and told in any order: those that wait for their answers, and
         more beside them. Fewer where an answer must come first; none when the task has ended."""
-        if count not in range(MOST_AT_ONCE + 1):
-            raise ValueError(f"count takes a whole number from 0 to {MOST_AT_ONCE}, not {count!r}")
+        count = whole("count", count, 0, MOST_AT_ONCE)
         self._settle()
         known = 0
         while known < len(self._queries) < count:
@@ -199,16 +211,17 @@ class Tuner:
         numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
         told = _floats(kpis or {})
         at = _floats(conditions)
-        _check({**told, **at, **numbers}, "tell None for a failed measurement")
+        _check({**told, **at, **numbers}, "; tell None for a failed measurement")
         self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost),
                    conditions=at or None)
 
     def recommendation_at(self, **conditions: float) -> Recommendation:
         """What to use under other conditions, after the end of a task. Its answers are told again for that, which takes as long
         as the task computed."""
-        known = self.recommendation
+        known, at = self.recommendation, _floats(conditions)
+        _check(at)
         try:
-            self._say({"recommend_at": _floats(conditions)})
+            self._say({"recommend_at": at})
             best = self.recommendation
         finally:
             self.recommendation = known
@@ -228,7 +241,7 @@ class Tuner:
         """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
         it gave, or what is expected under the conditions of the reading; else what has changed, and the next task has begun."""
         told, at = _floats(kpis or {}), _floats(conditions)
-        _check({**told, **at, "value": float(value)}, "leave out a reading that failed")
+        _check({**told, **at, "value": float(value)}, "; leave out a reading that failed")
         self._change: Optional[Change] = None
         self._send("watch", value=float(value), kpis=told or None, conditions=at or None)
         return self._change

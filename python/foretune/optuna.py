@@ -25,8 +25,10 @@ from ._problem import Axis, ForetuneError
 from ._tuner import MOST_AT_ONCE, Query, Tuner
 
 _MOST_PARAMETERS = 16
-_MOST_LEVELS = 10_000
+_MOST_LEVELS = 65_535
 _MOST_VALUES = 8
+# The tuner takes no value beyond: a trial that has one has failed.
+_LARGEST = 1e30
 # Of long studies, as much as the tuner has room for: the best and the latest.
 _BEST, _LATEST = 100, 50
 
@@ -106,7 +108,7 @@ class Sampler(BaseSampler):
             self._known.add(trial.number)
             value = values[0] if state == TrialState.COMPLETE and values else None
             try:
-                self._tuner.tell(query, value if value is not None and math.isfinite(value) else None)
+                self._tuner.tell(query, value if value is not None and abs(value) <= _LARGEST else None)
             except ForetuneError:
                 self._tuner.tell(query, None)
 
@@ -116,14 +118,14 @@ class Sampler(BaseSampler):
         sign = 1 if study.direction == StudyDirection.MINIMIZE else -1
         within = [one for one in trials if space.items() <= one.distributions.items()]
         done = {one.number: sign * one.value for one in within
-                if one.state == TrialState.COMPLETE and one.value is not None and math.isfinite(one.value)}
+                if one.state == TrialState.COMPLETE and one.value is not None and abs(one.value) <= _LARGEST}
         if done:
             worst, average = max(done.values()), sum(done.values()) / len(done)
             for one in within:
-                if one.state in (TrialState.FAIL, TrialState.PRUNED):
-                    done[one.number] = worst
-                elif one.state == TrialState.RUNNING:
+                if one.state == TrialState.RUNNING:
                     done[one.number] = average
+                elif one.state.is_finished():
+                    done.setdefault(one.number, worst)
         best = sorted(done, key=done.__getitem__)
         kept = set(best[:_BEST]) | set(sorted(best[_BEST:])[-_LATEST:])
         past = [({name: one.encode(trial.params[key]) for name, one, key in zip(_NAMES, axes, space)}, sign * done[trial.number])

@@ -140,9 +140,30 @@ class Tuning(unittest.TestCase):
             self.assertAlmostEqual(best.setting["load"], load, places=3)
             self.assertLess(abs(best.setting["x"] - 0.2 - 0.006 * load), 0.2)
         self.assertIs(tuner.recommendation, own)
-        for wrong in ({"load": 101}, {"lod": 1}):
-            with self.assertRaises(ForetuneError):
+        for wrong, words in [({"load": 101}, "from 0 to 100"), ({"lod": 1}, "`lod`"), ({}, "a value for every"),
+                             ({"load": float("nan")}, "the load is nan, not a finite number$")]:
+            with self.assertRaisesRegex((ForetuneError, ValueError), words):
                 tuner.recommendation_at(**wrong)
+        tuner.next_task()
+        with self.assertRaisesRegex(ValueError, "the load is nan, not a finite number$"):
+            tuner.ask(load=float("nan"))
+        self.assertTrue(tuner.ask())
+
+    def test_the_condition_that_holds_already_may_be_said_again_and_all_is_known_after_a_restart(self):
+        problem = {"goal": "maximise", "budget": 12, "parameter": {"x": (0, 1)}, "condition": {"load": (0, 100)},
+                   "fidelity": [{"name": "only", "cost": 1, "noise": 1e-4}]}
+        path = self.folder / "s.state"
+        for loads in ([50, 50, 70, 70, 70], [70, 70], [90]):
+            with Tuner(problem, state=path, settings={"initial": 2}) as tuner:
+                for load in loads:
+                    query = tuner.ask(load=load)
+                    self.assertAlmostEqual(query.setting["load"], load, places=3)
+                    tuner.tell(query, 1 - (query.setting["x"] - 0.006 * load) ** 2)
+                status = tuner.status
+                self.assertIsNotNone(status.expected)
+                self.assertEqual(pickle.loads(pickle.dumps(tuner)).status, status)
+            with Tuner(problem, state=path, settings={"initial": 2}) as tuner:
+                self.assertEqual(tuner.status, status)
 
     def test_categories_go_in_and_out_by_name(self):
         problem = {**PROBLEM, "parameter": {"mode": ["slow", "fast", "off"], "x": (0, 1)}}
@@ -174,7 +195,7 @@ class Tuning(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder, "p.state")
             tuner = Tuner(PROBLEM, state=state)
-            for count in (20, -1, 2.5):
+            for count in (20, -1, 2.5, 2.0):
                 with self.assertRaisesRegex(ValueError, f"count takes a whole number from 0 to 8, not {count}"):
                     tuner.ask_several(count)
             four = tuner.ask_several(4)
@@ -227,8 +248,14 @@ class Tuning(unittest.TestCase):
             ({"past": [({"x": 0, "y": 1}, 1.0, "middle")]}, "short, long"),
             ({"past": [({"x": 0}, 1.0)]}, "parameter `y` has no value"),
             ({"past": [({"x": 0, "y": 1}, float("nan"))]}, "finite"),
+            ({"past": [({"x": 0, "y": 1}, 1.0), (1, 2)]}, "past measurement 2 takes (setting, value): a dict"),
+            ({"past": [3.0]}, "past measurement 1 takes"),
+            ({"past": [({"x": 0, "y": 1}, 1.0, 0)]}, "past measurement 1 takes"),
         ]:
             self.assertIn(words, str(wrong(lambda p: None, **options)))
+        for seed in (-1, 2**64, 1.5):
+            with self.assertRaisesRegex(ValueError, f"seed takes a whole number from 0 to {2**64 - 1}, not {seed}"):
+                Tuner(PROBLEM, seed=seed)
         (self.folder / "p.toml").write_text(FILE.replace("40.0", "-1"))
         with self.assertRaisesRegex(ProblemError, r"p\.toml, line 3: budget takes"):
             Tuner(self.folder / "p.toml")
@@ -396,7 +423,7 @@ class Tuning(unittest.TestCase):
         self.assertLess(abs(joined.recommendation.setting["x"] - 1.7), 0.1)
 
     def test_status_history_and_the_point_in_use(self):
-        tuner = Tuner(IN_USE, deployed={"x": 2, "y": 0.5})
+        tuner = Tuner({**IN_USE, "limit": [{"sum": {"x": 1, "y": 1}, "at_most": 3}]}, deployed={"x": 2, "y": 0.5})
         first = tuner.ask()
         self.assertEqual((first.setting, first.fidelity), ({"x": 2.0, "y": 0.5}, "long"))
         tuner.tell(first, 0.5)
@@ -407,6 +434,8 @@ class Tuning(unittest.TestCase):
         self.assertEqual(status.spent, sum(trial.cost for trial in tuner.history))
         tuner.stop()
         self.assertEqual((tuner.recommendation.reason, tuner.ask()), ("stopped", None))
+        with self.assertRaisesRegex(ForetuneError, "x = 5, y = 1: .*; say as `deployed` which setting is in use"):
+            tuner.next_task(deployed={"x": 5, "y": 1})
         tuner.next_task(deployed={"x": 1, "y": 0.25})
         self.assertEqual(tuner.ask().setting, {"x": 1.0, "y": 0.25})
         self.assertEqual(tuner.status.answered, 0)
@@ -508,8 +537,9 @@ class OneCall(unittest.TestCase):
         self.assertLess(result.value, 0.05)
         with self.assertRaisesRegex(CallsFailed, "the last: ZeroDivisionError"):
             minimise(lambda x: 1 / 0, {"x": (-4, 4)}, budget=24, parallel=4)
-        with self.assertRaisesRegex(ValueError, "parallel takes a whole number from 1 to 8, not 9"):
-            minimise(f, {"x": (-4, 4)}, parallel=9)
+        for parallel in (9, 2.0, True):
+            with self.assertRaisesRegex(ValueError, f"parallel takes a whole number from 1 to 8, not {parallel}"):
+                minimise(f, {"x": (-4, 4)}, parallel=parallel)
 
     def test_failures_in_a_row_end_it_and_nothing_is_lost(self):
         for works, options, count in [(0, {}, 10), (6, {}, 10), (6, {"failures": 3}, 3)]:
@@ -542,7 +572,8 @@ class OneCall(unittest.TestCase):
         for parameters, options, words in [
             ({"x": (1, 0)}, {}, "above low"), ({}, {}, "parameter"), ({"x": Log(0, 1)}, {}, "0 < low"),
             ({"x": (0, 1)}, {"budget": 1}, "whole number"), ({"x": (0, 1)}, {"budget": 2.5}, "whole number"), ({"x": (0, 1)}, {"budget": 257}, "256"),
-            ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
+            ({"x": (0, 1)}, {"start": {"z": 0}}, "z"), ({"x": (0, 1)}, {"start": {"x": 9}}, "^start.x: parameter `x` takes"),
+            ({"x": (0, 1), "y": (0, 1)}, {"start": {"x": 0}}, "^start: parameter `y` has no value"), ({"x": (0, 1)}, {"seed": -1}, "^seed"), ({"x": (0, 1)}, {"speed": 0}, "speed"),
         ]:
             with self.assertRaisesRegex(ValueError, words):
                 minimise(self.fail, parameters, **options)
@@ -594,6 +625,8 @@ class Optuna(unittest.TestCase):
     def test_failed_pruned_and_endless_trials_do_not_stop_it(self):
         def f(trial):
             value = self.bowl(trial)
+            if trial.number < 2:
+                return 1e31
             if trial.params["n"] > 5:
                 raise self.optuna.TrialPruned
             if trial.params["x"] < -1:

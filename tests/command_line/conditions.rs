@@ -50,12 +50,13 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
     folder.fails(&format!("{TUNE} --at x=1"), 2, "--at: no condition is called `x`");
     assert_eq!(folder.read("log").lines().count(), 30, "nothing was measured for that");
     // The same state over `serve`: asked by whom is all the same.
-    let lines = "{\"recommend_at\":{\"load\":10}}\n{\"recommend_at\":{\"load\":90}}\n{\"recommend_at\":{\"load\":101}}\n\
+    let lines = "{\"recommend_at\":{\"load\":10}}\n{\"recommend_at\":{\"load\":90}}\n{\"recommend_at\":{\"load\":101}}\n{\"recommend_at\":{}}\n\
         {\"next_task\":{}}\n{\"ask_at\":{\"load\":25}}\n{\"ask_at\":{\"load\":25}}\n{\"ask_at\":{\"lod\":25}}\n{\"ask_at\":{}}\n\
         {\"tell\":{\"id\":31,\"value\":0.9,\"conditions\":{\"load\":26}}}\n{\"recommend_at\":{\"load\":10}}\n";
     let text = folder.fed("serve p.toml --state s --set candidates=64", lines);
-    let expected = ["foretune", "recommendation", "recommendation", "recommendation", "error", "ask", "ask"];
-    let expected = [&expected[..], &["ask", "error", "error", "ask", "error"]].concat();
+    let expected =
+        ["foretune", "recommendation", "recommendation", "recommendation", "error", "error", "ask"];
+    let expected = [&expected[..], &["ask", "ask", "error", "error", "ask", "error"]].concat();
     assert_eq!(kinds(&text), expected, "{text}");
     let asks: Vec<&str> = text.lines().filter(|line| line.contains("{\"ask\"")).collect();
     assert!(asks[1] == asks[2], "under the condition that is known already the query stands: {text}");
@@ -68,7 +69,7 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
         let gap = of(line, "x") - 0.2 - 0.006 * load;
         assert!(gap.abs() < 0.2, "{text}");
     }
-    assert!((of(6, "load") - 25.0).abs() < 1e-3 && (of(10, "load") - 26.0).abs() < 1e-3, "{text}");
+    assert!((of(7, "load") - 25.0).abs() < 1e-3 && (of(11, "load") - 26.0).abs() < 1e-3, "{text}");
     // What was asked under a condition that somebody has said is asked under it again after a restart.
     let serve = "serve p.toml --state s --set candidates=64";
     let asked = folder.fed(serve, "{\"ask_at\":{\"load\":75}}\n");
@@ -76,6 +77,7 @@ fn a_command_says_under_which_condition_it_measured_and_what_is_best_is_known_fo
     let errors: Vec<&str> = text.lines().filter(|line| line.contains("\"error\"")).collect();
     for (error, words) in errors.iter().zip([
         "parameter `load` takes a number from 0 to 100, not 101",
+        "recommend_at takes a value for every [[condition]]",
         "no condition is called `lod`",
         "ask_at takes a value for every [[condition]]",
         "query 32 is outstanding: the task has not ended",

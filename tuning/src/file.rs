@@ -474,7 +474,7 @@ mod tests {
             ("unit = \"dBm\"", "steps = 2", 5, "`levels`"),
             ("unit = \"dBm\"", "step = 2", 3, "one of levels, step, integer"),
             ("levels = 63", "step = 3", 3, "steps of 3 do not lead from -100 to 24"),
-            ("levels = 63", "step = 0.001", 3, "more than 10000 levels"),
+            ("levels = 63", "step = 0.001", 3, "more than 65535 levels"),
             ("high = 24.0\nlevels = 63", "high = 24.5\ninteger = true", 7, "whole"),
             ("unit = \"dBm\"", "scale = \"log\"", 6, "low on a logarithmic scale takes a number from 1e-30"),
             ("unit = \"dBm\"", "scale = \"dB\"", 5, "`linear` or `log`"),

@@ -13,8 +13,8 @@ use host_sim::words;
 
 /// Most parameters, as the core has it.
 const MOST_PARAMETERS: usize = 16;
-/// Most levels of a parameter.
-const MOST_LEVELS: i64 = 10_000;
+/// Most levels of a parameter: as many as a grid of the core has.
+const MOST_LEVELS: i64 = u16::MAX as i64;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -256,6 +256,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(levels("low = -1\nhigh = 3\ninteger = true"), [-1.0, 0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(levels("low = -34\nhigh = 65500\ninteger = true")[65_534], 65_500.0);
         assert_eq!(levels("low = 0.1\nhigh = 0.7\nstep = 0.2"), [0.1, 0.3, 0.5, 0.7]);
         assert_eq!(levels("low = 0\nhigh = 1\nlevels = 11"), levels("low = 0\nhigh = 1\nstep = 0.1"));
         assert_eq!(levels("low = 0.1\nhigh = 0.9\nlevels = 3"), [0.1, 0.5, 0.9]);

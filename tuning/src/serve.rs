@@ -32,9 +32,8 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
     loop {
         let played = tuning.play(&mut lines);
         if let Some(past) = lines.past.take() {
-            match tuning.take_past(past) {
-                Err(Error::Usage(why)) => lines.refuse(&why)?,
-                other => other?,
+            if let Err(error) = tuning.take_past(past) {
+                lines.refuse(&refusal(error)?)?;
             }
             continue;
         }
@@ -65,11 +64,18 @@ pub fn serve(tuning: &mut Tuning, input: &mut dyn BufRead, output: &mut dyn Writ
             match begun {
                 Ok(true) => break,
                 Ok(false) => {}
-                Err(Error::Usage(why)) => lines.error(&why)?,
-                Err(other) => return Err(other),
+                Err(error) => lines.error(&refusal(error)?)?,
             }
         }
         lines.place = place(tuning)?;
+    }
+}
+
+/// Why a request is refused, which has changed nothing; any other error ends the session.
+fn refusal(error: Error) -> Result<String, Error> {
+    match error {
+        Error::Usage(_) | Error::Optimizer(_) => Ok(error.to_string()),
+        other => Err(other),
     }
 }
 
@@ -258,6 +264,9 @@ impl Lines<'_> {
                     }
                 }
                 Some(Request::RecommendAt(at)) => match self.target.conditions_of(&at) {
+                    Ok(at) if at.len() < self.target.conditions().len() => {
+                        "recommend_at takes a value for every [[condition]] of the problem".into()
+                    }
                     Ok(at) => return Ok(After::Recommend(at)),
                     Err(why) => why,
                 },

@@ -310,7 +310,7 @@ impl Tuning {
         let problem = space.problem(&parts, point.as_deref());
         match (room.start(problem, settings, self.state.seed), &begun.deployed) {
             (Err(foretune_core::Error::Live(why)), Some(point)) => Err(Error::usage(format!(
-                "{}: {why}; say which setting is in use: edit [deployed], or give --deployed",
+                "{}: {why}; say as `deployed` which setting is in use",
                 self.target.words(point)
             ))),
             (optimizer, _) if !begun.past.is_empty() || !knowledge.is_empty() => {
