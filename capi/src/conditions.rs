@@ -37,8 +37,12 @@ fn set(
 /// Takes the query back that waits for its answer, free of charge: the next one is asked anew, for instance under other conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_withdraw(tuner: *mut foretune) -> foretune_error {
+    let withdraw = |tuner: &mut Optimizer<'static>| {
+        tuner.withdraw();
+        Ok(())
+    };
     // SAFETY: the caller's promise.
-    unsafe { with_edges(tuner, |tuner, _| Ok(tuner.withdraw())) }
+    unsafe { calls::with(tuner, withdraw) }
 }
 
 /// foretune_set_conditions, then foretune_ask.

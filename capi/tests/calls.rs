@@ -118,11 +118,9 @@ fn conditions_do_what_they_do_from_rust() {
         // SAFETY: as above.
         let refused = unsafe { foretune_set_conditions(c.pointer, other.as_ptr(), 1) };
         assert_eq!(refused, FORETUNE_CONDITIONS, "another waits for its answer");
-        // SAFETY: as above, and null.
-        assert_eq!(
-            unsafe { [foretune_withdraw(c.pointer), foretune_withdraw(null_mut())] },
-            [FORETUNE_OK, FORETUNE_NULL]
-        );
+        // SAFETY: pointers are good or null.
+        let answers = unsafe { [foretune_withdraw(c.pointer), foretune_withdraw(null_mut())] };
+        assert_eq!(answers, [FORETUNE_OK, FORETUNE_NULL]);
         let withdrawn = query;
         // SAFETY: as above.
         let again = unsafe {
