@@ -181,15 +181,18 @@ impl TaskState {
         told.max_by(|a, b| value(a).total_cmp(&value(b)))
     }
 
-    /// What was measured of the setting in use, at the fidelity that counts: the mean of the objective, or of a KPI.
+    /// What was measured of the setting in use, at the fidelity that counts: the median of the objective, or of a KPI, since one answer
+    /// may be absurd.
     pub fn measured_in_use(&self, target: &Target, name: &str) -> Option<f64> {
         let used = self.begun.deployed.as_ref()?;
         let told = self
             .answers
             .iter()
             .filter(|told| told.fidelity == target.truth() && told.point.starts_with(used));
-        let values: Vec<f64> = told.filter_map(|told| told.measured(target, name)).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        let mut values: Vec<f64> = told.filter_map(|told| told.measured(target, name)).collect();
+        values.sort_by(f64::total_cmp);
+        let count = values.len();
+        (count > 0).then(|| f64::midpoint(values[(count - 1) / 2], values[count / 2]))
     }
 
     /// Measurements that broke a bound when it was known, by KPI, and those that might have.

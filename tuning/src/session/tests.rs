@@ -281,7 +281,9 @@ fn an_absurd_answer_among_the_repeats_is_left_out_and_counted_as_an_outlier() {
         let answer = |ask: &Ask| if ask.why == Why::Noise { answer(ask) } else { Some(Answer::Stop) };
         let mut tuning = Tuning::open(target.clone(), setup(&target), (None, None), None).unwrap();
         tuning.play(&mut Bowl::new(&answer)).unwrap();
-        let State { noise, kpi_noise, .. } = tuning.state();
+        let State { noise, kpi_noise, tasks, .. } = tuning.state();
+        let in_use = tasks[0].measured_in_use(&target, "heat").unwrap();
+        assert!((2.0..2.1).contains(&in_use), "{in_use}");
         (noise[0].unwrap(), kpi_noise["heat"][1].unwrap(), tuning.ended().unwrap().outliers)
     };
     let (usual, heat, outliers) = noise(0, 0.0);
