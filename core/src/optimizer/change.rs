@@ -97,12 +97,13 @@ impl State<'_> {
     /// The slot of what the point in use gave first in the world as it is now.
     pub fn base(&self) -> Option<usize> {
         let (data, own) = (&self.memory.data, self.task.remembered + self.task.past);
-        let is_first = |&i: &usize| data.is_believed(i) && (!self.problem.is_guarded() || self.is_of_use(i));
+        let is_first =
+            |&i: &usize| data.is_believed(i) && (!self.problem.is_guarded() || self.is_of_point_in_use(i));
         data.base().or_else(|| (own..data.len()).find(is_first))
     }
 
     /// Whether slot `i` is the point in use at the target fidelity.
-    fn is_of_use(&self, i: usize) -> bool {
+    fn is_of_point_in_use(&self, i: usize) -> bool {
         let (data, deployed) = (&self.memory.data, self.start.deployed.as_deref());
         usize::from(data.fidelity()[i]) == self.problem.truth()
             && deployed.is_some_and(|deployed| self.problem.is_same_choice(deployed, data.point(i)))
@@ -112,7 +113,7 @@ impl State<'_> {
     pub fn settle_suspicion(&mut self) {
         let (Some(since), Some(base)) = (self.task.changes.suspected, self.base()) else { return };
         let last = self.memory.data.len() - 1;
-        if !self.is_of_use(last) {
+        if !self.is_of_point_in_use(last) {
             return;
         }
         self.task.changes.suspected = None;

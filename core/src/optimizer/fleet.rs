@@ -40,8 +40,8 @@ impl<'a> Optimizer<'a> {
     /// the deep map, or a method that asks in batches.
     pub fn set_fleet(&mut self, fleet: Option<Fleet<'a>>) -> Result<(), Error> {
         let state = &mut self.state;
-        let works = !matches!(self.phase, Phase::Preparing { v: 0 } | Phase::Deciding);
-        if state.task.begun || works || state.memory.data.hidden() > 0 {
+        let drawn = if let Phase::Preparing { v } = self.phase { v > 0 } else { state.draws() };
+        if state.task.begun || drawn || state.memory.data.hidden() > 0 {
             return Err(Error::OutOfTurn);
         }
         let (needed, available) = (state.memory.data.rows(), state.memory.data.describable());

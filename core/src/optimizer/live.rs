@@ -202,7 +202,7 @@ impl State<'_> {
         let floor_at = self.problem.floor.map(|floor| self.floor_at(&floor, v));
         let (value, sign, guards) = (self.in_units(mean), self.problem.goal.sign(), self.problem.guards);
         let trials = &mut self.task.trials;
-        // Guards have a deviation more to keep where conditions move their bounds.
+        // Under conditions the bounds of guards are stricter before a search than these.
         (trials.bounds_here, trials.floor.in_use) = (here && guards.is_empty(), v);
         trials.note(cost, value, sign);
         // The point in use is no trial of the tuner's.

@@ -165,8 +165,7 @@ impl<'a> Optimizer<'a> {
     /// Sets up a task.
     fn begin(&mut self, number: u32) {
         self.state.begin(number);
-        let carried = self.state.learns_from_centres() && !self.state.draws_again();
-        self.phase = if carried { Phase::Deciding } else { Phase::Preparing { v: 0 } };
+        self.phase = if self.state.draws() { Phase::Preparing { v: 0 } } else { Phase::Deciding };
     }
 
     /// One slice of work; the last task's particles are in the memory.

@@ -186,6 +186,11 @@ impl<'a> State<'a> {
         self.carries_centres() && !self.trust.now
     }
 
+    /// Whether this task begins with drawing particles.
+    pub fn draws(&self) -> bool {
+        !self.learns_from_centres() || self.draws_again()
+    }
+
     /// Whether later tasks, too, begin with particles of the first prior; the last task's are then the centres of their prior only.
     /// With one fidelity the last answers of a task lie close to its optimum, and lengthscales that these taught are too short to
     /// search the next task with.

@@ -159,11 +159,13 @@ pub(super) struct Trials {
     pub floor: Bound,
     /// Whether the bounds, this and the guards', are those under the conditions at hand.
     pub bounds_here: bool,
-    /// In units of the observations, as each was seen then: the worst mean, and the mean of all by their costs, whose sum is beside it.
+    /// The worst mean, in units of the observations, as are the next but `time`; each as it was seen when it came.
     pub worst: f32,
+    /// The mean of all, weighted by cost.
     pub meanwhile: f32,
+    /// The sum of the costs.
     pub time: f32,
-    /// In the same units, the mean of the query that waits, if it was searched for.
+    /// The mean of the query that waits, if it was searched for.
     pub expected: Option<f32>,
     /// The best mean that the last search saw, and how many candidates it looked at.
     pub best: Option<f32>,

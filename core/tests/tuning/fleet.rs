@@ -141,8 +141,10 @@ fn what_cannot_be_used_is_refused_and_changes_nothing() {
         assert_eq!(refused, Err(Error::Fleet(SnapshotError::Model)), "{settings:?}");
     }
     let mut tuner = start(PROBLEM, SETTINGS, 5);
-    let _ = tuner.advance();
-    assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn), "a particle was drawn");
+    for v in 1..=SETTINGS.particles {
+        let _ = tuner.advance();
+        assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn), "{v} particles were drawn");
+    }
     let _ = next(&mut tuner, &[]).unwrap();
     assert_eq!(tuner.set_fleet(read()), Err(Error::OutOfTurn));
     // A snapshot that was taken with a fleet is not taken over without.
