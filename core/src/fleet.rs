@@ -28,7 +28,7 @@ use crate::checksum::{Crc, ProblemSums};
 use crate::error::{ProblemPart, SnapshotError};
 use crate::features::Map;
 use crate::kernel::{MAX_FIDELITIES, Model};
-use crate::linalg::{LANES, Lane, Matrix, column};
+use crate::linalg::{self, LANES, Lane, Matrix, column};
 use crate::math::{self, LARGEST_VALUE};
 use crate::space::{MAX_DIMENSIONS, Problem};
 
@@ -296,8 +296,7 @@ impl<'a> Fleet<'a> {
             }
             math::decay_slice(&mut feature, 1.0);
             for (sum, weight) in sums.iter_mut().zip(weights) {
-                let weight = number(weight);
-                sum.iter_mut().zip(&feature).for_each(|(sum, feature)| *sum += weight * feature);
+                linalg::add_scaled(sum, &feature, number(weight));
             }
         }
         sums
@@ -308,18 +307,12 @@ impl<'a> Fleet<'a> {
         fidelity.min(self.header.sets - 1)
     }
 
-    /// How many terms are not always 0.
-    fn terms(&self) -> usize {
-        self.header.modes + 1
-    }
-
     /// Adds `Σₖ mₖ mₖ'` of some observations with up to [`LANES`] points to what the kernel says of them.
     #[inline(never)]
     pub(crate) fn add_products(&self, panel: &mut [Lane], observations: &[Terms], points: &[Lane; TERMS]) {
-        for (sums, terms) in panel.iter_mut().zip(observations) {
-            for (m, others) in terms.iter().zip(&points[..self.terms()]).skip(1) {
-                sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += m * other);
-            }
+        let others = &points[1..][..self.header.modes];
+        for (sums, [_, modes @ ..]) in panel.iter_mut().zip(observations) {
+            modes.iter().zip(others).for_each(|(m, others)| linalg::add_scaled(sums, others, *m));
         }
     }
 }

@@ -27,7 +27,7 @@ mod triangular;
 pub use crate::kernels::LANES;
 pub use pairs::{squared_distances, weighted_differences};
 pub use products::{
-    Sums, add_row, affine, multiply_add, multiply_row, product, product_of_panels, scale_row,
+    Sums, add_row, add_scaled, affine, multiply_add, multiply_row, product, product_of_panels, scale_row,
 };
 pub use triangular::{factor_block, solve_lower, solve_lower_one, solve_upper, solve_upper_one};
 

@@ -175,6 +175,11 @@ pub fn multiply_row(to: &mut Lane, by: &Lane) {
     each!(l < LANES, to[l] *= by[l]);
 }
 
+/// `to = to + by · from`.
+pub fn add_scaled(to: &mut Lane, from: &Lane, by: f32) {
+    each!(l < LANES, to[l] += by * from[l]);
+}
+
 /// `to = to + by`.
 #[inline(always)]
 pub fn add_row(to: &mut Lane, by: &Lane) {
