@@ -345,6 +345,29 @@ typedef uint32_t foretune_stop_reason;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// How much a fleet's word counts.
+enum foretune_fleet
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // There is none.
+  FORETUNE_NO_FLEET = 0,
+  // The answers do not say yet whether it suits the site: what is tried must be allowed without it, too.
+  FORETUNE_FLEET_WEIGHED = 1,
+  // The answers speak for it.
+  FORETUNE_FLEET_SUPPORTED = 2,
+  // They speak against it: it does not count.
+  FORETUNE_FLEET_REFUTED = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum foretune_fleet foretune_fleet;
+#else
+typedef uint32_t foretune_fleet;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // In which way readings change.
 enum foretune_change
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -569,10 +592,9 @@ struct foretune_status {
   float expected;
   // How often the world changed in the middle of the task.
   uint32_t changes;
-  // Whatever else: 0 without a fleet, 1 as long as its word is weighed, 2 once the answers speak for it, 3 if they spoke against it,
-  // so that it does not count.
+  // A foretune_fleet; with or without a point in use.
   uint32_t fleet;
-  // By how many nats they speak for it; NaN without one.
+  // By how many nats the answers speak for it; NaN without one.
   float fleet_evidence;
 };
 

@@ -336,11 +336,12 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         Activity::Done => foretune_activity::FORETUNE_ENDED,
     };
     let live = status.live;
-    let fleet = status.fleet.map_or(0, |fleet| match fleet {
-        FleetStatus { refuted: true, .. } => 3,
-        FleetStatus { supported: true, .. } => 2,
-        _ => 1,
-    });
+    let fleet = match status.fleet {
+        None => foretune_fleet::FORETUNE_NO_FLEET,
+        Some(FleetStatus { refuted: true, .. }) => foretune_fleet::FORETUNE_FLEET_REFUTED,
+        Some(FleetStatus { supported: true, .. }) => foretune_fleet::FORETUNE_FLEET_SUPPORTED,
+        Some(_) => foretune_fleet::FORETUNE_FLEET_WEIGHED,
+    };
     let number = |of: fn(LiveStatus) -> Option<f32>| live.and_then(of).unwrap_or(f32::NAN);
     foretune_status {
         task: status.task,
@@ -364,7 +365,7 @@ pub fn status(status: &Status, stop: Option<Stop>) -> foretune_status {
         meanwhile: number(|live| live.meanwhile),
         expected: number(|live| live.expected),
         changes: live.map_or(0, |live| live.changes),
-        fleet,
+        fleet: fleet as u32,
         fleet_evidence: status.fleet.map_or(f32::NAN, |fleet| fleet.evidence),
     }
 }

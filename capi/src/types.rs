@@ -335,6 +335,20 @@ pub enum foretune_stop_reason {
     FORETUNE_STOP_REQUESTED = 5,
 }
 
+/// How much a fleet's word counts.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum foretune_fleet {
+    /// There is none.
+    FORETUNE_NO_FLEET = 0,
+    /// The answers do not say yet whether it suits the site: what is tried must be allowed without it, too.
+    FORETUNE_FLEET_WEIGHED = 1,
+    /// The answers speak for it.
+    FORETUNE_FLEET_SUPPORTED = 2,
+    /// They speak against it: it does not count.
+    FORETUNE_FLEET_REFUTED = 3,
+}
+
 /// Where a task stands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -381,10 +395,9 @@ pub struct foretune_status {
     pub expected: f32,
     /// How often the world changed in the middle of the task.
     pub changes: u32,
-    /// Whatever else: 0 without a fleet, 1 as long as its word is weighed, 2 once the answers speak for it, 3 if they spoke against it,
-    /// so that it does not count.
+    /// A foretune_fleet; with or without a point in use.
     pub fleet: u32,
-    /// By how many nats they speak for it; NaN without one.
+    /// By how many nats the answers speak for it; NaN without one.
     pub fleet_evidence: f32,
 }
 

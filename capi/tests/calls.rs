@@ -185,7 +185,7 @@ fn a_fleet_does_what_it_does_from_rust_and_a_wrong_one_is_refused() {
     assert_eq!(c.set_fleet(&damaged), FORETUNE_CHECKSUM);
     assert_eq!(c.set_fleet(&bytes[..40]), FORETUNE_TRUNCATED);
     assert_eq!(c.set_fleet(&bytes), FORETUNE_OK);
-    assert_eq!(c.status().fleet, 1);
+    assert_eq!(c.status().fleet, foretune_fleet::FORETUNE_FLEET_WEIGHED as u32);
     while let Ask::Query(expected) = rust.ask() {
         let (_, query) = c.ask();
         assert_eq!(
