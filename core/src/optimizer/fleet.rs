@@ -22,6 +22,8 @@ use crate::scale::Scale;
 const REFUTED: f32 = 6.0;
 /// Evidence by which they must speak for it before it alone decides what is tried.
 const SUPPORTED: f32 = 2.0;
+/// Evidence by which they must speak for it before a point is recommended by the model's word alone.
+const RELIABLE: f32 = 2.0;
 /// Both need less with every answer, until they meet.
 const EASIER: f32 = 0.25;
 /// Where they do.
@@ -159,6 +161,12 @@ impl<'a> State<'a> {
     /// Whether the answers speak for the fleet's prior; the more of them there are, the less they must.
     fn supports_fleet(&self) -> bool {
         self.trust.evidence >= (SUPPORTED - EASIER * self.round() as f32).max(MEETING)
+    }
+
+    /// Whether the answers speak for the fleet's prior outright: then the model knows enough of all points to recommend one that
+    /// was never measured.
+    pub fn relies_on_fleet(&self) -> bool {
+        self.fleet().is_some() && self.trust.evidence >= RELIABLE
     }
 
     /// Lower bound of what a point is worth by the model without a fleet, whose scale that model has, and whether it is

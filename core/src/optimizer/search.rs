@@ -117,7 +117,7 @@ impl Search {
         // The recommendation may have to lie where something was observed, at this fidelity or above.
         let least = match state.settings.details.recommend {
             Recommend::Queried => 0,
-            Recommend::Measured => truth,
+            Recommend::Measured if !state.relies_on_fleet() => truth,
             _ => usize::MAX,
         };
         let whole = match objective {

@@ -6,7 +6,8 @@ use crate::support::{
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_core::{
-    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Scaling, Settings, SnapshotError,
+    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Recommend, Scaling, Settings,
+    SnapshotError,
 };
 
 /// One bump of height `top` around a point of the unit cube and one mode that says how high.
@@ -78,6 +79,29 @@ fn a_prior_that_holds_helps_and_one_that_does_not_steps_aside() {
         assert!(misled >= alone - 0.15 && (dropped || misled > 0.8), "{alone} {misled} {dropped}");
     }
     assert!(tuned(PROBLEM, Some(&unlike)).1, "far from what was measured everywhere");
+}
+
+#[test]
+fn what_was_never_measured_is_recommended_only_where_the_answers_speak_for_the_fleet() {
+    let details = Details { recommend: Recommend::Measured, ..SETTINGS.details };
+    for (at, verify, measured) in [(LIKE, 0.0, false), (UNLIKE, 0.3, true)] {
+        let settings = Settings { verify, details, ..SETTINGS };
+        let bytes = fleet(at, 5.0);
+        let (mut tuner, mut seen) = (start(PROBLEM, settings, 5), Vec::new());
+        tuner.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
+        tuner
+            .run_task(|query| {
+                if query.fidelity() == 2 {
+                    seen.push(query.unit().to_vec());
+                }
+                Some(hill(query.unit(), LIKE))
+            })
+            .unwrap();
+        let best = tuner.recommendation().unwrap();
+        assert!(!seen.is_empty());
+        assert_eq!(seen.iter().any(|unit| unit == best.unit()), measured, "{:?}", tuner.status().fleet);
+        assert!(measured || tuner.status().fleet.unwrap().evidence > 2.0);
+    }
 }
 
 #[test]
