@@ -111,7 +111,7 @@ at one instruction per cycle, 280 million take a second on the NUCLEO-H7A3ZI-Q.
 | step | one step of learning of all 10 particles |
 | ask | one search for a query: compact 80 + 3 · 20 candidates, deep 256 + 3 · 64 |
 | snapshot | what goes on to the next task, as bytes; from C it is copied, from Rust only counted |
-| round, guarded-round, fleet-round | from an answer to the next query with a floor; the same with two guards; with a fleet that counts |
+| round, guarded-round, fleet-round | from an answer to the next query with a floor; with two guards, too; with a fleet |
 | frame, seal | a frame of the serial line written without a key, with one; by bytes of data in it |
 | open, session | a frame with a key checked; the first of a session, which takes two keys to derive |
 
