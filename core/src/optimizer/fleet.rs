@@ -20,11 +20,10 @@ use crate::scale::Scale;
 
 /// Evidence, in nats, by which the first answers must speak against a fleet's prior to drop it.
 const REFUTED: f32 = 6.0;
-/// Evidence by which they must speak for it before it alone decides what is tried.
+/// Evidence by which they must speak for it before it alone decides what is tried, and before a point that was never measured is
+/// recommended.
 const SUPPORTED: f32 = 2.0;
-/// Evidence by which they must speak for it before a point is recommended by the model's word alone.
-const RELIABLE: f32 = 2.0;
-/// Both need less with every answer, until they meet.
+/// What is dropped, and what is tried, takes less with every answer, until both meet.
 const EASIER: f32 = 0.25;
 /// Where they do.
 const MEETING: f32 = -2.0;
@@ -166,7 +165,7 @@ impl<'a> State<'a> {
     /// Whether the answers speak for the fleet's prior outright: then the model knows enough of all points to recommend one that
     /// was never measured.
     pub fn relies_on_fleet(&self) -> bool {
-        self.fleet().is_some() && self.trust.evidence >= RELIABLE
+        self.fleet().is_some() && self.trust.evidence >= SUPPORTED
     }
 
     /// Lower bound of what a point is worth by the model without a fleet, whose scale that model has, and whether it is
