@@ -41,6 +41,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "foretune-link",
             "foretune-paper",
             "foretune-report",
+            "foretune-tuning",
             "host-sim",
         ],
     ),
