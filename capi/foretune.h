@@ -345,7 +345,7 @@ typedef uint32_t foretune_stop_reason;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How much a fleet's word counts.
+// What the answers say of a fleet's prior.
 enum foretune_fleet
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -353,7 +353,7 @@ enum foretune_fleet
  {
   // There is none.
   FORETUNE_NO_FLEET = 0,
-  // The answers do not say yet whether it suits the site: what is tried must be allowed without it, too.
+  // Not enough: what is tried must be allowed without it, too.
   FORETUNE_FLEET_WEIGHED = 1,
   // The answers speak for it.
   FORETUNE_FLEET_SUPPORTED = 2,

@@ -335,13 +335,13 @@ pub enum foretune_stop_reason {
     FORETUNE_STOP_REQUESTED = 5,
 }
 
-/// How much a fleet's word counts.
+/// What the answers say of a fleet's prior.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum foretune_fleet {
     /// There is none.
     FORETUNE_NO_FLEET = 0,
-    /// The answers do not say yet whether it suits the site: what is tried must be allowed without it, too.
+    /// Not enough: what is tried must be allowed without it, too.
     FORETUNE_FLEET_WEIGHED = 1,
     /// The answers speak for it.
     FORETUNE_FLEET_SUPPORTED = 2,

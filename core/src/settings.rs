@@ -96,7 +96,7 @@ pub enum Recommend {
     Queried,
     /// Anywhere in the space: the highest posterior mean that the search finds.
     Anywhere,
-    /// At a point that was measured at the target fidelity; anywhere if none but initial points was.
+    /// At a point that was measured at the target fidelity; anywhere if none was, or if the answers speak for a fleet's prior.
     Measured,
 }
 

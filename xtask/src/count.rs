@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 0.05;
 const PROGRAMS: [(&str, &str); 6] = [
     ("count-compact", "compact"),
     ("count-fleet", "compact, fleet"),
-    ("count-guards", "compact, in service"),
+    ("count-rounds", "compact, in service"),
     ("count-deep", "deep"),
     ("count-deep-model", "deep"),
     ("count-key", KEY),

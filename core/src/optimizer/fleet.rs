@@ -20,12 +20,12 @@ use crate::scale::Scale;
 
 /// Evidence, in nats, by which the first answers must speak against a fleet's prior to drop it.
 const REFUTED: f32 = 6.0;
-/// Evidence by which they must speak for it before it alone decides what is tried, and before a point that was never measured is
-/// recommended.
+/// Evidence by which they must speak for it before it alone decides what is tried, and, however many they are, before a point that was
+/// never measured is recommended.
 const SUPPORTED: f32 = 2.0;
-/// What is dropped, and what is tried, takes less with every answer, until both meet.
+/// With every answer it takes so much less to drop it, and to let it decide what is tried, until both take the same.
 const EASIER: f32 = 0.25;
-/// Where they do.
+/// The evidence at which they do.
 const MEETING: f32 = -2.0;
 /// A site's first particles lie around the fleet's parameters with this deviation.
 const DRAWN: f32 = 0.25;
@@ -162,7 +162,7 @@ impl<'a> State<'a> {
         self.trust.evidence >= (SUPPORTED - EASIER * self.round() as f32).max(MEETING)
     }
 
-    /// Whether the answers speak for the fleet's prior outright: then the model knows enough of all points to recommend one that
+    /// Whether the answers speak for the fleet's prior, however many they are: then the model knows enough to recommend a point that
     /// was never measured.
     pub fn relies_on_fleet(&self) -> bool {
         self.fleet().is_some() && self.trust.evidence >= SUPPORTED

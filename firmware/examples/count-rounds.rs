@@ -1,9 +1,11 @@
-//! Counts instructions of a whole round in service, the compact profile's, with a floor alone, with two guards beside it, and with
-//! a fleet's prior: see `counting`.
+//! Counts instructions of whole rounds in service, the compact profile's: with a floor alone, with two guards beside it, and with a
+//! fleet's prior that holds. See `counting`.
 #![no_std]
 #![no_main]
 
 mod counting;
+
+use core::array;
 
 use counting::FIDELITIES;
 use foretune_core::profile::COMPACT;
@@ -12,9 +14,12 @@ use static_cell::ConstStaticCell;
 
 const POWERS: Dimension = Dimension::Grid { low: -202.0, high: 24.0, levels: 114 };
 const SHARES: Dimension = Dimension::Levels(&[0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+const DIMENSIONS: [Dimension; 4] = [POWERS, SHARES, POWERS, SHARES];
+const SETTINGS: Settings = Settings { candidates: COMPACT.candidates, ..Settings::LIVE };
 const IN_USE: [f32; 4] = [-80.0, 0.8, -80.0, 0.8];
 const FLOOR: Floor = Floor { level: Level::Share(0.9), risk: 0.05 };
 const GUARDS: [Guard; 2] = [Guard { side: Side::AtLeast, floor: FLOOR, noise: &[0.1; FIDELITIES.len()] }; 2];
+const TARGET: usize = FIDELITIES.len() - 1;
 /// Answers so far.
 const OBSERVATIONS: [usize; 2] = [10, 40];
 
@@ -26,31 +31,28 @@ static TUNER: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 #[cortex_m_rt::entry]
 fn main() -> ! {
     counting::start();
-    let dimensions = [POWERS, SHARES, POWERS, SHARES];
-    let live = Problem { deployed: Some(&IN_USE), floor: Some(FLOOR), ..counting::problem(&dimensions) };
+    let live = Problem { deployed: Some(&IN_USE), floor: Some(FLOOR), ..counting::problem(&DIMENSIONS) };
     let memory = TUNER.take();
     for (what, guards) in [("round", &[][..]), ("guarded-round", &GUARDS[..])] {
         for t in OBSERVATIONS {
-            let settings = Settings { candidates: COMPACT.candidates, ..Settings::LIVE };
-            let tuner = memory.start(Problem { guards, ..live }, settings, 1).expect("the settings fit");
+            let tuner = memory.start(Problem { guards, ..live }, SETTINGS, 1).expect("the settings fit");
             count_round(tuner, what, t, guards.len(), |i, _| 3.0 - 0.01 * i as f32);
         }
     }
     let fleet = Fleet::read(include_bytes!("../../examples/radio.fleet")).expect("a fleet");
+    let header = fleet.header();
+    // What the fleet's mean says, so that it is supported.
+    let mean = |_, unit: &[f32]| header.mean + header.deviation * fleet.at(unit, TARGET)[0];
     for t in OBSERVATIONS {
-        let settings = Settings { candidates: COMPACT.candidates, ..Settings::LIVE };
-        let mut tuner = memory.start(live, settings, 1).expect("the settings fit");
+        let mut tuner = memory.start(live, SETTINGS, 1).expect("the settings fit");
         tuner.set_fleet(Some(fleet)).expect("it is of this problem");
-        count_round(tuner, "fleet-round", t, 0, |_, unit| {
-            let header = fleet.header();
-            header.mean + header.deviation * fleet.at(unit, 3)[0]
-        });
+        count_round(tuner, "fleet-round", t, 0, mean);
     }
     counting::end()
 }
 
-/// From an answer to the next query, when `t` are known: all but the last were measured before. Answers are told by how far the
-/// point lies from the one in use, and by where it lies in the unit cube.
+/// From an answer to the next query, when `t` are known: all but the last were measured before. An answer follows from the steps
+/// to the point in use, and from the place in the unit cube.
 fn count_round(
     mut tuner: Optimizer<'_>,
     what: &str,
@@ -60,7 +62,7 @@ fn count_round(
 ) {
     for i in 1..t {
         let x = IN_USE.map(|value| if value < 0.0 { value - 2.0 * (i % 20) as f32 } else { value });
-        let unit = [0, 1, 2, 3].map(|d| if d % 2 == 0 { (x[d] + 202.0) / 226.0 } else { 5.0 / 7.0 });
+        let unit: [f32; 4] = array::from_fn(|d| DIMENSIONS[d].unit(x[d]).expect("in range"));
         let y = answer(i % 20, &unit);
         tuner.add_past_all(&x, i % FIDELITIES.len(), y, &[y; 2][..guards]).expect("there is room");
     }
