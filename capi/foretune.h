@@ -88,7 +88,7 @@ enum foretune_error
   // The budget is negative or not finite.
   FORETUNE_BUDGET = 8,
   // Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong. Of foretune_deploy and
-  // foretune_add_past: the problem does not have that point, or that fidelity.
+  // foretune_add_past: the point lies outside ranges or limits (between two levels the nearest counts), or there is no such fidelity.
   FORETUNE_LIVE = 9,
   // There are not enough slots for observations, or too many fidelities for remembered values.
   FORETUNE_CAPACITY = 10,
@@ -720,7 +720,7 @@ foretune_error foretune_recommendation(struct foretune *tuner, struct foretune_r
 // Starts the next task, once this one has ended.
 foretune_error foretune_next_task(struct foretune *tuner);
 
-// Forgets the task's observations and starts it anew.
+// Forgets the task's observations and starts it anew; FORETUNE_OUT_OF_TURN once it has ended.
 foretune_error foretune_restart(struct foretune *tuner);
 
 // Says which point is in use, one value per dimension, if it is not the last recommendation; before the task's first slice of

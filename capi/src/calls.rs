@@ -378,7 +378,7 @@ pub unsafe extern "C" fn foretune_next_task(tuner: *mut foretune) -> foretune_er
     unsafe { with(tuner, |tuner| Ok(tuner.next_task()?)) }
 }
 
-/// Forgets the task's observations and starts it anew.
+/// Forgets the task's observations and starts it anew; FORETUNE_OUT_OF_TURN once it has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foretune_restart(tuner: *mut foretune) -> foretune_error {
     // SAFETY: the caller's promise.

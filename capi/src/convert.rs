@@ -214,7 +214,7 @@ unsafe fn dimension(
     let &foretune_dimension { kind, low, high, levels, values } = from;
     let [low, high] = [low, high].map(|end| edge.inward(end));
     let Ok(levels) = u16::try_from(levels) else {
-        return Err(Error::Dimension { index, what: "at most 65535 levels are possible" }.into());
+        return Err(Error::Dimension { index, what: "at most 65535 levels" }.into());
     };
     Ok(choose!(kind, Error::Dimension { index, what: "its kind must be a foretune_dimension_kind" }.into(),
         foretune_dimension_kind::FORETUNE_INTERVAL => Dimension::Interval { low, high },

@@ -27,7 +27,7 @@ pub enum foretune_error {
     /// The budget is negative or not finite.
     FORETUNE_BUDGET = 8,
     /// Point in use, floor, risk, tolerance, limits or guards make no sense; foretune_check says what is wrong. Of foretune_deploy and
-    /// foretune_add_past: the problem does not have that point, or that fidelity.
+    /// foretune_add_past: the point lies outside ranges or limits (between two levels the nearest counts), or there is no such fidelity.
     FORETUNE_LIVE = 9,
     /// There are not enough slots for observations, or too many fidelities for remembered values.
     FORETUNE_CAPACITY = 10,

@@ -99,7 +99,7 @@ impl Floor {
     }
 
     /// Feeds all of it to a checksum.
-    pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
+    pub(crate) fn fingerprint(&self, mix: &mut dyn FnMut(u32)) {
         let (kind, level) = match self.level {
             Level::Value(value) => (1, value),
             Level::Drop(drop) => (2, drop),
@@ -201,9 +201,14 @@ impl Limit<'_> {
         finite
     }
 
-    /// Whether a point, in natural units, keeps to it.
+    /// Whether a point, in natural units, keeps to it, but for rounding.
     pub(crate) fn admits(&self, point: &[f32]) -> bool {
-        self.coefficients.iter().zip(point).fold(0.0, |sum, (a, x)| sum + a * x) <= self.at_most
+        let (mut sum, mut rounding) = (-self.at_most, 0.0);
+        for (a, x) in self.coefficients.iter().zip(point) {
+            sum += a * x;
+            rounding += f32::EPSILON * libm::fabsf(a * x);
+        }
+        sum <= rounding
     }
 }
 

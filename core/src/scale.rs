@@ -85,10 +85,11 @@ impl Scale {
     ///
     /// The unit is the drop that the floor allows, `Δ = |v − floor|`: observations are divided by `2.5 Δ`, and the model
     /// expects `5 Δ` less than `v` where it knows nothing. So a prior that suits values spread over the whole space needs
-    /// no knowledge of that spread, of which the first trials, close together, would show too little.
+    /// no knowledge of that spread, of which the first trials, close together, would show too little. Of 0 without noise it is 1.
     pub fn around(v: f32, floor: f32, noise: f32, sign: f32) -> Scale {
-        let least = (libm::fabsf(v) * 1e-5).max(4.0 * noise).max(1e-20);
+        let least = (libm::fabsf(v) * 1e-5).max(4.0 * noise);
         let deviation = (2.5 * libm::fabsf(v - floor)).max(least);
+        let deviation = if deviation > 1e-20 { deviation } else { 1.0 };
         Scale { mean: v - sign * 2.0 * deviation, deviation, warp: 0.0 }
     }
 

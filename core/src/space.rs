@@ -80,13 +80,13 @@ impl Dimension<'_> {
             Dimension::Category { count } => count as usize,
         };
         if self.is_category() && levels > MAX_VALUES {
-            return Some("at most 8 values are possible");
+            return Some("at most 8 values");
         }
         if levels < 2 {
-            return Some("at least 2 levels are needed");
+            return Some("at least 2 levels");
         }
         if levels > u16::MAX as usize {
-            return Some("at most 65535 levels are possible");
+            return Some("at most 65535 levels");
         }
         let (low, high) = self.ends();
         if !(low.is_finite() && high.is_finite() && (high - low).is_finite()) {
@@ -96,7 +96,7 @@ impl Dimension<'_> {
             return Some("its lower end must be below its upper end");
         }
         if !self.has_distinct_levels() {
-            return Some("levels must ascend, farther apart than the rounding of an f32");
+            return Some("levels must ascend, farther apart than rounding");
         }
         None
     }
@@ -255,7 +255,7 @@ impl Fidelity {
         if !(self.cost >= 1e-12 && self.cost <= 1e12) {
             Some("its cost must be 1e-12 to 1e12")
         } else if !(self.noise >= 0.0 && self.noise.is_finite()) {
-            Some("its noise must be a finite variance, 0 or more")
+            Some("its noise must be finite, 0 or more")
         } else if self.cost < before {
             Some("it must cost no less than the one before it")
         } else {
@@ -352,10 +352,7 @@ impl<'a> Problem<'a> {
             index += 1;
         }
         if self.conditions() == self.dimensions.len() {
-            return Err(Error::Dimension {
-                index: 0,
-                what: "there must be one at least that is no condition",
-            });
+            return Err(Error::Dimension { index: 0, what: "one must be no condition" });
         }
         if self.fidelities.is_empty() {
             return Err(Error::Fidelity { index: 0, what: "there must be one at least" });
@@ -396,7 +393,7 @@ impl<'a> Problem<'a> {
         while index < self.guards.len() {
             if !self.guards[index].is_valid(self.fidelities.len()) {
                 return Some(
-                    "each of `guards` needs a bound as a floor's, and a finite variance of noise per fidelity",
+                    "each of `guards` needs a bound as a floor's, and a variance of noise per fidelity",
                 );
             }
             index += 1;
@@ -413,7 +410,7 @@ impl<'a> Problem<'a> {
             index += 1;
         }
         if self.deployed.is_none() && (self.is_guarded() || self.is_limited()) {
-            return Some("`floor`, `guards`, `limits` and `predicate` need a point in use, `deployed`");
+            return Some("`floor`, `guards`, `limits`, `predicate` need a point in use");
         }
         None
     }
@@ -522,18 +519,18 @@ impl<'a> Problem<'a> {
     }
 
     /// Feeds everything that decides which queries are made to a checksum.
-    pub(crate) fn fingerprint(&self, mut mix: impl FnMut(u32)) {
-        self.fingerprint_without_budget(&mut mix);
+    pub(crate) fn fingerprint(&self, mix: &mut dyn FnMut(u32)) {
+        self.fingerprint_without_budget(mix);
         mix(self.budget.to_bits());
         if self.tolerance > 0.0 {
             mix(self.tolerance.to_bits());
         }
         if let Some(floor) = &self.floor {
-            floor.fingerprint(&mut mix);
+            floor.fingerprint(mix);
         }
         for guard in self.guards {
             mix(guard.side as u32);
-            guard.floor.fingerprint(&mut mix);
+            guard.floor.fingerprint(mix);
             guard.noise.iter().for_each(|noise| mix(noise.to_bits()));
         }
         for limit in self.limits {
@@ -543,15 +540,16 @@ impl<'a> Problem<'a> {
     }
 
     /// The same but for the budget, which may differ from task to task.
-    pub(crate) fn fingerprint_without_budget(&self, mut mix: impl FnMut(u32)) {
-        self.fingerprint_parameters(&mut mix);
-        self.fingerprint_fidelities(&mut mix);
+    pub(crate) fn fingerprint_without_budget(&self, mix: &mut dyn FnMut(u32)) {
+        self.fingerprint_parameters(mix);
+        self.fingerprint_fidelities(mix);
         mix(self.goal as u32);
     }
 
     /// The parameters: ranges and levels. A condition counts as what has one level, which no parameter has; behind a category
     /// stands what is no number of levels.
-    pub(crate) fn fingerprint_parameters(&self, mut mix: impl FnMut(u32)) {
+    #[inline(never)]
+    pub(crate) fn fingerprint_parameters(&self, mix: &mut dyn FnMut(u32)) {
         for dimension in self.dimensions {
             let (low, high) = dimension.ends();
             mix(dimension.levels().unwrap_or(dimension.is_condition().into()) as u32);
@@ -567,7 +565,8 @@ impl<'a> Problem<'a> {
     }
 
     /// The fidelities: number, costs, noise.
-    pub(crate) fn fingerprint_fidelities(&self, mut mix: impl FnMut(u32)) {
+    #[inline(never)]
+    pub(crate) fn fingerprint_fidelities(&self, mix: &mut dyn FnMut(u32)) {
         for fidelity in self.fidelities {
             mix(fidelity.cost.to_bits());
             mix(fidelity.noise.to_bits());

@@ -45,7 +45,7 @@ def minimise(
     parameters: Mapping[str, Any],
     budget: int = 30,
     *,
-    noise: float = 0.0,
+    noise: Optional[float] = 0.0,
     start: Optional[Mapping[str, Any]] = None,
     seed: Optional[int] = None,
     settings: Optional[Mapping[str, Any]] = None,
@@ -135,7 +135,7 @@ def _measured(tuner: Tuner, call: Callable[[Query], Any], parallel: int) -> Iter
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: float, parallel: int) -> Result:
+def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: Optional[float], parallel: int) -> Result:
     history: list[Trial] = []
     failure: Optional[Exception] = None
     decode = lambda setting: {name: axes[name].decode(x) for name, x in setting.items()}  # noqa: E731
@@ -159,7 +159,7 @@ def _play(tuner: Tuner, f: Any, axes: Mapping[str, Axis], sign: int, noise: floa
     result = None
     if measured and advice:
         value, setting = min(measured, key=lambda pair: sign * pair[0])
-        if noise > 0 and advice.setting and advice.mean is not None:
+        if noise != 0 and advice.setting and advice.mean is not None:
             value, setting = advice.mean, decode(advice.setting)
         result = Result(setting, value, history, advice.reason, tuner.knowledge)
     if result is None or result.reason == "failures":

@@ -178,7 +178,7 @@ def _axis(one: BaseDistribution) -> Optional[Axis]:
 
 def _categories(choices: list[Any]) -> Optional[Axis]:
     numbers = all(isinstance(choice, (int, float)) and not isinstance(choice, bool) for choice in choices)
-    if not numbers or len(set(choices)) < len(choices):
+    if not numbers or len(set(choices)) < len(choices) or any(choice != choice for choice in choices):
         known = {"values": [str(i) for i in range(len(choices))]}
         return Axis(known, lambda x: choices[int(x)], lambda value: str(choices.index(value))) if len(choices) <= _MOST_VALUES else None
     choices = sorted(choices)

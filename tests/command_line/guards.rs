@@ -122,7 +122,7 @@ fn a_guard_in_a_file_is_refused_with_its_line() {
         ("share = 0.5", "drop = 1", "seen by its logarithm"),
         ("share = 0.5", "share = 0.5\nat_most = true\nat_least = 1", "takes one of"),
         ("name = \"power\"", "name = \"Edge\"", "alike"),
-        ("name = \"power\"", "name = \"value\"", "two of the guard names"),
+        ("name = \"power\"", "name = \"value\"", "cannot be the name of a guard"),
         ("noise = 0.0001\nscale", "noise = [0.1, 0.2]\nscale", "noise takes a variance, or a list of 1"),
         ("risk = 0.1", "risk = 0.9", "risk takes"),
         ("[deployed]\nx = 0.2\n", "", "a [[guard]] needs the setting in use"),

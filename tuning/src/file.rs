@@ -20,8 +20,8 @@ use host_sim::words;
 const MOST_FIDELITIES: usize = 7;
 /// Failures in a row after which a task ends, unless the file says otherwise.
 const FAILURES: u32 = 10;
-/// Words that stand for something else in a command.
-const RESERVED: [&str; 5] = ["fidelity", "samples", "task", "seed", "experiment"];
+/// Words that stand for something else in commands, answers and tables.
+const RESERVED: [&str; 8] = ["fidelity", "samples", "task", "seed", "experiment", "value", "cost", "why"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -225,11 +225,11 @@ pub(super) fn word(name: &Spanned<String>, of: &str, seen: &mut HashSet<String>)
             format!("the name of a {of} has letters a-z, digits and _, a letter first: not `{text}`"),
         );
     }
-    if of == "parameter" && RESERVED.contains(&text.to_ascii_lowercase().as_str()) {
+    if of != "fidelity" && RESERVED.contains(&text.to_ascii_lowercase().as_str()) {
         return fault(
             name.span(),
             format!(
-                "`{text}` cannot be a parameter: {} stand for something else in a command",
+                "`{text}` cannot be the name of a {of}: {} stand for something else in commands, answers and tables",
                 RESERVED.join(", ")
             ),
         );
@@ -237,7 +237,7 @@ pub(super) fn word(name: &Spanned<String>, of: &str, seen: &mut HashSet<String>)
     if !seen.insert(text.to_ascii_lowercase()) {
         return fault(
             name.span(),
-            format!("two of the {of} names are `{text}`, small and capital letters alike"),
+            format!("the {of} name `{text}` is there already, small and capital letters alike"),
         );
     }
     Ok(text.clone())
@@ -301,8 +301,7 @@ fn guards(tables: &[Spanned<GuardTable>], target: &Target) -> Result<Vec<Guarded
     if let Some(extra) = tables.get(MAX_GUARDS) {
         return fault(extra.span(), format!("a problem has at most {MAX_GUARDS} guards"));
     }
-    let mut seen = HashSet::from(["value".to_string(), "cost".to_string()]);
-    seen.extend(target.conditions().iter().map(|condition| condition.name().to_ascii_lowercase()));
+    let mut seen = target.names().map(str::to_ascii_lowercase).collect();
     (0..).zip(tables).map(|(index, table)| guard(table, index, target, &mut seen)).collect()
 }
 
@@ -416,9 +415,12 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
         return fault(sum.span(), "sum takes at least one parameter with a coefficient that is not 0");
     }
     let limit = Limit { coefficients, at_most: number(at_most, "at_most", -1e30, 1e30)? };
-    let total = |point: &Vec<f64>| limit.coefficients.iter().zip(point).map(|(a, x)| a * x).sum::<f64>();
-    match target.deployed.as_ref().map(total) {
-        Some(total) if total > limit.at_most => fault(
+    let parts =
+        |point: &Vec<f64>| limit.coefficients.iter().zip(point).map(|(a, x)| a * x).collect::<Vec<_>>();
+    let parts = target.deployed.as_ref().map(parts).unwrap_or_default();
+    let (total, size) = (parts.iter().sum::<f64>(), parts.iter().map(|part| part.abs()).sum::<f64>());
+    match total > limit.at_most + 4.0 * f64::EPSILON * size && target.deployed.is_some() {
+        true => fault(
             table.span(),
             format!(
                 "the [deployed] point breaks this limit: its sum is {}, at most {} is allowed",
@@ -426,7 +428,7 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
                 words::number(limit.at_most)
             ),
         ),
-        _ => Ok(limit),
+        false => Ok(limit),
     }
 }
 

@@ -279,8 +279,12 @@ pub fn point(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
 
 /// Conditions of a target, behind `--at`.
 pub fn conditions(target: &Target, text: &str) -> Result<Vec<f64>, Error> {
-    let values = pairs("--at", text, |value| value.parse().ok())?;
-    let values = target.conditions_of(&values.into_iter().collect());
+    let given = pairs("--at", text, |value| value.parse().ok())?;
+    let values: BTreeMap<_, _> = given.iter().cloned().collect();
+    if values.len() < given.len() {
+        return Err(Error::usage("--at: a condition is given twice"));
+    }
+    let values = target.conditions_of(&values);
     values.map_err(|why| Error::usage(format!("--at: {why}")))
 }
 

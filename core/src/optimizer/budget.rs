@@ -1,6 +1,7 @@
 //! Costs and slots: what a task has spent, and what the next query costs. Eq. (9).
 //!
-//! Costs are added up as numbers of queries times cost, not one by one: ten queries of cost 0.1 fit into a budget of 1.
+//! Costs are added up as numbers of queries times cost, not one by one, and compared but for rounding: ten queries of cost 0.1 fit into
+//! a budget of 1, three of 1.1 into 3.3.
 //! Everything that is measured is charged, but in the paper's and deep presets the initial points, unless there is a point in use:
 //! whoever serves people pays for every trial. Past measurements that were handed in are free. Where a measurement cost something else than its fidelity's cost, that is charged, even
 //! beyond the budget.
@@ -60,7 +61,7 @@ impl State<'_> {
         for (m, fidelity) in self.problem.fidelities.iter().enumerate().rev() {
             let mut one_more = charges;
             one_more.counts[m] += 1;
-            prices.affordable[m] = self.total(&one_more) <= budget - kept;
+            prices.affordable[m] = self.total(&one_more) <= (budget - kept) * (1.0 + 4.0 * f32::EPSILON);
             prices.price[m] = fidelity.cost.max(slot);
             cheapest = fidelity.cost.min(cheapest);
             let worth = share > 0.0 && 2.0 * fidelity.cost <= budget;

@@ -2,8 +2,8 @@
 //!
 //! **Suspicion.** After each trial every particle says by how many deviations its answer lay from what was foreseen: the last of
 //! `L⁻¹z`. Their mean is added to one sum and subtracted from another (CUSUM, [`Drift`](super::drift::Drift)); the objective and
-//! every KPI have their own. Where a sum is too large, the next query is the point in use, at the target fidelity: it is safe, and
-//! what it gave is known.
+//! every KPI have their own. Where a sum is too large, or two answers in a row are outliers, the next query is the point in use, at
+//! the target fidelity: it is safe, and what it gave is known.
 //!
 //! **Judgement.** If it gives what it gave, the model was wrong, and it takes more to suspect again. If not, the world has changed
 //! since the sum began to grow. What is older counts less from then on: it is moved by as much as the point in use has moved (by
@@ -35,13 +35,17 @@ impl State<'_> {
     /// guards, where it is not worth a trial.
     pub fn note_surprise(&mut self, used: usize) -> bool {
         let (last, first) = (self.memory.data.len() - 1, self.round() == 1);
+        let suspects = !first && self.problem.conditions() == 0 && self.problem.is_guarded();
         if !self.memory.data.is_believed(last) || used == 0 {
+            if suspects && [last - 1, last].iter().all(|&i| self.memory.data.is_outlier(i)) {
+                self.task.changes.suspected = Some(last as u32);
+            }
             return false;
         }
         if self.blames_kept() && self.base() == Some(last) {
             return self.compare_with_kept(used, last);
         }
-        if first || self.problem.conditions() > 0 || !self.problem.is_guarded() {
+        if !suspects {
             return false;
         }
         let changes = &mut self.task.changes;
@@ -103,17 +107,23 @@ impl State<'_> {
     }
 
     /// Whether slot `i` is the point in use at the target fidelity.
+    #[inline(never)]
     fn is_of_point_in_use(&self, i: usize) -> bool {
         let (data, deployed) = (&self.memory.data, self.start.deployed.as_deref());
         usize::from(data.fidelity()[i]) == self.problem.truth()
             && deployed.is_some_and(|deployed| self.problem.is_same_choice(deployed, data.point(i)))
     }
 
-    /// After an answer: if it is that of the point in use on suspicion, whether the world has changed.
+    /// Whether the last answer is that of the point in use on suspicion: it is believed, however far from the others.
+    pub fn is_check(&self) -> bool {
+        self.task.changes.suspected.is_some() && self.is_of_point_in_use(self.memory.data.len() - 1)
+    }
+
+    /// After that: whether the world has changed. If the measurement failed, it is made again.
     pub fn settle_suspicion(&mut self) {
         let (Some(since), Some(base)) = (self.task.changes.suspected, self.base()) else { return };
         let last = self.memory.data.len() - 1;
-        if !self.is_of_point_in_use(last) {
+        if !self.memory.data.is_believed(last) {
             return;
         }
         self.task.changes.suspected = None;
@@ -136,7 +146,7 @@ impl State<'_> {
         for (g, guard) in self.problem.guards.iter().enumerate() {
             changed |= differ([before, now].map(|i| data.kpis(i)[g]), guard.floor.level, guard.noise[truth]);
         }
-        changed && data.is_believed(now)
+        changed
     }
 
     /// The world has changed; the slots are those of what the point in use gave before, if that was in this task, and gives now.

@@ -221,13 +221,15 @@ impl State<'_> {
         self.task.trials.bounds_here = false;
         let largest = self.problem.fidelities.iter().fold(0.0f32, |largest, f| largest.max(f.noise));
         let (own, confirm) = (self.task.remembered, self.settings.confirm);
-        if self.memory.data.judge(own, confirm, math::sqrt(largest)) {
+        if self.is_check() {
+            self.settle_suspicion();
+        } else if self.memory.data.judge(own, confirm, math::sqrt(largest)) {
             self.task.settled = matches!(self.settings.details.scaling, Scaling::Fixed { .. });
         }
-        self.settle_suspicion();
         self.rescale();
         self.scale_guards();
-        let learns = self.initial_done() && self.outlier_query().is_none() && !self.is_flat();
+        let learns =
+            self.has_scale() && self.initial_done() && self.outlier_query().is_none() && !self.is_flat();
         let steps = if learns { self.settings.steps_per_round } else { 0 };
         if self.checks_fleet() { Next::Check(steps) } else { Next::Learn(steps) }
     }

@@ -128,6 +128,11 @@ impl State<'_> {
         self.restandardise();
     }
 
+    /// Whether what is observed can be told by a scale: where a floor or guards are kept, once the point in use has an answer.
+    pub fn has_scale(&self) -> bool {
+        self.task.settled || !self.problem.is_guarded()
+    }
+
     /// Whether trials are judged: there is a point in use.
     pub fn judges(&self) -> bool {
         self.start.deployed.is_some()
@@ -195,16 +200,20 @@ impl State<'_> {
         let last = self.memory.data.len() - 1;
         let trial = self.memory.data.point(last);
         let here = self.problem.between_conditions(trial, &self.conditions) == 0.0;
-        let failed = self.memory.data.failed(last);
+        let (data, sign, known) = (&self.memory.data, self.problem.goal.sign(), self.has_scale());
+        let is_bad = || sign * self.task.scale.apply(data.y(last)) < self.task.trials.floor.at;
+        let failed = data.failed(last) || data.is_outlier(last) && is_bad();
         let nominal = self.problem.fidelities[usize::from(self.memory.data.fidelity()[last])].cost;
         let cost = self.memory.data.cost(last).unwrap_or(nominal);
         let first = self.round() == 1;
         let floor_at = self.problem.floor.map(|floor| self.floor_at(&floor, v));
-        let (value, sign, guards) = (self.in_units(mean), self.problem.goal.sign(), self.problem.guards);
+        let (value, guards) = (self.in_units(mean), self.problem.guards);
         let trials = &mut self.task.trials;
         // Under conditions the bounds of guards are stricter before a search than these.
         (trials.bounds_here, trials.floor.in_use) = (here && guards.is_empty(), v);
-        trials.note(cost, value, sign);
+        if known {
+            trials.note(cost, value, sign);
+        }
         // The point in use is no trial of the tuner's.
         let weight = weight(cost, self.problem.budget);
         if let Some((floor, at)) = self.problem.floor.as_ref().zip(floor_at) {

@@ -149,6 +149,7 @@ enum Phase {
 impl<'a> Optimizer<'a> {
     fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
         let mut model = settings.model(problem.dimensions.len());
+        model.map = settings.map_for(&problem);
         model.widen(problem.dimensions);
         let task = Task::new(seed, 1, settings.details.scaling);
         // The middle of every range.
@@ -416,6 +417,8 @@ impl<'a> Optimizer<'a> {
         let Scale { mean, deviation, .. } = self.state.task.scale;
         let judged = match self.state.settings.details.scaling {
             Scaling::Fixed { .. } => true,
+            // Where outliers are measured again, one may turn out to be true.
+            Scaling::Initial | Scaling::Robust if self.state.settings.confirm > 0.0 => false,
             Scaling::Initial | Scaling::Robust => self.state.task.settled && self.state.initial_done(),
             Scaling::Running => false,
         };

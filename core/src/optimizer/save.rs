@@ -112,9 +112,9 @@ impl Optimizer<'_> {
 
     /// Of all that decides how a task goes on: the number of slots too.
     fn settings_checksum(&self) -> u32 {
-        checksum(|mut mix| {
-            self.state.settings.fingerprint(&mut mix);
-            self.state.problem.fingerprint(&mut mix);
+        checksum(|mix| {
+            self.state.settings.fingerprint(&mut *mix);
+            self.state.problem.fingerprint(mix);
             mix(self.state.memory.data.capacity() as u32);
             self.state.fleet_checksum().map(mix);
         })
@@ -250,7 +250,8 @@ impl Optimizer<'_> {
             }
             asked |= !past;
         }
-        let slots = state.memory.data.capacity() - header.carried.min(state.settings.remembers());
+        let carried = if header.task > 1 { header.carried } else { 0 };
+        let slots = state.memory.data.capacity() - carried.min(state.settings.remembers());
         if wanted > slots {
             return Err(Error::Capacity { what: "observations", needed: wanted, available: slots });
         }

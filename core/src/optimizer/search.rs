@@ -14,7 +14,7 @@ use super::state::State;
 use crate::acquisition::{SIDE, ScoreSums, information_of_some};
 use crate::gp::{Fallbacks, NOISE_FLOOR};
 use crate::kernel::MAX_FIDELITIES;
-use crate::linalg::{LANES, column_mut};
+use crate::linalg::{LANES, column_mut, swap_columns};
 use crate::live::HOPED;
 use crate::math;
 use crate::max_value::{self, Candidate, Ends, Gumbel};
@@ -68,6 +68,8 @@ pub(super) struct Search {
     best_hope: f32,
     /// Whether something was observed at every allowed candidate: then only what is not allowed can be better.
     enclosed: bool,
+    /// Whether all candidates were looked at for this, before any of them is weighed.
+    looked: bool,
     /// Of a recommendation: by how many standard deviations the point in use is above the floor.
     in_use: f32,
 }
@@ -107,6 +109,7 @@ impl Search {
             best_mean: nothing,
             best_hope: nothing,
             enclosed: true,
+            looked: false,
             in_use: f32::INFINITY,
         }
     }
@@ -200,14 +203,22 @@ impl Search {
         }
         state.refine(self.refinement);
         let doubting = doubts(self.objective, state);
-        *self = Search { refinement: self.refinement + 1, doubting, v: 0, used: 0, stage: START, ..*self };
+        *self = Search {
+            refinement: self.refinement + 1,
+            doubting,
+            looked: false,
+            v: 0,
+            used: 0,
+            stage: START,
+            ..*self
+        };
         false
     }
 
     /// Leaves only those candidates that are allowed without the fleet's prior; if something was observed at each of them, also
     /// the one elsewhere that nearly is. Then all particles look at these.
     fn keep_allowed(&mut self, state: &mut State<'_>) {
-        let truth = state.problem.truth();
+        let (truth, objective) = (state.problem.truth(), self.objective);
         let (mut kept, mut nearest, mut known) = (0, (f32::NEG_INFINITY, 0), true);
         for c in 0..state.memory.candidates.len {
             let candidates = &state.memory.candidates;
@@ -217,20 +228,21 @@ impl Search {
                 0 => (-(c as f32), false),
                 used => state.plain_bound(sums.mixture.mean, sums.variance(used)),
             };
-            let allowed = allowed || state.is_in_use_here(c);
+            let allowed =
+                allowed || state.is_in_use_here(c) || objective == Objective::Mean && state.is_in_use(c);
             let observed = state.memory.data.has(candidates.point(c));
             if allowed {
                 known &= observed;
                 // What is not allowed and lay there goes back.
                 nearest.1 = if nearest.1 == kept { c } else { nearest.1 };
-                state.memory.candidates.points.swap_columns(kept, c);
+                swap_columns(&mut state.memory.candidates.points, kept, c);
                 kept += 1;
             } else if !observed && bound > nearest.0 {
                 nearest = (bound, c);
             }
         }
-        if known && self.refinement == 0 && nearest.0.is_finite() {
-            state.memory.candidates.points.swap_columns(kept, nearest.1);
+        if known && self.refinement == 0 && nearest.0.is_finite() && objective != Objective::Mean {
+            swap_columns(&mut state.memory.candidates.points, kept, nearest.1);
             kept += 1;
         }
         state.memory.candidates.len = kept;
@@ -370,7 +382,7 @@ impl Search {
         guarded.then_some(Stage::Guard(Guarding::START))
     }
 
-    /// After all particles: looks for the best candidates among some more of them.
+    /// After all particles, twice: what may be hoped for among some more candidates, then which of them are the best.
     fn collect(&mut self, state: &mut State<'_>, first: usize) -> Option<Stage> {
         if self.used == 0 {
             return None;
@@ -388,13 +400,22 @@ impl Search {
             self.in_use = state.task.trials.floor.above(mean, variance);
         }
         for c in first..end {
-            let bounded @ (mean, variance, _) = self.bounded(state, c);
+            let bounded @ (mean, variance, (_, admitted)) = self.bounded(state, c);
             let deviation = math::sqrt(variance);
             let hope = mean + HOPED * deviation;
-            let (bound, allowed) = self.look(state, c, bounded, hope);
+            if !self.looked {
+                if admitted {
+                    self.best_mean = self.best_mean.max(mean);
+                    self.best_hope = self.best_hope.max(hope);
+                    self.enclosed = self.enclosed && state.memory.data.has(state.memory.candidates.point(c));
+                }
+                continue;
+            }
+            let (bound, allowed) = self.judged(state, c, bounded);
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
                 state.note_ruled_out(c, (mean, variance), c == 0 && self.refinement == 0);
-                if !allowed && !state.may_be_risked(c, hope) {
+                // That all allowed points are known is no reason for one that nothing is hoped of.
+                if !allowed && !(hope > self.best_mean && state.may_be_risked(c, hope)) {
                     continue;
                 }
             }
@@ -423,10 +444,16 @@ impl Search {
                 state.memory.candidates.consider(best);
             }
         }
-        (end < len).then_some(Stage::Collect { first: end })
+        if end < len {
+            return Some(Stage::Collect { first: end });
+        }
+        let again = !self.looked;
+        self.looked = true;
+        again.then_some(Stage::Collect { first: 0 })
     }
 
     /// Mean and variance of candidate `c` at the target fidelity, its lower bound, and whether the floor allows it.
+    #[inline(never)]
     fn bounded(&self, state: &State<'_>, c: usize) -> Bounded {
         let candidates = &state.memory.candidates;
         let sums = &candidates.sums[candidates.at(c) + state.problem.truth()];
@@ -435,20 +462,13 @@ impl Search {
         (mean, variance, state.lower_bound(c, mean, variance))
     }
 
-    /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it: then it counts for what may still be
-    /// hoped for among the allowed. A recommendation needs no margin.
-    fn look(
-        &mut self,
+    /// Lower bound of candidate `c` at the target fidelity, and whether the floor allows it. A recommendation needs no margin.
+    fn judged(
+        &self,
         state: &State<'_>,
         c: usize,
         (mean, variance, (bound, allowed)): Bounded,
-        hope: f32,
     ) -> (f32, bool) {
-        if allowed {
-            self.best_mean = self.best_mean.max(mean);
-            self.best_hope = self.best_hope.max(hope);
-            self.enclosed = self.enclosed && state.memory.data.has(state.memory.candidates.point(c));
-        }
         match self.objective {
             Objective::Mean if state.is_assured(c, (mean, variance), self.in_use) => (bound, true),
             // Behind all that is: what was in use.
@@ -479,10 +499,12 @@ impl Search {
         ((worse || free && leads) && self.would_pay(state, *hope)).then(|| choice.clone())
     }
 
-    /// Whether a tolerance ends the task: there are allowed candidates, and none makes it worth while to go on. Where nothing is
-    /// allowed yet, the safest is asked.
+    /// Whether a tolerance ends the task: there are allowed candidates, and none makes it worth while to go on, nor one beyond that is
+    /// likely to keep the guards. Where nothing is allowed yet, the safest is asked.
     pub fn pays_no_more(&self, state: &State<'_>) -> bool {
-        state.problem.tolerance > 0.0 && self.best_mean().is_some() && !self.would_pay(state, self.best_hope)
+        let nothing_beyond = state.problem.guards.is_empty() || state.memory.candidates.beyond.is_none();
+        let tolerant = state.problem.tolerance > 0.0 && self.best_mean().is_some();
+        tolerant && nothing_beyond && !self.would_pay(state, self.best_hope)
     }
 
     /// Whether what is hoped for is so much above the best mean that it is worth while to go on.

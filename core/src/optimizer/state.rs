@@ -11,7 +11,7 @@ use crate::features::Maps;
 use crate::fleet::{Fleet, Header};
 use crate::gp::{Fallbacks, Particle};
 use crate::kernel::{MAX_FIDELITIES, Model};
-use crate::linalg::column;
+use crate::linalg::{column, swap_columns};
 use crate::live::Level;
 use crate::math::{self, LARGEST_VALUE};
 use crate::random::{Purpose, Random};
@@ -420,7 +420,7 @@ impl<'a> State<'a> {
             values.len() - 1
         });
         for i in (0..last).rev() {
-            points.swap_columns(i, i + 1);
+            swap_columns(points, i, i + 1);
         }
         points.column_mut(0).copy_from_slice(&best.unit);
         values[last] = best.mean;

@@ -45,10 +45,10 @@ fn refuses_malformed_problems_by_name() {
         ..Problem::PLAIN
     };
     assert!(good.checked().is_ok());
-    let few = "at least 2 levels are needed";
+    let few = "at least 2 levels";
     let infinite = "both ends, and their distance, must be finite";
     let empty = "its lower end must be below its upper end";
-    let close = "levels must ascend, farther apart than the rounding of an f32";
+    let close = "levels must ascend, farther apart than rounding";
     for (bad, what) in [
         (Dimension::Interval { low: 1.0, high: 1.0 }, empty),
         (Dimension::Interval { low: 2.0, high: 1.0 }, empty),
@@ -58,7 +58,7 @@ fn refuses_malformed_problems_by_name() {
         (Dimension::Levels(&[1.0]), few),
         (Dimension::Category { count: 0 }, few),
         (Dimension::Category { count: 1 }, few),
-        (Dimension::Category { count: 9 }, "at most 8 values are possible"),
+        (Dimension::Category { count: 9 }, "at most 8 values"),
         (Dimension::Levels(&[1.0, 1.0]), empty),
         (Dimension::Levels(&[]), few),
         (Dimension::Levels(&[0.0, f32::NAN, 1.0]), close),
@@ -73,8 +73,8 @@ fn refuses_malformed_problems_by_name() {
         (0.0, 0.1, "its cost must be 1e-12 to 1e12"),
         (1e-30, 0.1, "its cost must be 1e-12 to 1e12"),
         (f32::NAN, 0.1, "its cost must be 1e-12 to 1e12"),
-        (11.0, -1.0, "its noise must be a finite variance, 0 or more"),
-        (11.0, f32::INFINITY, "its noise must be a finite variance, 0 or more"),
+        (11.0, -1.0, "its noise must be finite, 0 or more"),
+        (11.0, f32::INFINITY, "its noise must be finite, 0 or more"),
         (9.0, 0.1, "it must cost no less than the one before it"),
     ] {
         let fidelities = [fidelities[0], Fidelity { cost, samples: 1, noise }];
@@ -106,7 +106,7 @@ fn whatever_decides_queries_is_in_the_fingerprint() {
         Problem { dimensions: &dimensions, fidelities: &fidelities, budget: 100.0, ..Problem::PLAIN };
     let of = |problem: &Problem<'_>| {
         let mut words = std::vec::Vec::new();
-        problem.fingerprint(|word| words.push(word));
+        problem.fingerprint(&mut |word| words.push(word));
         words
     };
     let floor = |level, risk| Some(Floor { level, risk });

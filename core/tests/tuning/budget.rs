@@ -46,12 +46,20 @@ fn searched(queries: &[Asked]) -> impl Iterator<Item = &Asked> {
     queries.iter().filter(|query| query.kind != Kind::Initial)
 }
 
+/// In single precision, three times 1.1 is more than 3.3.
 #[test]
-fn ten_queries_of_a_tenth_fit_a_budget_of_one() {
-    let problem = Problem { fidelities: &[fidelity(0.1, 0.01)], budget: 1.0, ..PROBLEM };
-    for method in METHODS {
-        let (queries, stop) = toy_task(problem, SETTINGS.with_method(method));
-        assert_eq!((searched(&queries).count(), stop), (10, Stop::Budget), "{method:?}");
+fn all_that_a_budget_pays_for_is_asked() {
+    for (cost, budget, count) in [(0.1, 1.0, 10), (1.1, 3.3, 3), (0.3, 0.9, 3), (1.1, 6.6, 6), (0.3, 3.6, 12)]
+    {
+        let problem = Problem { fidelities: &[fidelity(cost, 0.01)], budget, ..PROBLEM };
+        for method in METHODS {
+            let (queries, stop) = toy_task(problem, SETTINGS.with_method(method));
+            assert_eq!(
+                (searched(&queries).count(), stop),
+                (count, Stop::Budget),
+                "{method:?}: {budget} at {cost}"
+            );
+        }
     }
 }
 

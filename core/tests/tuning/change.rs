@@ -153,3 +153,36 @@ fn a_restored_task_knows_of_the_change() {
         assert_eq!(tuner.status().live.unwrap().changes, 1);
     }
 }
+
+/// So hard that no answer is believed: the floor's drop is much larger than what was seen so far. A check that fails is made again.
+#[test]
+fn a_world_that_breaks_down_is_noticed_though_every_answer_is_an_outlier() {
+    let floor = Floor { level: Level::Drop(1.0), risk: 0.05 };
+    for (after, fails) in [(0.0, false), (-60.0, false), (0.0, true)] {
+        let problem = Problem {
+            fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+            budget: 60.0,
+            deployed: Some(&[0.5, 0.5]),
+            floor: Some(floor),
+            ..UNGUARDED
+        };
+        let mut tuner = start_with(70, problem, Settings::LIVE, 3);
+        let (mut asked_again, mut failed) = (0, false);
+        while let Ask::Query(query) = tuner.ask() {
+            let (round, x) = (query.round(), query.unit());
+            let checks = round > 20 && x == [0.5, 0.5];
+            asked_again += u32::from(checks);
+            let usual = 40.0 - 2.0 * (x[0] - 0.6).powi(2) - (x[1] - 0.4).powi(2);
+            let y = if round < 20 { usual } else { after } + 0.1 * noise(round as u32, 7);
+            if fails && checks && !failed {
+                failed = true;
+                tuner.fail(query).unwrap();
+            } else {
+                tuner.tell(query, y).unwrap();
+            }
+        }
+        let (live, best) = (tuner.status().live.unwrap(), tuner.recommendation().unwrap());
+        assert!(live.changes == 1 && live.below >= 1 && asked_again > 0, "{after}, {fails}: {live:?}");
+        assert!((best.mean - after).abs() < 1.0, "{after}: {best:?}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::support::{
 use foretune_core::fleet::Header;
 use foretune_core::snapshot::ProblemSums;
 use foretune_core::{
-    Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Recommend, Scaling, Settings,
+    Ask, Details, Error, Fleet, Floor, Level, Map, Method, Optimizer, Problem, Recommend, Scaling, Settings,
     SnapshotError,
 };
 
@@ -188,4 +188,35 @@ fn fixed_scaling_gives_way_to_the_fleets() {
     tuner.set_fleet(Some(Fleet::read(&bytes).unwrap())).unwrap();
     tuner.run_task(|query| Some(hill(query.unit(), LIKE))).unwrap();
     assert!(tuner.recommendation().unwrap().mean < 2.0);
+}
+
+/// After one answer little is known: what is recommended then is in use, or assured.
+#[test]
+fn a_task_stopped_at_once_recommends_what_is_in_use() {
+    let bytes = fleet(LIKE, 4.0);
+    for share in [0.7, 0.9, 0.95] {
+        let floor = Some(Floor { level: Level::Share(share), risk: 0.1 });
+        let mut tuner = start_with(Problem { floor, ..LIVE }, &bytes);
+        let in_use = tuner.deployed().unwrap().to_vec();
+        let query = tuner.ask().query().unwrap();
+        let y = hill(query.unit(), LIKE);
+        tuner.tell(query, y).unwrap();
+        tuner.stop();
+        finish_task(&mut tuner);
+        let best = tuner.recommendation().unwrap();
+        assert!(best.assured || best.unit() == in_use, "share {share}: {best:?}");
+    }
+}
+
+#[test]
+fn the_first_task_may_use_every_slot_and_be_restored() {
+    let bytes = fleet(LIKE, 4.0);
+    let mut tuner = start_with(Problem { budget: 300.0, ..PROBLEM }, &bytes);
+    while let Ask::Query(query) = tuner.ask() {
+        let y = hill(query.unit(), LIKE);
+        tuner.tell(query, y).unwrap();
+        let mut other = start_with(Problem { budget: 300.0, ..PROBLEM }, &bytes);
+        other.load(&snapshot(&tuner)).unwrap();
+    }
+    assert_eq!(tuner.status().observations as usize, 24);
 }

@@ -57,6 +57,8 @@ fn an_absurd_answer_is_refused_once_there_is_a_scale() {
     let initial = Settings { details: Details { scaling: Scaling::Initial, ..SETTINGS.details }, ..SETTINGS };
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e8), Err(Error::Outlier));
     assert_eq!(judged(initial, &[1.0, 2.0, 3.0, 4.0], 1e5), Ok(()));
+    let confirmed = Settings { confirm: 30.0, ..initial };
+    assert_eq!(judged(confirmed, &[1.0, 2.0, 3.0, 4.0], 1e8), Ok(()), "measured again, it may be true");
     assert_eq!(judged(FIXED, &[], 1e8), Err(Error::Outlier), "a fixed scale judges from the start");
     assert_eq!(judged(FIXED, &[1.0, 2.0, 3.0, 4.0], -1e8), Err(Error::Outlier));
     assert_eq!(judged(SETTINGS, &[1.0, 2.0, 3.0, 4.0], 1e8), Ok(()), "a running scale follows");

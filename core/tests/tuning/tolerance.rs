@@ -241,3 +241,59 @@ fn with_a_floor_the_target_fidelity_is_asked_again_after_a_fifth_of_the_budget()
         assert!((200.0..430.0).contains(&longest), "seed {seed}: {longest}");
     }
 }
+
+/// A valley's slope on so many levels, from the point in use at a fifth; if mirrored, downwards.
+fn slope(levels: u16, mirrored: bool) -> f32 {
+    let value = |x: f32| 10.0 + 40.0 * ((x - 0.2) / 0.8).clamp(0.0, 1.0).powi(2);
+    let along = |x: f32| if mirrored { 1.0 - x } else { x };
+    let dimensions = [Dimension::Grid { low: 0.0, high: 1.0, levels }];
+    let problem = Problem {
+        dimensions: &dimensions,
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+        budget: 25.0,
+        deployed: Some(&[along(0.2)]),
+        floor: Some(Floor { level: Level::Drop(0.5), risk: 0.05 }),
+        tolerance: 0.02,
+        ..Problem::PLAIN
+    };
+    let reached = |seed: u64| {
+        let (mut tuner, mut draws) = (start_with(64, problem, Settings::LIVE, seed), Draws(seed));
+        tuner.run_task(|query| Some(value(along(query.unit()[0])) + 0.1 * draws.normal())).unwrap();
+        value(along(tuner.recommendation().unwrap().unit()[0]))
+    };
+    (0..12).map(reached).sum::<f32>() / 12.0
+}
+
+/// What would pay is judged by the best of all allowed points, in whatever order they are looked at.
+#[test]
+fn a_slope_is_climbed_upwards_and_downwards_alike() {
+    for levels in [21, 41] {
+        let [up, down] = [false, true].map(|mirrored| slope(levels, mirrored));
+        assert!(up > 25.0 && down > 25.0, "{levels} levels: {up} upwards, {down} downwards");
+    }
+}
+
+/// The best level is in use, and all that the floor allows is soon known.
+#[test]
+fn that_all_allowed_levels_are_known_is_no_reason_to_break_the_floor() {
+    let problem = Problem {
+        dimensions: &[Dimension::Grid { low: 0.0, high: 10.0, levels: 101 }],
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 1e-4 }],
+        budget: 40.0,
+        deployed: Some(&[6.0]),
+        floor: Some(Floor { level: Level::Value(9.9), risk: 0.05 }),
+        ..Problem::PLAIN
+    };
+    let mut tuner = start_with(64, problem, Settings::LIVE, 1);
+    for task in 1..=3 {
+        let (mut below, mut noise) = (0, Draws(task));
+        let ended = tuner.run_task(|query| {
+            let value = 10.0 - 0.5 * (query.point()[0] - 6.0).powi(2);
+            below += u32::from(value < 9.9);
+            Some(value + 0.01 * noise.normal())
+        });
+        let best = tuner.recommendation().unwrap();
+        assert!(below <= 3 && (best.point()[0] - 6.0).abs() < 0.15, "{below} below, {best:?} ({ended:?})");
+        tuner.next_task().unwrap();
+    }
+}

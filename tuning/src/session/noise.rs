@@ -40,7 +40,7 @@ impl Tuning {
         let rungs = self.target.fidelities.iter().enumerate();
         let unknown: f64 = rungs.filter(|(m, _)| !self.is_noise_known(*m)).map(|(_, rung)| rung.cost).sum();
         let (needed, budget) = (REPEATS as f64 * unknown, self.target.budget);
-        if needed <= budget {
+        if needed <= budget * (1.0 + 4.0 * f64::EPSILON) {
             return Ok(());
         }
         Err(Error::usage(format!(
