@@ -27,7 +27,7 @@ pub const LAYERS: usize = 3;
 pub enum Map {
     /// One lengthscale per dimension.
     Ard,
-    /// One lengthscale per dimension after a shear: for ridges that do not lie along an axis. With conditions as `Ard`.
+    /// One lengthscale per dimension after a shear: for ridges that do not lie along an axis.
     Linear,
     /// Three tanh layers, as in the paper.
     Deep {

@@ -14,7 +14,6 @@ use crate::math::LARGEST_VALUE;
 use crate::max_value::MAX_SAMPLES;
 use crate::prior::{LogNormal, MAX_PARTICLES, Prior, Weights};
 use crate::scale::Scaling;
-use crate::space::Problem;
 use crate::svgd::{Bandwidth, Step};
 
 /// Most points carried from task to task.
@@ -418,17 +417,9 @@ impl Settings {
         self
     }
 
-    /// The map for this problem. A slope along a condition would be a guess from the few that were met, and what is recommended under
-    /// others would lie that far off: with conditions there is no shear.
-    #[inline(never)]
-    pub(crate) const fn map_for(&self, problem: &Problem<'_>) -> Map {
-        match self.map {
-            Map::Linear if problem.conditions() > 0 => Map::Ard,
-            map => map,
-        }
-    }
-
     /// The model that these settings make of a problem with `d` dimensions, none of them a category.
+    // Not inlined: it takes less flash.
+    #[inline(never)]
     pub const fn model(&self, d: usize) -> Model {
         Model::plain(self.map, d, self.details.prior.offsets())
     }

@@ -90,7 +90,7 @@ impl Dimension<'_> {
         }
         let (low, high) = self.ends();
         if !(low.is_finite() && high.is_finite() && (high - low).is_finite()) {
-            return Some("both ends, and their distance, must be finite");
+            return Some("ends and their distance must be finite");
         }
         if low >= high {
             return Some("its lower end must be below its upper end");
@@ -392,9 +392,7 @@ impl<'a> Problem<'a> {
         let mut index = 0;
         while index < self.guards.len() {
             if !self.guards[index].is_valid(self.fidelities.len()) {
-                return Some(
-                    "each of `guards` needs a bound as a floor's, and a variance of noise per fidelity",
-                );
+                return Some("each of `guards` needs a bound as a floor's, and a noise per fidelity");
             }
             index += 1;
         }
@@ -404,7 +402,7 @@ impl<'a> Problem<'a> {
                 || self.bounds_unordered(&self.limits[index])
             {
                 return Some(
-                    "each of `limits` needs one finite coefficient per dimension, 0 for a condition or category",
+                    "each of `limits` needs a coefficient per dimension, 0 for a condition or category",
                 );
             }
             index += 1;

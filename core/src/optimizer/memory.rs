@@ -86,7 +86,7 @@ impl Capacities {
             fidelities: problem.fidelities.len(),
             observations,
             particles: settings.particles,
-            map: settings.map_for(problem),
+            map: settings.map,
             candidates: if candidates > observations { candidates } else { observations },
             step: settings.details.step,
             keeps_particles: true,
@@ -122,7 +122,7 @@ impl Capacities {
         let (remembers, fidelities) = (settings.remembers(), problem.fidelities.len());
         let needed = Capacities::of(&problem, settings, self.observations);
         if needed.categories > 0 && settings.map.is_deep() {
-            return Err(Error::Setting { name: "map", allowed: "ARD or linear here" });
+            return Err(Error::Setting { name: "map", allowed: "ARD or linear with a category" });
         }
         for (what, needed, available) in [
             ("dimensions", needed.dimensions, self.dimensions),

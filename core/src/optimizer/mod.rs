@@ -149,7 +149,6 @@ enum Phase {
 impl<'a> Optimizer<'a> {
     fn new(memory: Buffers<'a>, problem: Problem<'a>, settings: Settings, start: Start, seed: u64) -> Self {
         let mut model = settings.model(problem.dimensions.len());
-        model.map = settings.map_for(&problem);
         model.widen(problem.dimensions);
         let task = Task::new(seed, 1, settings.details.scaling);
         // The middle of every range.

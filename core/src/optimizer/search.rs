@@ -218,7 +218,7 @@ impl Search {
     /// Leaves only those candidates that are allowed without the fleet's prior; if something was observed at each of them, also
     /// the one elsewhere that nearly is. Then all particles look at these.
     fn keep_allowed(&mut self, state: &mut State<'_>) {
-        let (truth, objective) = (state.problem.truth(), self.objective);
+        let truth = state.problem.truth();
         let (mut kept, mut nearest, mut known) = (0, (f32::NEG_INFINITY, 0), true);
         for c in 0..state.memory.candidates.len {
             let candidates = &state.memory.candidates;
@@ -229,7 +229,7 @@ impl Search {
                 used => state.plain_bound(sums.mixture.mean, sums.variance(used)),
             };
             let allowed =
-                allowed || state.is_in_use_here(c) || objective == Objective::Mean && state.is_in_use(c);
+                allowed || state.is_in_use_here(c) || self.objective == Objective::Mean && state.is_in_use(c);
             let observed = state.memory.data.has(candidates.point(c));
             if allowed {
                 known &= observed;
@@ -241,7 +241,7 @@ impl Search {
                 nearest = (bound, c);
             }
         }
-        if known && self.refinement == 0 && nearest.0.is_finite() && objective != Objective::Mean {
+        if known && self.refinement == 0 && nearest.0.is_finite() {
             swap_columns(&mut state.memory.candidates.points, kept, nearest.1);
             kept += 1;
         }

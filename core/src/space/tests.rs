@@ -46,7 +46,7 @@ fn refuses_malformed_problems_by_name() {
     };
     assert!(good.checked().is_ok());
     let few = "at least 2 levels";
-    let infinite = "both ends, and their distance, must be finite";
+    let infinite = "ends and their distance must be finite";
     let empty = "its lower end must be below its upper end";
     let close = "levels must ascend, farther apart than rounding";
     for (bad, what) in [

@@ -2,10 +2,9 @@
 //! task goes on bit for bit.
 
 use crate::support::{Draws, SETTINGS, bits, knowledge, query_event, snapshot, start_with};
-use foretune_core::snapshot::Header;
 use foretune_core::{
-    Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level, Limit, Map,
-    Method, Optimizer, Problem, Query, Recommend, Scaling, Settings, Side, Stop,
+    Ask, Block, Capacities, Details, Dimension, Error, Fidelity, Floor, Guard, Kind, Level, Limit, Method,
+    Optimizer, Problem, Query, Recommend, Scaling, Settings, Side, Stop,
 };
 
 /// From 20 to 80 %.
@@ -407,15 +406,5 @@ fn answers_recalled_one_by_one_go_on_bit_for_bit_whatever_conditions_were_given_
             other.change_conditions(&wanted(told)).unwrap();
             assert!(end(&mut other) == expected, "after {told}: {problem:?}");
         }
-    }
-}
-
-/// A slope along a load would be a guess from the few loads of a task.
-#[test]
-fn a_linear_map_has_no_shear_where_there_are_conditions() {
-    for (problem, map) in [(LIVE, Map::Ard), (BLIND, Map::Linear)] {
-        let bytes = snapshot(&start_with(64, problem, Settings::LIVE, 1));
-        let expected = Settings { map, ..Settings::LIVE }.model(problem.dimensions.len()).parameters();
-        assert_eq!(Header::verify(&bytes).unwrap().parameters, expected, "{map:?}");
     }
 }
