@@ -415,7 +415,7 @@ impl Search {
             if matches!(self.objective, Objective::Combined { .. } | Objective::Verify) {
                 state.note_ruled_out(c, (mean, variance), c == 0 && self.refinement == 0);
                 // That all allowed points are known is no reason for one that nothing is hoped of.
-                if !allowed && !(hope > self.best_mean && state.may_be_risked(c, hope)) {
+                if !(allowed || hope > self.best_mean && state.may_be_risked(c, hope)) {
                     continue;
                 }
             }

@@ -173,7 +173,7 @@ fn a_world_that_breaks_down_is_noticed_though_every_answer_is_an_outlier() {
             let checks = round > 20 && x == [0.5, 0.5];
             asked_again += u32::from(checks);
             let usual = 40.0 - 2.0 * (x[0] - 0.6).powi(2) - (x[1] - 0.4).powi(2);
-            let y = if round < 20 { usual } else { after } + 0.1 * noise(round as u32, 7);
+            let y = if round < 20 { usual } else { after } + 0.1 * noise(round, 7);
             if fails && checks && !failed {
                 failed = true;
                 tuner.fail(query).unwrap();

@@ -218,5 +218,5 @@ fn the_first_task_may_use_every_slot_and_be_restored() {
         let mut other = start_with(Problem { budget: 300.0, ..PROBLEM }, &bytes);
         other.load(&snapshot(&tuner)).unwrap();
     }
-    assert_eq!(tuner.status().observations as usize, 24);
+    assert_eq!(tuner.status().observations, 24);
 }
