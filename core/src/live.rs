@@ -25,6 +25,7 @@
 //! reaches only a step ahead, and one measurement moves its edge. Guards must allow it, unless something was observed at every
 //! allowed point. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
 //! is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
+//! What is asked because all that is allowed is known must be hoped to be better than the best of it; else the task ends, too.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
 //! the point in use does, if that keeps it; or it is the point in use.
