@@ -415,12 +415,10 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
         return fault(sum.span(), "sum takes at least one parameter with a coefficient that is not 0");
     }
     let limit = Limit { coefficients, at_most: number(at_most, "at_most", -1e30, 1e30)? };
-    let parts =
-        |point: &Vec<f64>| limit.coefficients.iter().zip(point).map(|(a, x)| a * x).collect::<Vec<_>>();
-    let parts = target.deployed.as_ref().map(parts).unwrap_or_default();
-    let (total, size) = (parts.iter().sum::<f64>(), parts.iter().map(|part| part.abs()).sum::<f64>());
-    match total > limit.at_most + 4.0 * f64::EPSILON * size && target.deployed.is_some() {
-        true => fault(
+    let parts = |point| limit.coefficients.iter().zip(point).map(|(a, x): (_, &f64)| a * x);
+    let sums = |point| parts(point).fold((0.0, 0.0), |(sum, size), part| (sum + part, size + f64::abs(part)));
+    match target.deployed.as_ref().map(sums) {
+        Some((total, size)) if total > limit.at_most + 4.0 * f64::EPSILON * size => fault(
             table.span(),
             format!(
                 "the [deployed] point breaks this limit: its sum is {}, at most {} is allowed",
@@ -428,7 +426,7 @@ fn limit(table: &Spanned<LimitTable>, target: &Target) -> Result<Limit, Fault> {
                 words::number(limit.at_most)
             ),
         ),
-        false => Ok(limit),
+        _ => Ok(limit),
     }
 }
 
