@@ -78,7 +78,7 @@ impl Optimizer<'_> {
         self.withdraw();
         while self.state.task.stop.is_none() && !self.is_done() && !self.needs_knowledge() {
             match &self.phase {
-                Phase::Deciding if self.state.memory.data.hidden() == 0 => return true,
+                Phase::Deciding if self.state.decides_now() => return true,
                 Phase::Searching(search) if search.objective != Objective::Trial => {
                     self.enter(Next::Decide);
                 }
@@ -90,6 +90,15 @@ impl Optimizer<'_> {
 }
 
 impl State<'_> {
+    /// Whether nothing is left to be done before the next query is decided upon.
+    fn decides_now(&self) -> bool {
+        #[cfg(feature = "paper")]
+        if self.design_wanted().is_some() {
+            return false;
+        }
+        self.memory.data.hidden() == 0
+    }
+
     /// What is asked for if these are answered as is expected.
     fn look_beside(&mut self, pending: &[Record]) -> (Ask, Option<Reasons>) {
         if !pending.is_empty() && self.problem.is_guarded() && self.first_told().is_none() {

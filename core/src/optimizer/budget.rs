@@ -50,8 +50,22 @@ impl State<'_> {
         self.total(&self.charges())
     }
 
+    /// Whether this share of the task is over: of its budget, or of its slots where they run out before that.
+    pub fn is_past(&self, share: f32) -> bool {
+        let (whole, left) = self.payable();
+        self.spent().max(whole - left) >= share * whole
+    }
+
+    /// What the task, and what the slots that are left, can spend at most.
+    fn payable(&self) -> (f32, f32) {
+        let (room, costs) = (self.memory.data.room() as f32, self.problem.fidelities.iter().map(|f| f.cost));
+        let dearest = costs.fold(0.0f32, f32::max);
+        (self.problem.budget.min((self.round() as f32 + room) * dearest), room * dearest)
+    }
+
     pub fn prices(&self) -> Prices {
         let charges = self.charges();
+        let (whole, slots) = self.payable();
         let left = self.problem.budget - self.total(&charges);
         let slot = left / self.memory.data.room().max(1) as f32;
         let (budget, truth, share) = (self.problem.budget, self.problem.truth(), self.settings.verify);
@@ -66,10 +80,10 @@ impl State<'_> {
             cheapest = fidelity.cost.min(cheapest);
             let worth = share > 0.0 && 2.0 * fidelity.cost <= budget;
             if m == truth && prices.affordable[m] && worth {
-                kept = fidelity.cost.max(share * budget);
+                kept = fidelity.cost.max(share * whole);
             }
         }
-        prices.verifies = kept > 0.0 && left < kept + cheapest;
+        prices.verifies = kept > 0.0 && left.min(slots) < kept + cheapest;
         prices
     }
 

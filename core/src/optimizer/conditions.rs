@@ -146,10 +146,16 @@ impl State<'_> {
     pub(super) fn aside<R>(&mut self, look: impl FnOnce(&mut Self) -> R) -> R {
         let (fallbacks, trials, changes) = (self.task.fallbacks, self.task.trials, self.task.changes);
         let next_carried = self.task.next_carried;
+        #[cfg(feature = "paper")]
+        let design = self.task.design;
         let guards: [_; MAX_GUARDS] = core::array::from_fn(|g| self.memory.guards.get(g).copied());
         let found = look(self);
         (self.task.fallbacks, self.task.trials, self.task.changes) = (fallbacks, trials, changes);
         self.task.next_carried = next_carried;
+        #[cfg(feature = "paper")]
+        {
+            self.task.design = design;
+        }
         self.memory.guards.iter_mut().zip(guards.into_iter().flatten()).for_each(|(to, own)| *to = own);
         found
     }

@@ -124,7 +124,7 @@ impl State<'_> {
     /// As long as all answers are the same, with a tolerance for half of the budget, a point as the initial ones, unless there are no
     /// more: a model of such answers looks for the best at corners alone.
     fn flat_query(&self) -> Option<Query> {
-        let patient = self.problem.tolerance == 0.0 || 2.0 * self.spent() < self.problem.budget;
+        let patient = self.problem.tolerance == 0.0 || !self.is_past(0.5);
         let wanted = patient && self.charges_start() && self.is_flat();
         let query = wanted.then(|| self.uniform_query(Kind::Search))?;
         (self.memory.data.count(&query.unit, query.fidelity) == 0).then_some(query)

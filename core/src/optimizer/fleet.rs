@@ -254,8 +254,9 @@ impl Check {
 
     /// One block of the factor of particle `v`; after the last the log likelihood in units of the observations.
     fn factor(&self, state: &mut State<'_>) -> Option<f32> {
-        let (view, theta) = (state.view(), state.drawn_theta(self.v));
         let (own, deviation) = (state.task.remembered, state.task.scale.deviation);
+        let blur = state.task.changes.drift.blur / deviation;
+        let (view, theta) = (state.view().with_older(&state.memory.data, own, blur), state.drawn_theta(self.v));
         let State { memory, task, model, .. } = state;
         let data = memory.data.observations(own, view.fleet);
         let particle = view.particle(model, &theta[..model.parameters()], &mut task.fallbacks);

@@ -231,9 +231,7 @@ impl<'a> State<'a> {
         // Answers that were kept do as well.
         let starts = |kind| kind == Kind::Initial || kind == Kind::Past && self.settings.kept > 0;
         let initial = (self.task.remembered..data.len()).filter(|&i| starts(data.kind(i)));
-        let half = || {
-            self.charges_start() && self.start.deployed.is_none() && self.spent() >= 0.5 * self.problem.budget
-        };
+        let half = || self.charges_start() && self.start.deployed.is_none() && self.is_past(0.5);
         initial.count() >= self.settings.initial || half()
     }
 
@@ -243,7 +241,7 @@ impl<'a> State<'a> {
         // Asked in every slice: no counting where there is nothing to wait for.
         let after = self.settings.memory_after;
         let typical = self.task.number == 1 && self.fleet().is_some();
-        (after == 0.0 || typical || self.spent() >= after * self.problem.budget) && !self.is_unlike()
+        (after == 0.0 || typical || self.is_past(after)) && !self.is_unlike()
     }
 
     /// Whether carried points, measured again, are all worth far less than is remembered. Then the task is not like the

@@ -3,7 +3,7 @@
 
 use crate::support::{Draws, SETTINGS, bits, start_with};
 use foretune_core::{
-    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Optimizer, Point, Problem,
+    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Method, Optimizer, Point, Problem,
     Query, Record, Settings, Side, SnapshotError, Stop,
 };
 
@@ -171,6 +171,32 @@ fn where_a_floor_is_kept_the_point_in_use_is_measured_first_and_bad_answers_chan
     tuner.stop();
     assert!(matches!(tuner.ask(), Ask::Done(Stop::Requested)));
     assert_eq!(tuner.observe(records(&LIVE, 1, 1).remove(0), &[]), Err(Error::OutOfTurn));
+}
+
+/// Two-phase's design is made when the initial points are in, whoever asks.
+#[test]
+fn a_batch_design_is_handed_out_beside_others() {
+    let settings = SETTINGS.with_method(Method::TwoPhase { c: 0.5 });
+    let asked = |at_once: usize| {
+        let mut tuner = start_with(64, PLAIN, settings, 3);
+        let (mut pending, mut asked) = (Vec::new(), Vec::new());
+        loop {
+            match tuner.ask_beside(&pending).0 {
+                Ask::Query(query) if pending.len() < at_once => {
+                    let record = measured(&PLAIN, &query, 0);
+                    assert!(!asked.contains(&record), "{record:?} is asked twice");
+                    asked.push(record.clone());
+                    pending.push(record);
+                }
+                Ask::Done(stop) if pending.is_empty() => return (asked, stop),
+                Ask::Waiting if pending.is_empty() => panic!("waits for nothing"),
+                _ => tuner.observe(pending.remove(0), &[]).unwrap(),
+            }
+        }
+    };
+    let ((one, stop), (four, _)) = (asked(1), asked(4));
+    assert_eq!((one.len(), stop), (four.len(), Stop::Budget));
+    assert!(one.len() > 12, "{} asked", one.len());
 }
 
 /// Branin's function, upside down: its three optima are worth −0.398.

@@ -259,6 +259,21 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
 }
 
 /// How many carried points are measured again in each task, if the first few are worth less by so many deviations.
+/// Where there are fewer slots than the budget could pay, they are what a task has.
+#[test]
+fn where_slots_run_out_before_the_money_shares_of_a_task_are_shares_of_them() {
+    let rich = Problem { budget: f32::MAX, ..PROBLEM };
+    let settings = Settings { carried: 1, memory_after: 0.5, verify: 0.1, ..SETTINGS };
+    let mut tuner = start_with(16, rich, settings, 21);
+    task(&mut tuner, objective);
+    tuner.next_task().unwrap();
+    let (queries, stop) = task(&mut tuner, objective);
+    assert_eq!((queries.len() + tuner.status().remembered, stop), (16, Stop::Capacity));
+    let carried = queries.iter().position(|query| query.kind == Kind::Carried);
+    assert!(carried.is_some_and(|at| (5..10).contains(&at)), "the carried point comes as {carried:?}");
+    assert_eq!(queries.last().unwrap().fidelity, PROBLEM.truth(), "the last measures what is recommended");
+}
+
 #[test]
 fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again() {
     const DEVIATION: f32 = 0.3;
