@@ -289,6 +289,25 @@ fn a_command_that_fails_ends_the_task_with_the_reason() {
     folder.fails("run p.toml --command false --method random --tasks 1 --quiet", 1, words);
 }
 
+/// The setting in use is all that is known then, and how sure that is.
+#[test]
+#[cfg(unix)]
+fn a_task_that_ends_while_the_noise_is_learnt_recommends_what_was_measured() {
+    let folder = Folder::new();
+    let unknown = PROBLEM.replace("noise = 0.01\n", "").replace("noise = 0.001\n", "").replace("= 40.0", "= 25.0");
+    folder.write("p.toml", &(unknown + "[deployed]\nx = 1.0\ny = 0.5\n"));
+    let counted = "--command 'sh -c \"echo x >> n; wc -l < n\"'";
+    let printed = folder.succeed(&format!("tune p.toml {counted} --state a.json --json"));
+    let ended: serde_json::Value = serde_json::from_str(events(&printed).last().unwrap()).unwrap();
+    let told = &ended["recommendation"];
+    assert_eq!((&told["setting"]["x"], &told["mean"]), (&1.0.into(), &8.0.into()), "{ended}");
+    // 6 to 10 at the fidelity that counts: a variance of 2.5, of five; and the noise is no more than an estimate.
+    assert!((told["deviation"].as_f64().unwrap() - 1.0).abs() < 1e-3, "{ended}");
+    let lines: String = (1..=7).map(|id| format!("{{\"tell\":{{\"id\":{id},\"value\":{id}}}}}\n")).collect();
+    let text = folder.fed("serve p.toml --state b.json", &(lines + "{\"stop\":{}}\n"));
+    assert!(text.contains("\"mean\":6.5"), "{text}");
+}
+
 /// Bad lines are answered by one error each and change nothing; the ask is not sent again.
 #[test]
 fn bad_lines_change_nothing() {

@@ -646,7 +646,10 @@ impl Tuning {
         learnt: String,
     ) -> Result<(), Error> {
         let (spent, outliers) = (self.task()?.spent(), outliers + self.absurd_repeats());
-        let (point, mean, deviation) = match advice {
+        let of_repeats = if advice.is_none() { self.in_use_as_repeated() } else { None };
+        let bounded = self.target.floor.is_some() || !self.target.guards.is_empty();
+        let unassured = unassured || of_repeats.is_some() && bounded;
+        let (point, mean, deviation) = match advice.or(of_repeats) {
             Some((point, mean, deviation)) => (Some(point), mean, deviation),
             None => (None, 0.0, 0.0),
         };

@@ -13,6 +13,7 @@ use host_sim::words::number;
 use super::several::Next;
 use super::{Reason, Told, Tuning};
 use crate::Why;
+use crate::why::VALUE;
 use crate::target::is_within;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
@@ -107,6 +108,17 @@ impl Tuning {
     fn repeats(&self, fidelity: usize) -> Vec<Told> {
         let is_repeat = |told: &&Told| told.fidelity == fidelity && told.value.is_some();
         self.estimates().filter(is_repeat).cloned().collect()
+    }
+
+    /// The point in use, with the mean of its repeats and how sure that is: for a task that ends with nothing else. One alone does not say
+    /// how sure it is.
+    pub(super) fn in_use_as_repeated(&self) -> Option<(Vec<f64>, f32, f32)> {
+        let values: Vec<f64> =
+            self.repeats(self.target.truth()).iter().filter_map(|told| told.value).map(f64::from).collect();
+        let point = self.task().ok()?.begun.deployed.clone().filter(|_| values.len() > 1)?;
+        let (count, median) = (values.len() as f64, self.task().ok()?.measured_in_use(&self.target, VALUE)?);
+        let deviation = (variance(values).min(LARGEST_NOISE) / count).sqrt() as f32;
+        Some((point, median as f32, self.widening() * deviation))
     }
 
     /// The deployed point once more, where a noise is not known.
