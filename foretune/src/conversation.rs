@@ -42,6 +42,8 @@ pub struct Conversation {
     state: Result<PathBuf, Arc<Mutex<Vec<u8>>>>,
     /// A fork of the process has no such thread.
     process: u32,
+    /// Why it ended by itself.
+    failure: Option<String>,
 }
 
 impl Conversation {
@@ -75,7 +77,8 @@ impl Conversation {
         };
         let thread = thread::Builder::new().name("foretune".into()).spawn(serve)?;
         let state = file.ok_or(memory);
-        Ok(Self { requests: Some(requests), replies, thread: Some(thread), state, process: process::id() })
+        let (requests, thread, process) = (Some(requests), Some(thread), process::id());
+        Ok(Self { requests, replies, thread, state, process, failure: None })
     }
 
     /// Sends a line.
@@ -98,8 +101,11 @@ impl Conversation {
             Ok(line) => Ok(Some(line)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                self.close()?;
-                Err(Error::usage("this tuner is closed"))
+                if let Err(error) = self.close() {
+                    self.failure = Some(error.to_string());
+                }
+                let why = self.failure.as_ref().map_or(String::new(), |failure| format!(": {failure}"));
+                Err(Error::usage(format!("this tuner is closed{why}")))
             }
         }
     }

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, Mapping, Optional
 
-from ._problem import Axis, ForetuneError, ProblemError, axis, whole
+from ._problem import Axis, ForetuneError, ProblemError, axis, table, whole
 from ._tuner import MOST_AT_ONCE, Query, Trial, Tuner, _Setting
 
 # Room for answers in one task.
@@ -69,9 +69,9 @@ def minimise(
     (`failures`) `CallsFailed` is raised, with what was found until then in its `result`. Ctrl-C ends the search: what was found until
     then is returned.
     """
-    axes = {name: axis(name, spec) for name, spec in parameters.items()}
+    axes = {name: axis(name, spec) for name, spec in table("parameters", parameters).items()}
     budget, parallel = whole("budget", budget, 2, MOST_CALLS), whole("parallel", parallel, 1, MOST_AT_ONCE)
-    deployed = start and {name: axes[name].encode(value) for name, value in start.items() if name in axes}
+    deployed = start and {name: axes[name].encode(value) for name, value in table("start", start).items() if name in axes}
     if start and (unknown := set(start) - set(axes)):
         raise ValueError(f"start: no parameter is called {', '.join(sorted(unknown))}")
     problem = {

@@ -34,6 +34,21 @@ def whole(name: str, number: Any, low: int, high: int) -> int:
     raise ValueError(f"{name} takes a whole number from {low} to {high}, not {number!r}")
 
 
+def table(name: str, given: Any) -> Mapping[str, Any]:
+    """What takes a value for every name."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} takes a dict, not {given!r}")
+    return given
+
+
+def a_number(name: str, given: Any) -> float:
+    """A number of any kind."""
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} takes a number, not {given!r}") from None
+
+
 @dataclasses.dataclass
 class Problem:
     """What is tuned, with the fields of problem files.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from . import _foretune
-from ._problem import ForetuneError, Text, text_of, whole
+from ._problem import ForetuneError, Text, a_number, table, text_of, whole
 
 # So many queries wait for their answers at most.
 MOST_AT_ONCE = 8
@@ -92,15 +92,17 @@ class Status:
 
 
 def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(number) for name, number in numbers.items()}
+    return {name: a_number(name, number) for name, number in numbers.items()}
 
 
 def _texts(setting: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else repr(float(value)) for name, value in setting.items()}
+    return {name: value if isinstance(value, str) else repr(a_number(name, value)) for name, value in setting.items()}
 
 
 def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, str], float, Optional[str], dict[str, float]]]:
     known = []
+    if not isinstance(measurements, Iterable):
+        raise TypeError(f"past takes a list of measurements, not {measurements!r}")
     for i, one in enumerate(measurements, 1):
         try:
             row = (one.setting, one.value, one.fidelity, one.kpis) if isinstance(one, Trial) else (*one, None, None)[:4]
@@ -109,7 +111,7 @@ def _known(measurements: Iterable[Any]) -> list[tuple[dict[str, str], float, Opt
                 raise TypeError
             if value is not None:
                 _check({"value": value})
-                known.append((_texts(setting), float(value), fidelity, _floats(kpis or {})))
+                known.append((_texts(table("setting", setting)), float(value), fidelity, _floats(table("kpis", kpis or {}))))
         except (AttributeError, TypeError, ValueError):
             raise ForetuneError(f"past measurement {i} takes (setting, value): a dict and a finite number, and may have "
                                 f"fidelity and kpis behind them; not {one!r}") from None
@@ -158,13 +160,15 @@ class Tuner:
     ):
         if seed is not None:
             seed = whole("seed", seed, 0, 2**64 - 1)
-        in_use = ",".join(f"{name}={value}" for name, value in _texts(deployed).items()) if deployed else None
-        words = [f"{key}={str(value).lower()}" for key, value in (settings or {}).items()]
+        if not isinstance(knowledge, (bytes, type(None))):
+            raise TypeError(f"knowledge takes what `knowledge` of another tuner has, not {knowledge!r}")
+        in_use = ",".join(f"{name}={value}" for name, value in _texts(table("deployed", deployed)).items()) if deployed else None
+        words = [f"{key}={str(value).lower()}" for key, value in table("settings", settings or {}).items()]
         self._open(text_of(problem), words, file=state, seed=seed, deployed=in_use, knowledge=knowledge or b"", past=_known(past))
 
     def _open(self, text: Text, settings: list[str], *, file: Any = None, state: bytes = b"", seed: Optional[int] = None,
               deployed: Optional[str] = None, knowledge: bytes = b"", past: Any = ()) -> None:
-        self._text, self._settings = text, settings
+        self._text, self._settings, self._closed = text, settings, False
         self._queries: dict[int, Query] = {}
         self._at: Any = None
         self.recommendation = None
@@ -199,6 +203,8 @@ class Tuner:
         return list(self._queries.values())[:count]
 
     def _query(self) -> Optional[Query]:
+        if self._closed and not self.recommendation:
+            raise ForetuneError("this tuner is closed")
         self._settle()
         return next(iter(self._queries.values()), None)
 
@@ -206,13 +212,15 @@ class Tuner:
              kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> None:
         """Answers a query; with None if the measurement failed. `cost` is what it cost, if not what the fidelity says;
         `kpis` has the KPIs that the problem guards, by name; conditions are those that it was really measured under."""
+        if not isinstance(query, Query):
+            raise TypeError(f"tell takes the query that it answers, not {query!r}")
         if value is None:
             return self._send("fail", id=query.id)
-        numbers = {"value": float(value), "cost": 0.0 if cost is None else float(cost)}
-        told = _floats(kpis or {})
+        numbers = _floats({"value": value, "cost": 0.0 if cost is None else cost})
+        told = _floats(table("kpis", kpis or {}))
         at = _floats(conditions)
         _check({**told, **at, **numbers}, "; tell None for a failed measurement")
-        self._send("tell", id=query.id, value=float(value), kpis=told or None, cost=None if cost is None else float(cost),
+        self._send("tell", id=query.id, value=numbers["value"], kpis=told or None, cost=None if cost is None else numbers["cost"],
                    conditions=at or None)
 
     def recommendation_at(self, **conditions: float) -> Recommendation:
@@ -235,15 +243,15 @@ class Tuner:
 
     def next_task(self, deployed: Optional[Mapping[str, Any]] = None) -> None:
         """Begins another task, after the end of this one, with what was learnt."""
-        self._send("next_task", deployed=deployed and _texts(deployed))
+        self._send("next_task", deployed=deployed and _texts(table("deployed", deployed)))
 
     def watch(self, value: float, kpis: Optional[Mapping[str, float]] = None, **conditions: float) -> Optional[Change]:
         """Takes a reading of the setting in use after the end of a task, always of the same fidelity. None while it gives what
         it gave, or what is expected under the conditions of the reading; else what has changed, and the next task has begun."""
-        told, at = _floats(kpis or {}), _floats(conditions)
-        _check({**told, **at, "value": float(value)}, "; leave out a reading that failed")
+        told, at, value = _floats(table("kpis", kpis or {})), _floats(conditions), a_number("value", value)
+        _check({**told, **at, "value": value}, "; leave out a reading that failed")
         self._change: Optional[Change] = None
-        self._send("watch", value=float(value), kpis=told or None, conditions=at or None)
+        self._send("watch", value=value, kpis=told or None, conditions=at or None)
         return self._change
 
     def past(self, measurements: Iterable[Any]) -> None:
@@ -289,7 +297,8 @@ class Tuner:
         return self._session.state()
 
     def close(self) -> None:
-        """Gives the file of `state` free."""
+        """Gives the file of `state` free; what is known can still be read."""
+        self._closed = True
         self._session.close()
 
     def __enter__(self) -> Tuner:
@@ -318,6 +327,8 @@ class Tuner:
         self._say({what: {name: value for name, value in fields.items() if value is not None}})
 
     def _say(self, line: dict[str, Any]) -> None:
+        if self._closed:
+            raise ForetuneError("this tuner is closed")
         self._settle()
         self._session.say(json.dumps(line))
         self._settle()

@@ -20,8 +20,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence
 
-from ._minimise import minimise
-from ._problem import Log, axis
+from ._minimise import MOST_CALLS, minimise
+from ._problem import ForetuneError, Log, axis, whole
 
 Method = Callable[[Callable[..., float], Mapping[str, Any], int, int, str], None]
 
@@ -165,7 +165,14 @@ def main(words: Optional[Sequence[str]] = None) -> None:
     parser.add_argument("--seeds", type=int, default=10, help="repetitions [10]")
     parser.add_argument("--maximise", action="store_true", help="more is better")
     given = parser.parse_args(words)
-    print(compare(given.function, dict(given.parameters), given.budget, given.seeds, "maximise" if given.maximise else "minimise"))
+    try:
+        budget, seeds = whole("budget", given.budget, 2, MOST_CALLS), whole("seeds", given.seeds, 1, 1000)
+    except ValueError as error:
+        parser.error(f"--{error}")
+    try:
+        print(compare(given.function, dict(given.parameters), budget, seeds, "maximise" if given.maximise else "minimise"))
+    except ForetuneError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -235,6 +236,7 @@ class Tuning(unittest.TestCase):
             (lambda p: p.update(fleet="nowhere.fleet"), "fleet", "nowhere.fleet"),
             (lambda p: p.update(parameter={"x": 3}), "x", "(low, high)"),
             (lambda p: p.update(parameter=[]), "", "[[parameter]]"),
+            (lambda p: p["parameter"][1].update(values=range(70000)), "parameter[1].values", "65535 at most, not 70000"),
         ]:
             error = wrong(change)
             self.assertIsInstance(error, ProblemError)
@@ -253,6 +255,25 @@ class Tuning(unittest.TestCase):
             ({"past": [({"x": 0, "y": 1}, 1.0, 0)]}, "past measurement 1 takes"),
         ]:
             self.assertIn(words, str(wrong(lambda p: None, **options)))
+        for options, words in [
+            ({"deployed": 5}, "deployed takes a dict, not 5"),
+            ({"deployed": {"x": None, "y": 1}}, "x takes a number, not None"),
+            ({"settings": 5}, "settings takes a dict"),
+            ({"knowledge": "abc"}, "knowledge takes what"),
+            ({"past": 5}, "past takes a list"),
+        ]:
+            with self.assertRaises(TypeError) as caught:
+                Tuner(PROBLEM, **options)
+            self.assertIn(words, str(caught.exception))
+        for call, words in [
+            (lambda: minimise(bowl, 5), "parameters takes a dict"),
+            (lambda: minimise(bowl, {"x": (0, 1)}, start=5), "start takes a dict"),
+            (lambda: Tuner(PROBLEM).tell(5, 1.0), "takes the query"),
+            (lambda: Tuner(PROBLEM).ask(load="high"), "load takes a number, not 'high'"),
+        ]:
+            with self.assertRaises(TypeError) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
         for seed in (-1, 2**64, 1.5):
             with self.assertRaisesRegex(ValueError, f"seed takes a whole number from 0 to {2**64 - 1}, not {seed}"):
                 Tuner(PROBLEM, seed=seed)
@@ -281,8 +302,20 @@ class Tuning(unittest.TestCase):
             list(tuner)
         self.assertIs(tuner.ask(), second)
         tuner.close()
-        with self.assertRaisesRegex(ForetuneError, "closed"):
-            tuner.tell(second, 1.0)
+        for call in (lambda: tuner.tell(second, 1.0), tuner.ask, lambda: tuner.status):
+            with self.assertRaisesRegex(ForetuneError, "closed"):
+                call()
+        self.assertEqual([trial.value for trial in tuner.history], [1.0])
+
+    def test_why_a_state_could_not_be_written_is_said_as_long_as_somebody_asks(self):
+        folder = self.folder / "gone"
+        folder.mkdir()
+        tuner = Tuner(PROBLEM, state=folder / "p.state")
+        query = tuner.ask()
+        shutil.rmtree(folder)
+        for _ in range(2):
+            with self.assertRaisesRegex(ForetuneError, "p.state"):
+                tuner.tell(query, 1.0)
 
     @unittest.skipUnless(hasattr(signal, "setitimer"), "no alarms here")
     def test_interrupted_at_any_moment_it_goes_on_bit_for_bit(self):
@@ -686,6 +719,10 @@ class Comparing(unittest.TestCase):
             for words in (["mine:g", "x=0:1"], ["mine:f", "x=0"], ["mine:f", "x=0:1:lin"]):
                 wrong = subprocess.run([sys.executable, "-m", "foretune.compare", *words], cwd=folder, text=True, capture_output=True)
                 self.assertTrue(wrong.returncode == 2 and f"`{words[-1] if words[0] == 'mine:f' else words[0]}`" in wrong.stderr, wrong)
+            for words, said in ((["r=1:0:log", "n=1,2"], "Log takes"), (["x=1:0"], "above low"), (["x=0:1", "--budget", "1"], "--budget takes")):
+                command = [sys.executable, "-m", "foretune.compare", "mine:f", *words]
+                wrong = subprocess.run(command, cwd=folder, text=True, capture_output=True)
+                self.assertTrue(wrong.returncode == 2 and said in wrong.stderr and "Traceback" not in wrong.stderr, wrong)
 
 
 class Program(unittest.TestCase):

@@ -294,7 +294,8 @@ fn a_command_that_fails_ends_the_task_with_the_reason() {
 #[cfg(unix)]
 fn a_task_that_ends_while_the_noise_is_learnt_recommends_what_was_measured() {
     let folder = Folder::new();
-    let unknown = PROBLEM.replace("noise = 0.01\n", "").replace("noise = 0.001\n", "").replace("= 40.0", "= 25.0");
+    let unknown =
+        PROBLEM.replace("noise = 0.01\n", "").replace("noise = 0.001\n", "").replace("= 40.0", "= 25.0");
     folder.write("p.toml", &(unknown + "[deployed]\nx = 1.0\ny = 0.5\n"));
     let counted = "--command 'sh -c \"echo x >> n; wc -l < n\"'";
     let printed = folder.succeed(&format!("tune p.toml {counted} --state a.json --json"));

@@ -189,6 +189,12 @@ fn list(
             format!("values of parameter `{name}` takes two {kind} or more, each above the one before"),
         );
     }
+    if found.len() > MOST_LEVELS as usize {
+        return fault(
+            at,
+            format!("values of parameter `{name}` takes {MOST_LEVELS} at most, not {}", found.len()),
+        );
+    }
     distinct(DimensionSpec::Levels { name, unit, values: found.to_vec(), notation }, at)
 }
 

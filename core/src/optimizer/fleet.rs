@@ -256,7 +256,8 @@ impl Check {
     fn factor(&self, state: &mut State<'_>) -> Option<f32> {
         let (own, deviation) = (state.task.remembered, state.task.scale.deviation);
         let blur = state.task.changes.drift.blur / deviation;
-        let (view, theta) = (state.view().with_older(&state.memory.data, own, blur), state.drawn_theta(self.v));
+        let (view, theta) =
+            (state.view().with_older(&state.memory.data, own, blur), state.drawn_theta(self.v));
         let State { memory, task, model, .. } = state;
         let data = memory.data.observations(own, view.fleet);
         let particle = view.particle(model, &theta[..model.parameters()], &mut task.fallbacks);

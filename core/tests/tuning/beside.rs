@@ -3,8 +3,8 @@
 
 use crate::support::{Draws, SETTINGS, bits, start_with};
 use foretune_core::{
-    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Method, Optimizer, Point, Problem,
-    Query, Record, Settings, Side, SnapshotError, Stop,
+    Ask, Dimension, Error, Fidelity, Floor, Guard, Kind, Kpis, Level, Limit, Method, Optimizer, Point,
+    Problem, Query, Record, Settings, Side, SnapshotError, Stop,
 };
 
 const X: Dimension<'static> = Dimension::Interval { low: 0.0, high: 1.0 };

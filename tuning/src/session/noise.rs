@@ -13,8 +13,8 @@ use host_sim::words::number;
 use super::several::Next;
 use super::{Reason, Told, Tuning};
 use crate::Why;
-use crate::why::VALUE;
 use crate::target::is_within;
+use crate::why::VALUE;
 
 /// Measurements of the deployed point from which the noise of a fidelity is estimated.
 const REPEATS: usize = 5;
