@@ -58,9 +58,9 @@ impl State<'_> {
 
     /// What the task, and what the slots that are left, can spend at most.
     fn payable(&self) -> (f32, f32) {
-        let (room, costs) = (self.memory.data.room() as f32, self.problem.fidelities.iter().map(|f| f.cost));
-        let dearest = costs.fold(0.0f32, f32::max);
-        (self.problem.budget.min((self.round() as f32 + room) * dearest), room * dearest)
+        let (room, dearest) = (self.memory.data.room(), self.problem.fidelities[self.problem.truth()].cost);
+        let slots = (self.round() as usize + room) as f32;
+        (self.problem.budget.min(slots * dearest), room as f32 * dearest)
     }
 
     pub fn prices(&self) -> Prices {

@@ -128,6 +128,7 @@ impl<'a> State<'a> {
     }
 
     /// The scale that the task would have without a fleet.
+    #[inline(never)]
     fn plain_scale(&self) -> Scale {
         let sign = self.problem.goal.sign();
         match (self.problem.floor, self.first_told()) {
@@ -142,14 +143,16 @@ impl<'a> State<'a> {
     /// Does some work as if there were no fleet.
     pub fn without_fleet<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let scale = self.task.scale;
-        self.task.scale = self.plain_scale();
-        self.trust.aside = true;
-        self.restandardise();
+        self.put_aside(true, self.plain_scale());
         let result = work(self);
-        self.trust.aside = false;
-        self.task.scale = scale;
-        self.restandardise();
+        self.put_aside(false, scale);
         result
+    }
+
+    #[inline(never)]
+    fn put_aside(&mut self, aside: bool, scale: Scale) {
+        (self.trust.aside, self.task.scale) = (aside, scale);
+        self.restandardise();
     }
 
     /// Whether a trial must be allowed without the fleet's prior, too.

@@ -173,20 +173,33 @@ impl State<'_> {
     pub fn may_be_risked(&self, c: usize, hope: f32) -> bool {
         let in_use = self.task.trials.floor.in_use;
         let likely = |g: usize| match self.guard_belief(g, c) {
-            Some((mean, variance)) => self.memory.guards[g].bound.is_likely_kept(mean, variance),
+            Some((mean, variance)) => {
+                self.memory.guards[g].bound.is_likely_kept(mean, variance, self.guard_noise(g))
+            }
             None => true,
         };
         let pays = self.problem.tolerance == 0.0 || self.pays(hope - in_use, in_use);
         self.problem.guards.is_empty() || pays && (0..self.problem.guards.len()).all(likely)
     }
 
-    /// By how much all guards together are expected to be broken at candidate `c`, each in deviations of its KPI.
-    pub fn guard_violation(&self, c: usize) -> f32 {
-        let of = |g: usize| match self.guard_belief(g, c) {
-            Some((mean, variance)) => self.memory.guards[g].bound.violation(mean, variance),
-            None => LARGEST_VALUE,
-        };
-        (0..self.problem.guards.len()).map(of).sum()
+    /// How near candidate `c`, which is not allowed, comes to it, in deviations of the KPIs: by how much all bounds together are
+    /// expected to be broken, turned negative; where that is no more than the noise of one measurement may seem to break, what is
+    /// hoped of the worst of them. Nearest to the point in use there would be nothing to learn. `belief`: of the objective.
+    pub fn nearness(&self, c: usize, (mean, variance): (f32, f32)) -> f32 {
+        let noise =
+            math::sqrt(self.problem.fidelities[self.problem.truth()].noise) / self.task.scale.deviation;
+        let (mut broken, mut hoped) = self.task.trials.floor.nearness(mean, variance, noise);
+        for (g, watched) in self.memory.guards.iter().enumerate() {
+            let Some((mean, variance)) = self.guard_belief(g, c) else { return -LARGEST_VALUE };
+            let near = watched.bound.nearness(mean, variance, self.guard_noise(g));
+            (broken, hoped) = (broken + near.0, hoped.min(near.1));
+        }
+        hoped.max(-broken)
+    }
+
+    /// Deviation of a measurement of the KPI of guard `g` at the target fidelity, standardised.
+    fn guard_noise(&self, g: usize) -> f32 {
+        math::sqrt(self.problem.guards[g].noise[self.problem.truth()]) / self.memory.guards[g].deviation
     }
 
     /// Notes whether the floor and which guards rule candidate `c` out.

@@ -238,7 +238,7 @@ impl State<'_> {
         let is_reached = floor.in_use >= at;
         match allowed || self.problem.guards.is_empty() && is_reached {
             true => (bound, allowed),
-            false => (-floor.violation(mean, variance) - self.guard_violation(c), false),
+            false => (self.nearness(c, (mean, variance)), false),
         }
     }
 

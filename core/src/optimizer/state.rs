@@ -371,13 +371,18 @@ impl<'a> State<'a> {
 
     /// What the model sees of the data.
     pub fn view(&self) -> ModelView<'a> {
+        let remembered = self.task.remembered;
+        self.view_from(if remembered == 0 || self.uses_memory() { 0 } else { remembered })
+    }
+
+    /// The same of those from slot `from` on.
+    pub fn view_from(&self, from: usize) -> ModelView<'a> {
         let (remembered, fidelities) = (self.task.remembered, self.problem.fidelities.len());
         let mut noise = self.noise();
         if remembered > 0 {
             let deviation = self.settings.details.memory_deviation;
             noise[fidelities] = (deviation * deviation).max(noise[fidelities - 1]);
         }
-        let from = if remembered == 0 || self.uses_memory() { 0 } else { remembered };
         ModelView {
             noise,
             fidelities,

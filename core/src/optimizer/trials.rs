@@ -5,7 +5,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::data::{Kpis, Point};
 use crate::error::Error;
-use crate::live::{FIRST_GUARD_MARGIN, FIRST_MARGIN, LIKELY, controlled, least_margin, margin_at};
+use crate::live::{
+    FIRST_GUARD_MARGIN, FIRST_MARGIN, HOPED, LIKELY, SEEMS, controlled, least_margin, margin_at,
+};
 use crate::math;
 use crate::scale::Scale;
 use crate::settings::Method;
@@ -95,9 +97,9 @@ impl Bound {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
     }
 
-    /// Whether a trial is likely to keep the bound, or the point in use does not.
-    pub fn is_likely_kept(&self, mean: f32, variance: f32) -> bool {
-        self.above(mean, variance) >= LIKELY || self.in_use < self.at
+    /// Whether a trial is likely to keep the bound, or the point in use is not, by this deviation of noise.
+    pub fn is_likely_kept(&self, mean: f32, variance: f32, noise: f32) -> bool {
+        self.above(mean, variance) >= LIKELY || self.in_use < self.at + LIKELY * noise
     }
 
     /// By how many standard deviations the mean is above the bound.
@@ -106,7 +108,7 @@ impl Bound {
     }
 
     /// By how much a normal belief is expected to be below the bound.
-    pub fn violation(&self, mean: f32, variance: f32) -> f32 {
+    fn violation(&self, mean: f32, variance: f32) -> f32 {
         let deviation = math::sqrt(variance).max(f32::MIN_POSITIVE);
         let by = (self.at - mean) / deviation;
         match by {
@@ -114,6 +116,14 @@ impl Bound {
             _ if by > 12.0 => self.at - mean,
             _ => deviation * (math::exp(-0.5 * by * by) / SQRT_TAU + by * math::exp(math::ln_normal_cdf(by))),
         }
+    }
+
+    /// That, and, where it is no more than noise of this deviation seems to break, what is hoped above the bound.
+    #[inline(never)]
+    pub fn nearness(&self, mean: f32, variance: f32, noise: f32) -> (f32, f32) {
+        let broken = self.violation(mean, variance);
+        let hope = mean + HOPED * math::sqrt(variance) - self.at;
+        (broken, if broken <= SEEMS * noise { hope } else { f32::NEG_INFINITY })
     }
 
     /// Counts a trial by the chance that it broke the bound, as the model sees it afterwards, and controls the margin by its weight.

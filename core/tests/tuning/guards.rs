@@ -96,6 +96,37 @@ fn a_kpi_far_from_its_bound_costs_next_to_nothing() {
     assert!(with / 4.0 < without / 4.0 + 0.05, "{with} {without}");
 }
 
+/// What is safest there is measuring what is in use again, from which nothing would be learnt.
+#[test]
+fn a_bound_within_the_noise_of_what_the_point_in_use_gives_is_left_behind() {
+    // What the point in use gives is 0.5 and 0.1 deviations of the noise on the good side, then as many on the bad.
+    for level in [1.95, 1.99, 2.01, 2.05] {
+        let floor = Floor { level: Level::Value(level), risk: 0.1 };
+        let guards = Vec::leak(vec![Guard { floor, noise: &[0.01], ..EDGE }]);
+        let problem = Problem {
+            budget: 40.0,
+            fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.01 }],
+            floor: None,
+            guards,
+            deployed: Some(&[0.2, 0.5]),
+            ..PROBLEM
+        };
+        let edge = |x: &[f32]| 2.0 - 0.6 * (x[0] - 0.2) + (x[1] - 0.5);
+        for seed in 0..4 {
+            let mut tuner = start_with(64, problem, Settings::LIVE, u64::from(seed));
+            while let Ask::Query(query) = tuner.ask() {
+                let (x, round) = (query.point(), query.round());
+                let y = 10.0 - 20.0 * (x[0] - 0.7).powi(2) - 4.0 * (x[1] - 0.6).powi(2);
+                let told = (y + 0.1 * noise(round, seed), edge(x) + 0.1 * noise(round, seed + 7));
+                tuner.tell_all(query, told.0, &[told.1]).unwrap();
+            }
+            let best = tuner.recommendation().unwrap();
+            assert!(best.assured && best.mean > 8.0, "{level} {seed}: {best:?}");
+            assert!(edge(best.point()) > level - 0.05, "{level} {seed}: {best:?}");
+        }
+    }
+}
+
 /// Far from the optimum nothing that is allowed tells of it. Even there no budget is spent on what is known.
 #[test]
 fn what_grows_manifold_up_to_a_bound_is_climbed_in_a_task() {
