@@ -15,7 +15,7 @@
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //! Where nothing is allowed, that is asked which is expected to break them least, or, where that is less than noise seems to, of
-//! which most is hoped; as long as it is likely to keep all that the point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
+//! which most is hoped, of the bounds, and where these are kept at one standard deviation less, of the objective; as long as it is likely to keep all that the point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
 //! optimum that nothing there tells of it: without conditions such points rank by mean plus one standard deviation.
 //! A floor that the point in use does not reach is looked for as a guard's bound is.
 //!
@@ -57,6 +57,8 @@ pub(crate) const UNSTATED_TOLERANCE: f32 = 0.01;
 pub(crate) const LIKELY: f32 = 0.2;
 /// By how much a measurement at a bound seems to break it, on average, in deviations of the noise.
 pub(crate) const SEEMS: f32 = 0.4;
+/// A trial whose KPI is known to less than so many of them tells nothing.
+pub(crate) const TELLS: f32 = 0.5;
 
 /// What a trial must be worth, with v what the point in use gives.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -23,6 +23,8 @@ const BELIEVED: f32 = 0.5;
 /// The deviation shrinks by no more in one round, and grows by no more.
 const SHRINKS: f32 = 0.5;
 const GROWS: f32 = 16.0;
+/// What is sure to keep its bounds comes before what is not.
+const HOPEFUL: f32 = 1e3;
 
 /// One particle's look at the KPIs of all guards, and where that stands.
 #[derive(Clone, Copy, Debug)]
@@ -182,19 +184,19 @@ impl State<'_> {
         self.problem.guards.is_empty() || pays && (0..self.problem.guards.len()).all(likely)
     }
 
-    /// How near candidate `c`, which is not allowed, comes to it, in deviations of the KPIs: by how much all bounds together are
-    /// expected to be broken, turned negative; where that is no more than the noise of one measurement may seem to break, what is
-    /// hoped of the worst of them. Nearest to the point in use there would be nothing to learn. `belief`: of the objective.
+    /// How worth asking candidate `c` is, which is not allowed: by how much all bounds together are expected to be broken, turned
+    /// negative; where that is no more than noise seems, what is hoped of the worst of them, and where all are sure to be kept, of the
+    /// objective, whose belief is given. What breaks least lies beside the point in use, and would tell nothing.
     pub fn nearness(&self, c: usize, (mean, variance): (f32, f32)) -> f32 {
         let noise =
             math::sqrt(self.problem.fidelities[self.problem.truth()].noise) / self.task.scale.deviation;
-        let (mut broken, mut hoped) = self.task.trials.floor.nearness(mean, variance, noise);
+        let [mut broken, mut hoped, mut sure] = self.task.trials.floor.nearness(mean, variance, noise);
         for (g, watched) in self.memory.guards.iter().enumerate() {
-            let Some((mean, variance)) = self.guard_belief(g, c) else { return -LARGEST_VALUE };
-            let near = watched.bound.nearness(mean, variance, self.guard_noise(g));
-            (broken, hoped) = (broken + near.0, hoped.min(near.1));
+            let Some(belief) = self.guard_belief(g, c) else { return -LARGEST_VALUE };
+            let near = watched.bound.nearness(belief.0, belief.1, self.guard_noise(g));
+            (broken, hoped, sure) = (broken + near[0], hoped.min(near[1]), sure.min(near[2]));
         }
-        hoped.max(-broken)
+        if sure >= 0.0 { HOPEFUL + mean + math::sqrt(variance) } else { hoped.max(-broken) }
     }
 
     /// Deviation of a measurement of the KPI of guard `g` at the target fidelity, standardised.

@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::data::{Kpis, Point};
 use crate::error::Error;
 use crate::live::{
-    FIRST_GUARD_MARGIN, FIRST_MARGIN, HOPED, LIKELY, SEEMS, controlled, least_margin, margin_at,
+    FIRST_GUARD_MARGIN, FIRST_MARGIN, HOPED, LIKELY, SEEMS, TELLS, controlled, least_margin, margin_at,
 };
 use crate::math;
 use crate::scale::Scale;
@@ -107,23 +107,20 @@ impl Bound {
         (mean - self.at) / math::sqrt(variance)
     }
 
-    /// By how much a normal belief is expected to be below the bound.
-    fn violation(&self, mean: f32, variance: f32) -> f32 {
+    /// By how much it is expected to be below; and, where that is no more than noise of this deviation seems, what is hoped above the
+    /// bound, and what is sure, if a trial would tell something.
+    #[inline(never)]
+    pub fn nearness(&self, mean: f32, variance: f32, noise: f32) -> [f32; 3] {
         let deviation = math::sqrt(variance).max(f32::MIN_POSITIVE);
         let by = (self.at - mean) / deviation;
-        match by {
-            _ if !self.at.is_finite() || by < -12.0 => 0.0,
+        let broken = match by {
+            _ if by < -12.0 => 0.0,
             _ if by > 12.0 => self.at - mean,
             _ => deviation * (math::exp(-0.5 * by * by) / SQRT_TAU + by * math::exp(math::ln_normal_cdf(by))),
-        }
-    }
-
-    /// That, and, where it is no more than noise of this deviation seems to break, what is hoped above the bound.
-    #[inline(never)]
-    pub fn nearness(&self, mean: f32, variance: f32, noise: f32) -> (f32, f32) {
-        let broken = self.violation(mean, variance);
-        let hope = mean + HOPED * math::sqrt(variance) - self.at;
-        (broken, if broken <= SEEMS * noise { hope } else { f32::NEG_INFINITY })
+        };
+        let above = if broken <= SEEMS * noise { mean - self.at } else { f32::NEG_INFINITY };
+        let sure = if deviation >= TELLS * noise { above - deviation } else { f32::NEG_INFINITY };
+        [broken, above + HOPED * deviation, sure]
     }
 
     /// Counts a trial by the chance that it broke the bound, as the model sees it afterwards, and controls the margin by its weight.
