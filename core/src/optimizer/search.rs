@@ -490,11 +490,11 @@ impl Search {
 
     /// The safest of the candidates that are not allowed but would pay, if it is to be asked: where all that are allowed are worse
     /// than the point in use, which is not among them; without guards or with a tolerance also where something was observed at each of them,
-    /// or none of them would pay and guards are kept.
+    /// or none of them would pay.
     pub fn leads_beyond(&self, state: &State<'_>) -> Option<Choice> {
         let (choice, hope) = state.memory.candidates.beyond.as_ref()?;
         let free = state.problem.tolerance > 0.0 || state.problem.guards.is_empty();
-        let leads = self.enclosed || choice.allowed && !self.would_pay(state, self.best_hope);
+        let leads = self.enclosed || !self.would_pay(state, self.best_hope);
         let worse = self.best_hope < state.task.trials.floor.in_use;
         ((worse || free && leads) && self.would_pay(state, *hope)).then(|| choice.clone())
     }

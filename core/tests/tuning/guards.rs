@@ -3,7 +3,7 @@
 
 use crate::support::{noise, snapshot, start_with};
 use foretune_core::{
-    Ask, Dimension, Error, Fidelity, Floor, Guard, Level, Optimizer, Problem, Query, Recommendation,
+    Ask, Dimension, Error, Fidelity, Floor, Goal, Guard, Level, Optimizer, Problem, Query, Recommendation,
     Settings, Side, memory,
 };
 
@@ -125,6 +125,43 @@ fn a_bound_within_the_noise_of_what_the_point_in_use_gives_is_left_behind() {
             assert!(edge(best.point()) > level - 0.05, "{level} {seed}: {best:?}");
         }
     }
+}
+
+/// Along one level of a grid everything is soon known well enough; what would pay lies on another, which the guard's margin does not
+/// allow yet. A tolerance neither ends the task there nor has it ask for what is known.
+#[test]
+fn with_a_tolerance_a_task_goes_on_to_where_it_would_pay() {
+    let problem = Problem {
+        dimensions: &[
+            Dimension::Interval { low: 0.0, high: 1.0 },
+            Dimension::Grid { low: 1.0, high: 20.0, levels: 20 },
+        ],
+        fidelities: &[Fidelity { cost: 1.0, samples: 1, noise: 0.25 }],
+        budget: 60.0,
+        tolerance: 0.01,
+        goal: Goal::Minimise,
+        deployed: Some(&[0.5, 4.0]),
+        floor: Some(Floor { level: Level::Share(0.8), risk: 0.05 }),
+        guards: &[Guard {
+            side: Side::AtMost,
+            floor: Floor { level: Level::Value(15.0), risk: 0.05 },
+            noise: &[0.25],
+        }],
+        ..Problem::PLAIN
+    };
+    let cost = |x: &[f32]| 20.0 + 60.0 * (x[0] - 0.8).powi(2) + 0.08 * (x[1] - 14.0).powi(2);
+    let ends = (0..16).map(|seed| {
+        let mut tuner = start_with(64, problem, Settings::LIVE, u64::from(seed));
+        while let Ask::Query(query) = tuner.ask() {
+            let (x, round) = (query.point(), query.round());
+            let peak = 11.0 + 8.0 * (x[0] - 0.5) + 0.1 * (x[1] - 4.0);
+            let told = (cost(x) + 0.5 * noise(round, seed), peak + 0.5 * noise(round, seed + 7));
+            tuner.tell_all(query, told.0, &[told.1]).unwrap();
+        }
+        (cost(tuner.recommendation().unwrap().point()), tuner.status().observations)
+    });
+    let ends: Vec<_> = ends.collect();
+    assert!(ends.iter().all(|(cost, asked)| *cost < 22.0 && *asked < 50), "{ends:?}");
 }
 
 /// Far from the optimum nothing that is allowed tells of it. Even there no budget is spent on what is known.
