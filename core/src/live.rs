@@ -22,8 +22,8 @@
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
 //! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
-//! reaches only a step ahead, and one measurement moves its edge. It must be likely to keep the guards. With guards and no tolerance that is done only where all that is allowed is worse than the point in use, which
-//! is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
+//! reaches only a step ahead, and one measurement moves its edge. It must be likely to keep the guards. With guards and
+//! no tolerance that is done only where all that is allowed is worse than the point in use, which is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
 //! What is asked because all that is allowed is known must be hoped to be better than the best of it; else the task ends, too.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as
