@@ -14,16 +14,19 @@
 //!
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
-//! Where nothing is allowed, that is asked which is expected to break them least, or, where that is less than noise seems to, of
-//! which most is hoped, of the bounds, and where these are kept at one standard deviation less, of the objective; as long as it is likely to keep all that the point in use keeps; with a tolerance, as long as it would pay, too. Then the task ends. What guards allow may lie so far from the
-//! optimum that nothing there tells of it: without conditions such points rank by mean plus one standard deviation.
-//! A floor that the point in use does not reach is looked for as a guard's bound is.
+//! Where nothing is allowed, the point is asked that is expected to break the bounds least. Where that is no more than a measurement at
+//! a bound would seem to, by noise alone, it is the one of which most is hoped: of the worst of the bounds, or, where all are kept at one
+//! standard deviation less, of the objective. It must be likely to keep all that the point in use keeps and, with a tolerance, must be
+//! worth it; else the task ends.
+//! What guards allow may lie so far from the optimum that nothing there tells of it: without conditions such points rank by mean plus
+//! one standard deviation. A floor that the point in use does not reach is looked for as a guard's bound is.
 //!
 //! **Beyond the edge.** A point would pay if, 0.75 standard deviations above its mean, it is better than the best allowed mean
 //! by more than the tolerance's share of it; without a tolerance, by more than 1 %. Where no allowed point would, or something was
 //! observed at each of them, the safest of those that are not allowed but would pay is asked: on a steep slope what is allowed
-//! reaches only a step ahead, and one measurement moves its edge. It must be likely to keep the guards. With guards and
-//! no tolerance that is done only where all that is allowed is worse than the point in use, which is not allowed itself, since a guard broke there. With a tolerance the task ends when nothing is left that would pay.
+//! reaches only a step ahead, and one measurement moves its edge. It must be likely to keep the guards. With guards but without a
+//! tolerance that is done only where all that is allowed is worse than the point in use, which is not allowed itself since a guard broke
+//! there. With a tolerance the task ends when nothing is left that would pay.
 //! What is asked because all that is allowed is known must be hoped to be better than the best of it; else the task ends, too.
 //!
 //! **The recommendation** keeps floor and guards with the probability that their risks ask for, the floor at least as surely as

@@ -203,8 +203,8 @@ class Tuner:
         return list(self._queries.values())[:count]
 
     def _query(self) -> Optional[Query]:
-        if self._closed and not self.recommendation:
-            raise ForetuneError("this tuner is closed")
+        if not self.recommendation:
+            self._refuse_closed()
         self._settle()
         return next(iter(self._queries.values()), None)
 
@@ -326,9 +326,12 @@ class Tuner:
     def _send(self, what: str, **fields: Any) -> None:
         self._say({what: {name: value for name, value in fields.items() if value is not None}})
 
-    def _say(self, line: dict[str, Any]) -> None:
+    def _refuse_closed(self) -> None:
         if self._closed:
             raise ForetuneError("this tuner is closed")
+
+    def _say(self, line: dict[str, Any]) -> None:
+        self._refuse_closed()
         self._settle()
         self._session.say(json.dumps(line))
         self._settle()

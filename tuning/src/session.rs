@@ -646,13 +646,14 @@ impl Tuning {
         learnt: String,
     ) -> Result<(), Error> {
         let (spent, outliers) = (self.task()?.spent(), outliers + self.absurd_repeats());
-        let of_repeats = if advice.is_none() { self.in_use_as_repeated() } else { None };
         let bounded = self.target.floor.is_some() || !self.target.guards.is_empty();
-        let unassured = unassured || of_repeats.is_some() && bounded;
-        let (point, mean, deviation) = match advice.or(of_repeats) {
-            Some((point, mean, deviation)) => (Some(point), mean, deviation),
-            None => (None, 0.0, 0.0),
+        let (advice, unassured) = match advice {
+            None => (self.in_use_as_repeated(), bounded),
+            _ => (advice, unassured),
         };
+        let (point, mean, deviation) =
+            advice.map_or((None, 0.0, 0.0), |(point, mean, deviation)| (Some(point), mean, deviation));
+        let unassured = unassured && point.is_some();
         // Nothing learnt in this task leaves what was known before it.
         self.state.learnt = if learnt.is_empty() { self.state.knowledge.clone() } else { learnt };
         // Who stops a task leaves the query that stands, or all that wait.

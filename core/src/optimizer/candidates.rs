@@ -30,7 +30,7 @@ pub(super) struct Candidates<'a> {
     pub len: usize,
     /// The best considered so far, best first.
     pub best: Vec<Choice, TOP>,
-    /// Of what is not allowed but worth going on for, the safest, those first that guards allow; and what it is hoped to be.
+    /// Of what is not allowed but worth going on for, the safest; and what it is hoped to be.
     pub beyond: Option<(Choice, f32)>,
 }
 
@@ -140,10 +140,10 @@ impl<'a> Candidates<'a> {
     }
 
     /// Keeps the best of those that are not allowed, with what it is hoped to be; of equals the earlier.
-    pub fn consider_beyond(&mut self, choice: Choice, hope: f32) {
-        let is_better = self.beyond.as_ref().is_none_or(|(known, _)| choice.beats(known));
+    pub fn consider_beyond(&mut self, choice: &Choice, hope: f32) {
+        let is_better = self.beyond.as_ref().is_none_or(|(known, _)| choice.score > known.score);
         if choice.score.is_finite() && is_better {
-            self.beyond = Some((choice, hope));
+            self.beyond = Some((choice.clone(), hope));
         }
     }
 

@@ -23,8 +23,8 @@ const BELIEVED: f32 = 0.5;
 /// The deviation shrinks by no more in one round, and grows by no more.
 const SHRINKS: f32 = 0.5;
 const GROWS: f32 = 16.0;
-/// What is sure to keep its bounds comes before what is not.
-const HOPEFUL: f32 = 1e3;
+/// What is sure to keep its bounds ranks so much above what is not.
+const SURE: f32 = 1e3;
 
 /// One particle's look at the KPIs of all guards, and where that stands.
 #[derive(Clone, Copy, Debug)]
@@ -196,7 +196,7 @@ impl State<'_> {
             let near = watched.bound.nearness(belief.0, belief.1, self.guard_noise(g));
             (broken, hoped, sure) = (broken + near[0], hoped.min(near[1]), sure.min(near[2]));
         }
-        if sure >= 0.0 { HOPEFUL + mean + math::sqrt(variance) } else { hoped.max(-broken) }
+        if sure >= 0.0 { SURE + mean + math::sqrt(variance) } else { hoped.max(-broken) }
     }
 
     /// Deviation of a measurement of the KPI of guard `g` at the target fidelity, standardised.

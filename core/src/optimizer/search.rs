@@ -438,8 +438,7 @@ impl Search {
             }
             if let Some(best) = best {
                 if !allowed && self.would_pay(state, hope) {
-                    let choice = Choice { allowed: state.guards_allow(c), ..best.clone() };
-                    state.memory.candidates.consider_beyond(choice, hope);
+                    state.memory.candidates.consider_beyond(&best, hope);
                 }
                 state.memory.candidates.consider(best);
             }

@@ -258,7 +258,6 @@ fn after_a_fresh_look_the_values_remembered_of_carried_points_join_the_model() {
     );
 }
 
-/// How many carried points are measured again in each task, if the first few are worth less by so many deviations.
 /// Where there are fewer slots than the budget could pay, they are what a task has.
 #[test]
 fn where_slots_run_out_before_the_money_shares_of_a_task_are_shares_of_them() {
@@ -274,6 +273,7 @@ fn where_slots_run_out_before_the_money_shares_of_a_task_are_shares_of_them() {
     assert_eq!(queries.last().unwrap().fidelity, PROBLEM.truth(), "the last measures what is recommended");
 }
 
+/// How many carried points are measured again in each task, if the first few are worth less by so many deviations.
 #[test]
 fn an_unlike_task_is_recognised_by_carried_points_and_the_next_task_trusts_again() {
     const DEVIATION: f32 = 0.3;

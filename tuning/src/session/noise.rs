@@ -110,15 +110,15 @@ impl Tuning {
         self.estimates().filter(is_repeat).cloned().collect()
     }
 
-    /// The point in use, with the mean of its repeats and how sure that is: for a task that ends with nothing else. One alone does not say
-    /// how sure it is.
+    /// The point in use, with the median of its repeats and how sure that is, for a task that ends with nothing else. One repeat alone
+    /// does not say how sure it is.
     pub(super) fn in_use_as_repeated(&self) -> Option<(Vec<f64>, f32, f32)> {
-        let values: Vec<f64> =
-            self.repeats(self.target.truth()).iter().filter_map(|told| told.value).map(f64::from).collect();
-        let point = self.task().ok()?.begun.deployed.clone().filter(|_| values.len() > 1)?;
-        let (count, median) = (values.len() as f64, self.task().ok()?.measured_in_use(&self.target, VALUE)?);
-        let deviation = (variance(values).min(LARGEST_NOISE) / count).sqrt() as f32;
-        Some((point, median as f32, self.widening() * deviation))
+        let (task, target) = (self.task().ok()?, &self.target);
+        let told = self.repeats(target.truth());
+        let values: Vec<f64> = told.iter().filter_map(|told| told.value.map(f64::from)).collect();
+        let count = Some(values.len()).filter(|count| *count > 1)? as f64;
+        let deviation = self.widening() * (variance(values).min(LARGEST_NOISE) / count).sqrt() as f32;
+        Some((task.begun.deployed.clone()?, task.measured_in_use(target, VALUE)? as f32, deviation))
     }
 
     /// The deployed point once more, where a noise is not known.
