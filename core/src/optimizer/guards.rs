@@ -14,7 +14,7 @@ use crate::data::{Kpis, Standard};
 use crate::error::Error;
 use crate::gp::Particle;
 use crate::linalg::{LANES, column};
-use crate::live::{GUARD_FALLS, Guard, Level};
+use crate::live::{GUARD_FALLS, Guard, LIKELY, Level};
 use crate::math::{self, LARGEST_VALUE};
 use crate::scale::Scale;
 
@@ -171,17 +171,18 @@ impl State<'_> {
     }
 
     /// Whether candidate `c`, which is not allowed, may be asked where nothing is: it is likely to keep every guard that the point in
-    /// use keeps, and where there is a tolerance, what is hoped of it would pay.
+    /// use keeps, and where that keeps all and there is a tolerance, what is hoped of it would pay.
     pub fn may_be_risked(&self, c: usize, hope: f32) -> bool {
-        let in_use = self.task.trials.floor.in_use;
-        let likely = |g: usize| match self.guard_belief(g, c) {
-            Some((mean, variance)) => {
-                self.memory.guards[g].bound.is_likely_kept(mean, variance, self.guard_noise(g))
-            }
-            None => true,
-        };
+        let (in_use, mut guards) = (self.task.trials.floor.in_use, 0..self.problem.guards.len());
+        let keeps = |g: usize| self.memory.guards[g].bound.is_kept_in_use(self.guard_noise(g));
+        let likely = |g: usize| !keeps(g) || self.is_likely_kept(g, c);
         let pays = self.problem.tolerance == 0.0 || self.pays(hope - in_use, in_use);
-        self.problem.guards.is_empty() || pays && (0..self.problem.guards.len()).all(likely)
+        guards.is_empty() || (pays || !guards.clone().all(keeps)) && guards.all(likely)
+    }
+
+    fn is_likely_kept(&self, g: usize, c: usize) -> bool {
+        let above = |(mean, variance)| self.memory.guards[g].bound.above(mean, variance);
+        self.guard_belief(g, c).is_none_or(|belief| above(belief) >= LIKELY)
     }
 
     /// How worth asking candidate `c` is, which is not allowed: by how much all bounds together are expected to be broken, turned

@@ -97,9 +97,9 @@ impl Bound {
         mean - margin_at(self.margin, trials) * math::sqrt(variance)
     }
 
-    /// Whether a trial is likely to keep the bound, or the point in use is not, by this deviation of noise.
-    pub fn is_likely_kept(&self, mean: f32, variance: f32, noise: f32) -> bool {
-        self.above(mean, variance) >= LIKELY || self.in_use < self.at + LIKELY * noise
+    /// Whether the point in use is likely to keep the bound, by this deviation of noise.
+    pub fn is_kept_in_use(&self, noise: f32) -> bool {
+        self.in_use >= self.at + LIKELY * noise
     }
 
     /// By how many standard deviations the mean is above the bound.
