@@ -126,7 +126,7 @@ impl fmt::Display for ProblemPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ProblemPart::Parameters => "parameters",
-            ProblemPart::Fidelities => "fidelities",
+            ProblemPart::Fidelities => "fidelities (number, costs or noise)",
             ProblemPart::Goal => "goal",
         })
     }
@@ -216,7 +216,7 @@ mod tests {
             ),
             (
                 SnapshotError::Problem(ProblemPart::Fidelities).into(),
-                "snapshot refused: learnt on a problem that differs in its fidelities",
+                "snapshot refused: learnt on a problem that differs in its fidelities (number, costs or noise)",
             ),
             (SnapshotError::Checksum.into(), "snapshot refused: damaged (checksum does not match)"),
         ] {

@@ -16,8 +16,8 @@
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
 //! Where nothing is allowed, the point is asked that is expected to break the bounds least. Where that is no more than a measurement at
 //! a bound would seem to, by noise alone, it is the one of which most is hoped: of the worst of the bounds, or, where all are kept at one
-//! standard deviation less, of the objective. It must be likely to keep all that the point in use keeps and, with a tolerance, must be
-//! worth it; else the task ends.
+//! standard deviation less, of the objective. It must be likely to keep all that the point in use keeps; where that keeps all
+//! and there is a tolerance, it must be worth it, too. Else the task ends.
 //! What guards allow may lie so far from the optimum that nothing there tells of it: without conditions such points rank by mean plus
 //! one standard deviation. A floor that the point in use does not reach is looked for as a guard's bound is.
 //!
