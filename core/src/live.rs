@@ -14,10 +14,10 @@
 //!
 //! **Guards** are floors on other numbers that every measurement gives, each with a margin and a risk of its own: a query must
 //! be allowed by all of them. Their bounds may be as narrow as the noise, so that a trial counts by the chance that it broke one.
-//! Where nothing is allowed, the point is asked that is expected to break the bounds least. Where that is no more than a measurement at
-//! a bound would seem to, by noise alone, it is the one of which most is hoped: of the worst of the bounds, or, where all are kept at one
-//! standard deviation less, of the objective. It must be likely to keep all that the point in use keeps; where that keeps all
-//! and there is a tolerance, it must be worth it, too. Else the task ends.
+//! Where nothing is allowed, the point is asked that is expected to break the bounds least. A measurement at a bound seems to break it by
+//! 0.4 standard deviations of the noise, on average. Among points that are expected to break theirs by no more, the hope for the worst
+//! bound decides; among those that keep all bounds at one standard deviation less, the hope for the objective. The point must be likely
+//! to keep all that the point in use keeps. Where that keeps all and there is a tolerance, it must be worth it, too. Else the task ends.
 //! What guards allow may lie so far from the optimum that nothing there tells of it: without conditions such points rank by mean plus
 //! one standard deviation. A floor that the point in use does not reach is looked for as a guard's bound is.
 //!

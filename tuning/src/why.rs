@@ -86,9 +86,10 @@ impl Because {
         Self { expected, score, looked_at: of_search(reasons.looked_at), changes: reasons.changes }
     }
 
-    /// Whether one bound alone ruled out all candidates.
-    fn nothing_is_allowed(&self) -> bool {
-        self.looked_at > 0 && self.expected.values().any(|expected| expected.ruled_out == self.looked_at)
+    /// Whether one bound alone ruled out all candidates. Under conditions the setting in use is allowed all the same.
+    fn nothing_is_allowed(&self, target: &Target) -> bool {
+        let asked = target.conditions().is_empty() && self.looked_at > 0;
+        asked && self.expected.values().any(|expected| expected.ruled_out == self.looked_at)
     }
 }
 
@@ -98,9 +99,10 @@ pub fn reasons(target: &Target, told: &Told) -> Vec<String> {
         (Why::Noise, _) => "the setting in use, to learn how noisy a measurement is".into(),
         (Why::Initial, _) => "one of the first of a task".into(),
         (Why::Carried, _) => "recommended in an earlier task".into(),
-        (Why::Search, Some(_)) if told.because.as_ref().is_some_and(Because::nothing_is_allowed) => {
-            "nothing is allowed: it is expected to break the bounds least, or no more than noise seems to"
-                .into()
+        (Why::Search, Some(_))
+            if told.because.as_ref().is_some_and(|because| because.nothing_is_allowed(target)) =>
+        {
+            "nothing is allowed: the safest, or within a guard's noise the most promising".into()
         }
         (Why::Search, Some(Worth { optimum, particles, price })) => format!(
             "tells most for its price: {} nats about the best value and {} about the model, for {}",

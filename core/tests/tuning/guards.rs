@@ -244,15 +244,15 @@ fn every_query_can_be_explained() {
 }
 
 /// Where the setting in use breaks a guard, so that nothing is allowed, queries go to where it is kept; a tolerance does not end
-/// the task before, also where all that keeps the guard is worth less than what is in use. Within a deviation of the noise it may
-/// seem to be kept.
+/// the task before, also where all that keeps the guard is worth less than what is in use; there it is enough to keep
+/// the guard within a standard deviation of the noise.
 #[test]
 fn a_setting_in_use_that_breaks_a_guard_is_left() {
-    const fn at_least<const TENTHS: u8>() -> Guard<'static> {
-        Guard { floor: Floor { level: Level::Value(TENTHS as f32 / 10.0), risk: 0.05 }, ..EDGE }
-    }
-    const BETTER: (f32, &[Guard<'_>]) = (2.3, &[at_least::<23>()]);
-    const WORSE: (f32, &[Guard<'_>]) = (2.8, &[at_least::<28>()]);
+    const AT_2_3: Guard<'_> = Guard { floor: Floor { level: Level::Value(2.3), risk: 0.05 }, ..EDGE };
+    const AT_2_8: Guard<'_> = Guard { floor: Floor { level: Level::Value(2.8), risk: 0.05 }, ..EDGE };
+    // The bound, and by how much it may be missed.
+    const BETTER: (f32, f32, &[Guard<'_>]) = (2.3, 0.0, &[AT_2_3]);
+    const WORSE: (f32, f32, &[Guard<'_>]) = (2.8, 0.05, &[AT_2_8]);
     assert!(edge(&IN_USE) < 2.21);
     let cases = [
         (0.0, BETTER),
@@ -263,10 +263,10 @@ fn a_setting_in_use_that_breaks_a_guard_is_left() {
         (0.02, WORSE),
         (0.02, WORSE),
     ];
-    for (seed, (tolerance, (bound, guards))) in (0..).zip(cases) {
+    for (seed, (tolerance, (bound, missed, guards))) in (0..).zip(cases) {
         let (tried, best) = run(Problem { guards, floor: None, tolerance, ..PROBLEM }, seed);
         let late = &tried[tried.len() / 2..];
-        let kept = late.iter().filter(|x| edge(x) >= bound - 0.05).count();
+        let kept = late.iter().filter(|x| edge(x) >= bound - missed).count();
         assert!(tried.len() > 2 && 3 * kept > 2 * late.len(), "{kept} of {}, {bound}", late.len());
         assert!(best.assured && edge(best.point()) > bound - 0.02, "{best:?}");
     }
